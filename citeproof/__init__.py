@@ -1,0 +1,1 @@
+"""Answers from your documents, every sentence proved by its citations."""

@@ -1,0 +1,119 @@
+"""Every error that citeproof raises on purpose.
+
+Each message says what failed, why, and what to do next. The tree:
+
+    CiteproofError
+    ├── SettingsError            a setting is unknown, missing or out of range
+    ├── InputError               the caller's question, document or argument cannot be used
+    │   └── DocumentError        one document cannot be read; the others are still indexed
+    ├── MissingExtraError        a feature needs an extra that is not installed
+    ├── ModelError               a model cannot be had or does not answer
+    │   ├── FetchError           a model file cannot be downloaded from any of its sources
+    │   ├── CorruptModelError    a model file is not the one that was asked for
+    │   ├── ModelOutageError     a model stopped answering and retries did not help
+    │   └── ModelReplyError      a model answered, but not with what the node needs
+    ├── StoreError               a Chroma store cannot be opened, read or written
+    ├── RetrievalError           a retriever failed
+    ├── PromptError              a prompt template and its variables do not fit
+    └── BudgetExceededError      a run used up its calls, tokens or seconds
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceededError",
+    "CiteproofError",
+    "CorruptModelError",
+    "DocumentError",
+    "FetchError",
+    "InputError",
+    "MissingExtraError",
+    "ModelError",
+    "ModelOutageError",
+    "ModelReplyError",
+    "PromptError",
+    "RetrievalError",
+    "SettingsError",
+    "StoreError",
+]
+
+
+class CiteproofError(Exception):
+    """Root of all errors raised on purpose.
+
+    Args:
+        what: What failed, in one sentence without a full stop.
+        why: The reason, if there is more to say than `what`.
+        fix: What the reader can do next.
+    """
+
+    def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
+        self.what = what
+        self.why = why
+        self.fix = fix
+        super().__init__(what, why, fix)
+
+    def __str__(self) -> str:
+        text = self.what + (f": {self.why}" if self.why else "")
+        text = text.rstrip(".") + "."
+        return f"{text} {self.fix}" if self.fix else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only arguments would be lost by the default pickling of exceptions.
+        return _rebuild, (type(self), self.what, self.why, self.fix)
+
+
+def _rebuild(kind: type[CiteproofError], what: str, why: str, fix: str) -> CiteproofError:
+    return kind(what, why=why, fix=fix)
+
+
+class SettingsError(CiteproofError):
+    """A setting is unknown, missing or out of range."""
+
+
+class InputError(CiteproofError):
+    """The caller's question, document or argument cannot be used."""
+
+
+class DocumentError(InputError):
+    """One document cannot be read; the others are still indexed."""
+
+
+class MissingExtraError(CiteproofError):
+    """A feature needs an extra that is not installed."""
+
+
+class ModelError(CiteproofError):
+    """A model cannot be had or does not answer."""
+
+
+class FetchError(ModelError):
+    """A model file cannot be downloaded from any of its sources."""
+
+
+class CorruptModelError(ModelError):
+    """A model file is not the one that was asked for."""
+
+
+class ModelOutageError(ModelError):
+    """A model stopped answering and retries did not help."""
+
+
+class ModelReplyError(ModelError):
+    """A model answered, but not with what the node needs."""
+
+
+class StoreError(CiteproofError):
+    """A Chroma store cannot be opened, read or written."""
+
+
+class RetrievalError(CiteproofError):
+    """A retriever failed."""
+
+
+class PromptError(CiteproofError):
+    """A prompt template and its variables do not fit."""
+
+
+class BudgetExceededError(CiteproofError):
+    """A run used up its calls, tokens or seconds."""

@@ -1,0 +1,87 @@
+"""Prompts: one Markdown file for each node, filled in strictly.
+
+A placeholder is a name in braces, such as `{claim}`. Every placeholder must be given, and
+nothing but placeholders may be; values are inserted as they are and never read as templates.
+
+All prompts of a run begin with the same bytes (system line, question, passages), so that a
+server with prefix caching reads them once; the node's own task comes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from citeproof.errors import PromptError
+from citeproof.types import Passage
+
+__all__ = ["Prompt", "context", "fill", "template"]
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_FENCE = re.compile(r"<(?=\s*/?\s*passage\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a language model is sent: the shared prefix first, the task last."""
+
+    system: str
+    context: str
+    """The question and the passages: the same bytes for every node of a run."""
+    task: str
+
+
+@cache
+def template(name: str) -> str:
+    """The text of `prompts/<name>.md`.
+
+    Raises:
+        PromptError: There is no such prompt.
+    """
+    file = files(__package__) / f"{name}.md"
+    if not file.is_file():
+        known = sorted(f.name[:-3] for f in files(__package__).iterdir() if f.name.endswith(".md"))
+        raise PromptError(f"There is no prompt named {name!r}", fix=f"Known: {', '.join(known)}.")
+    return file.read_text(encoding="utf-8").strip()
+
+
+def fill(text: str, /, **values: object) -> str:
+    """Put values in place of the placeholders of `text`.
+
+    Raises:
+        PromptError: A placeholder has no value, or a value has no placeholder.
+    """
+    wanted = set(_PLACEHOLDER.findall(text))
+    if missing := wanted - values.keys():
+        raise PromptError(f"The prompt needs {_names(missing)}, not given")
+    if unknown := values.keys() - wanted:
+        raise PromptError(
+            f"The prompt has no place for {_names(unknown)}",
+            fix=f"Its placeholders: {_names(wanted) or 'none'}.",
+        )
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+
+
+def context(question: str, passages: Mapping[int, Passage]) -> str:
+    """The question and the numbered passages, fenced, in order of their numbers.
+
+    Passages are untrusted: text that looks like the end of its fence is defused, so that it
+    stays inside.
+    """
+    blocks = [
+        f'<passage number="{number}" title="{_defuse(passage.title)}">\n'
+        f"{_defuse(passage.text)}\n</passage>"
+        for number, passage in sorted(passages.items())
+    ]
+    return fill(template("context"), question=question, passages="\n".join(blocks) or "(none)")
+
+
+def _defuse(text: str) -> str:
+    return _FENCE.sub("‹", text)
+
+
+def _names(names: set[str] | object) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))  # type: ignore[call-overload]

@@ -1,0 +1,121 @@
+"""Settings: from `citeproof.toml`, then the environment (`CITEPROOF_…`), then arguments.
+
+The later source wins, key by key. A nested key is written with two underscores in the
+environment: `CITEPROOF_LLM__BASE_URL`. An unknown key is an error that names the nearest
+known one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+__all__ = [
+    "ROLES",
+    "BudgetSettings",
+    "ChromaSettings",
+    "EmbeddingSettings",
+    "EntailmentSettings",
+    "LLMSettings",
+    "ModelSettings",
+    "RetrieverSettings",
+    "Settings",
+]
+
+ROLES = (
+    "claim_generator",
+    "citation_generator",
+    "evidence_finder",
+    "judge",
+)
+"""Nodes and tools whose language model can be set apart, in `[roles.<name>]`."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LLMSettings(_Section):
+    """A language model. `llm = "openai:gpt-4o"` is short for `[llm] model = "openai:gpt-4o"`."""
+
+    model: str = "local"
+    """`local` (embedded), or a LangChain `init_chat_model` string such as `openai:gpt-4o`.
+    With `base_url`, the model's name at that OpenAI-compatible server."""
+    base_url: str | None = None
+    """Address of an OpenAI-compatible server, such as vLLM: `http://127.0.0.1:8000/v1`."""
+    api_key: SecretStr | None = None
+    """Better left to the provider's own environment variable (`OPENAI_API_KEY`)."""
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    seed: int | None = 0
+    timeout: float = Field(default=600.0, gt=0)
+    """Seconds until one call is given up."""
+    retries: int = Field(default=4, ge=0)
+    """Further attempts after a transient failure, with back-off."""
+    requests_per_second: float | None = Field(default=None, gt=0)
+    path: Path | None = None
+    """A GGUF file to use in place of the embedded model (`local` only)."""
+    context: int = Field(default=8192, ge=1024)
+    """Tokens that the embedded server keeps, prompt and reply together (`local` only)."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads of the embedded server; by default one for each core (`local` only)."""
+
+
+class EntailmentSettings(_Section):
+    """The model that says whether a premise entails a hypothesis."""
+
+    model: str = "judge"
+    """`judge` (the language model reads), a sentence-transformers cross-encoder (name or
+    folder), or a seq2seq model in TRUE's format (name or folder, with `kind = "seq2seq"`)."""
+    kind: Literal["auto", "judge", "cross-encoder", "seq2seq"] = "auto"
+    threshold: float | None = Field(default=None, ge=0.0, le=1.0)
+    """Scores from here on count as entailed; by default the model's own fitted threshold."""
+    batch_size: int = Field(default=32, ge=1)
+    cache: Path | None = None
+    """An SQLite file that keeps scores between runs."""
+
+
+class EmbeddingSettings(_Section):
+    """The model that embeds passages and queries."""
+
+    model: str = "local"
+    """`local` (all-MiniLM-L6-v2), or a sentence-transformers model (name or folder)."""
+    batch_size: int = Field(default=64, ge=1)
+
+
+class RetrieverSettings(_Section):
+    """How passages are cut and found."""
+
+    kind: Literal["fused", "dense", "bm25"] = "fused"
+    passage_words: int = Field(default=100, ge=20, le=1000)
+
+
+class ChromaSettings(_Section):
+    """Where passages and cited evidence are kept: a folder, a server, or memory."""
+
+    path: Path = Path(".citeproof")
+    host: str | None = None
+    """Host of a Chroma server (`chroma run`); then `path` keeps only the lexical index."""
+    port: int = Field(default=8000, ge=1, le=65535)
+    ssl: bool = False
+    in_memory: bool = False
+    collection: str = Field(default="passages", min_length=3, max_length=60)
+
+
+class BudgetSettings(_Section):
+    """Hard limits of one run; what is proved by then is the answer."""
+
+    calls: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    """Prompt and completion tokens together."""
+    seconds: float | None = Field(default=None, gt=0)
+
+
+class ModelSettings(_Section):
+    """Where the embedded models are kept."""
+
+    cache: Path | None = None
+    """By default the user's cache folder, such as `~/.cache/citeproof`."""
+    offline: bool = False
+    """Never download; a missing model is an error."""

@@ -1,0 +1,1 @@
+"""What nodes call: language models, entailment, retrieval. No graph and no state here."""

@@ -1,0 +1,159 @@
+"""What a run tells while it goes on.
+
+Events travel on LangGraph's `custom` stream: `graph.astream(input, stream_mode="custom")`
+yields them one by one, as the frozen models below. Outside a stream `emit` does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from citeproof.types import Answer, Claim, Passage, Usage, Verdict
+
+__all__ = [
+    "AnswerReady",
+    "ClaimAccepted",
+    "ClaimDelta",
+    "ClaimDrafted",
+    "ClaimRejected",
+    "ClaimVerified",
+    "Event",
+    "EvidenceFound",
+    "LLMCalled",
+    "NodeFinished",
+    "NodeStarted",
+    "PairsScored",
+    "PassagesRetrieved",
+    "emit",
+]
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class NodeStarted(_Event):
+    """A node begins."""
+
+    type: Literal["node_started"] = "node_started"
+    node: str
+
+
+class NodeFinished(_Event):
+    """A node is done: what it read, what it wrote, and what it cost."""
+
+    type: Literal["node_finished"] = "node_finished"
+    node: str
+    reads: dict[str, str] = {}
+    """State key → short text, for people to read."""
+    writes: dict[str, str] = {}
+    usage: Usage = Usage()
+
+
+class LLMCalled(_Event):
+    """One call of a language model."""
+
+    type: Literal["llm_called"] = "llm_called"
+    role: str
+    prompt: str
+    reply: str
+    usage: Usage
+
+
+class PairsScored(_Event):
+    """Entailment scores, in the order of the pairs."""
+
+    type: Literal["pairs_scored"] = "pairs_scored"
+    pairs: tuple[tuple[str, str, float], ...]
+    """(premise, hypothesis, score)."""
+
+
+class PassagesRetrieved(_Event):
+    """The long-term memory is filled for the question."""
+
+    type: Literal["passages_retrieved"] = "passages_retrieved"
+    passages: tuple[Passage, ...]
+
+
+class ClaimDelta(_Event):
+    """Some more characters of the claim that is being written."""
+
+    type: Literal["claim_delta"] = "claim_delta"
+    text: str
+
+
+class ClaimDrafted(_Event):
+    """A claim is written; it is not checked yet."""
+
+    type: Literal["claim_drafted"] = "claim_drafted"
+    text: str
+    trial: int
+    """From 1 for the first time that this claim is written."""
+
+
+class ClaimVerified(_Event):
+    """A verifier has decided."""
+
+    type: Literal["claim_verified"] = "claim_verified"
+    text: str
+    verdict: Verdict
+
+
+class ClaimRejected(_Event):
+    """The claim is taken back; it will be written anew, or was dropped."""
+
+    type: Literal["claim_rejected"] = "claim_rejected"
+    text: str
+    reason: str
+
+
+class EvidenceFound(_Event):
+    """New short-term memory."""
+
+    type: Literal["evidence_found"] = "evidence_found"
+    queries: tuple[str, ...]
+    passages: tuple[Passage, ...]
+
+
+class ClaimAccepted(_Event):
+    """The claim is part of the answer. Its citations bear the run's passage numbers."""
+
+    type: Literal["claim_accepted"] = "claim_accepted"
+    claim: Claim
+
+
+class AnswerReady(_Event):
+    """The run is over."""
+
+    type: Literal["answer_ready"] = "answer_ready"
+    answer: Answer
+
+
+Event = Annotated[
+    NodeStarted
+    | NodeFinished
+    | LLMCalled
+    | PairsScored
+    | PassagesRetrieved
+    | ClaimDelta
+    | ClaimDrafted
+    | ClaimVerified
+    | ClaimRejected
+    | EvidenceFound
+    | ClaimAccepted
+    | AnswerReady,
+    Field(discriminator="type"),
+]
+
+
+def emit(event: Event) -> None:
+    """Send an event to whoever streams the run; do nothing where nobody can."""
+    from langgraph.config import get_stream_writer
+
+    try:
+        write = get_stream_writer()
+    except (RuntimeError, KeyError):  # called outside a graph
+        return
+    write(event)

@@ -1,0 +1,84 @@
+"""Counts what a run costs, and stops it at its budget.
+
+A node's tools report to the meter that is in force around them; the graph puts one in force
+for each node call and adds its count to the state.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from citeproof.errors import BudgetExceededError
+from citeproof.settings import BudgetSettings
+from citeproof.types import Usage
+
+__all__ = ["Meter", "check_budget", "metered", "note", "spend"]
+
+
+@dataclass
+class Meter:
+    """The cost of one node call, on top of what the run has spent before."""
+
+    before: Usage = Usage()
+    budget: BudgetSettings = BudgetSettings()
+    used: Usage = Usage()
+    notes: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.perf_counter)
+
+    def total(self) -> Usage:
+        """What the node call has used so far, its seconds included."""
+        return self.used.model_copy(update={"seconds": time.perf_counter() - self.began})
+
+    def check(self) -> None:
+        """Refuse the next call if the budget is spent.
+
+        Raises:
+            BudgetExceededError: The run has used its calls, tokens or seconds.
+        """
+        spent, limit = self.before + self.total(), self.budget
+        tokens = spent.prompt_tokens + spent.completion_tokens
+        if limit.calls is not None and spent.llm_calls >= limit.calls:
+            raise BudgetExceededError(f"The budget of {limit.calls} calls is spent")
+        if limit.tokens is not None and tokens >= limit.tokens:
+            raise BudgetExceededError(f"The budget of {limit.tokens} tokens is spent")
+        if limit.seconds is not None and spent.seconds >= limit.seconds:
+            raise BudgetExceededError(f"The budget of {limit.seconds:g} seconds is spent")
+
+
+_meter: ContextVar[Meter | None] = ContextVar("citeproof_meter", default=None)
+
+
+@contextmanager
+def metered(meter: Meter) -> Iterator[Meter]:
+    """Put a meter in force for the calls made inside the block."""
+    token = _meter.set(meter)
+    try:
+        yield meter
+    finally:
+        _meter.reset(token)
+
+
+def spend(usage: Usage) -> None:
+    """Report a cost to the meter in force, if there is one."""
+    if (meter := _meter.get()) is not None:
+        meter.used = meter.used + usage
+
+
+def check_budget() -> None:
+    """Ask the meter in force whether another call is allowed.
+
+    Raises:
+        BudgetExceededError: It is not.
+    """
+    if (meter := _meter.get()) is not None:
+        meter.check()
+
+
+def note(text: str) -> None:
+    """Record what went otherwise than planned; it ends up in `Answer.notes`."""
+    if (meter := _meter.get()) is not None and text not in meter.notes:
+        meter.notes.append(text)
