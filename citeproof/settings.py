@@ -2,15 +2,16 @@
 
 The later source wins, key by key. A nested key is written with two underscores in the
 environment: `CITEPROOF_LLM__BASE_URL`. An unknown key is an error that names the nearest
-known one.
+known one. The word `none` empties a key that may be empty, such as `seed`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 __all__ = [
     "ROLES",
@@ -47,7 +48,8 @@ class LLMSettings(_Section):
     """Address of an OpenAI-compatible server, such as vLLM: `http://127.0.0.1:8000/v1`."""
     api_key: SecretStr | None = None
     """Better left to the provider's own environment variable (`OPENAI_API_KEY`)."""
-    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)
+    """`none` leaves it to the model; some refuse any other temperature than their own."""
     seed: int | None = 0
     timeout: float = Field(default=600.0, gt=0)
     """Seconds until one call is given up."""
@@ -60,6 +62,15 @@ class LLMSettings(_Section):
     """Tokens that the embedded server keeps, prompt and reply together (`local` only)."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads of the embedded server; by default one for each core (`local` only)."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None:
+            parts = urlsplit(value)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError("write it as http://host:port/v1 or https://host/v1")
+        return value
 
 
 class EntailmentSettings(_Section):
@@ -119,3 +130,56 @@ class ModelSettings(_Section):
     """By default the user's cache folder, such as `~/.cache/citeproof`."""
     offline: bool = False
     """Never download; a missing model is an error."""
+
+
+class Settings(_Section):
+    """All settings of a run.
+
+    `Settings(…)` takes what it is given and reads nothing; `Settings.load` reads the file and
+    the environment. For that reason it is a plain pydantic model: `BaseSettings` reads the
+    environment whenever a model is built, also one that is restored from a saved run.
+    """
+
+    llm: LLMSettings = LLMSettings()
+    roles: dict[str, LLMSettings] = {}
+    """Roles whose language model is set apart, complete; `load` fills them up from `llm`."""
+    entailment: EntailmentSettings = EntailmentSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    retriever: RetrieverSettings = RetrieverSettings()
+    chroma: ChromaSettings = ChromaSettings()
+    budget: BudgetSettings = BudgetSettings()
+    models: ModelSettings = ModelSettings()
+
+    @classmethod
+    def load(cls, file: Path | str | None = None, **arguments: Any) -> Self:
+        """Read the file, the environment and the arguments, each over the one before.
+
+        A role starts from `llm` and changes what it names. An API key goes only where it was
+        meant for: a role or a later source that turns to another provider or server does not
+        take over the key, and one that names `local` or a `provider:model` without a base URL
+        does not take over the base URL.
+
+        Args:
+            file: A TOML file that must exist; by default `citeproof.toml` in the current
+                folder, if there is one.
+            arguments: Sections as dictionaries or models, or dotted keys such as
+                `**{"llm.model": "openai:gpt-4o"}`. One that is None counts as not given.
+
+        Raises:
+            SettingsError: A key is unknown, a value is not allowed, or the file can't be read.
+        """
+        from citeproof.settings_sources import load  # only those who read need tomllib, difflib
+
+        return load(cls, file, arguments)
+
+    def for_role(self, role: str) -> LLMSettings:
+        """The language model of a role: its own where it is set apart, else `llm`.
+
+        Raises:
+            SettingsError: There is no such role.
+        """
+        if role not in ROLES:
+            from citeproof.settings_sources import unknown
+
+            raise unknown(f"role {role!r}", role, ROLES)
+        return self.roles.get(role, self.llm)

@@ -1,1 +1,1 @@
-"""graphs"""
+"""The methods, one in each file: nodes, edges, routes, compile."""

@@ -1,0 +1,97 @@
+"""Puts the accepted claims together: text, numbers in order of first use, status."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citeproof.state import VTGUpdate, WritingState
+from citeproof.tools.citations import marks
+from citeproof.types import Answer, Citation, Claim, Passage, Usage
+
+__all__ = ["AnswerComposer"]
+
+FLAG = "[unverified]"
+"""What a flagged claim bears in the answer's text."""
+
+
+class ComposerState(WritingState):
+    """What the composer reads."""
+
+    stop: str
+    usage: Usage
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class AnswerComposer:
+    """Ends a run with an `Answer`, whatever has been proved by then."""
+
+    method: str = "vtg"
+    unverified: Literal["keep", "flag", "drop"] = "flag"
+
+    async def __call__(self, state: ComposerState) -> VTGUpdate:
+        """Compose the answer; without passages or claims it abstains and says why."""
+        claims, passages = _renumber(state["claims"], state["passages"])
+        status, reason = self._status(state, claims)
+        answer = Answer(
+            question=state["question"],
+            method=self.method,
+            status=status,
+            reason=reason,
+            text=" ".join(self._text(claim) for claim in claims),
+            claims=tuple(claims),
+            passages=tuple(passages),
+            usage=state["usage"],
+            notes=tuple(state["notes"]),
+        )
+        return {"answer": answer}
+
+    def _text(self, claim: Claim) -> str:
+        flag = (
+            f" {FLAG}" if self.unverified == "flag" and claim.verdict.status != "supported" else ""
+        )
+        return f"{marks(claim)}{flag}"
+
+    def _status(
+        self, state: ComposerState, claims: list[Claim]
+    ) -> tuple[Literal["answered", "partial", "abstained"], str]:
+        reasons = [state["stop"]] if state["stop"] else []
+        if not claims:
+            if not state["passages"]:
+                reasons.append("No passage was found for the question.")
+            elif state["dropped"]:
+                reasons.append("No claim could be proved from the passages.")
+            elif not reasons:
+                reasons.append("The passages that were found do not answer the question.")
+            return "abstained", " ".join(reasons)
+        if unproved := sum(claim.verdict.status != "supported" for claim in claims):
+            reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
+        if dropped := len(state["dropped"]):
+            left_out = "claim was" if dropped == 1 else "claims were"
+            reasons.append(f"{dropped} unproved {left_out} left out.")
+        return ("partial" if reasons else "answered"), " ".join(reasons)
+
+
+def _renumber(claims: list[Claim], passages: list[Passage]) -> tuple[list[Claim], list[Passage]]:
+    """Number the cited passages in order of first use; marks of one claim ascend."""
+    by_id = {passage.id: passage for passage in passages}
+    numbers: dict[str, int] = {}
+    for claim in claims:
+        for citation in claim.citations:
+            numbers.setdefault(citation.passage_id, len(numbers) + 1)
+
+    def renumbered(citation: Citation) -> Citation:
+        return citation.model_copy(update={"number": numbers[citation.passage_id]})
+
+    renumbered_claims = [
+        claim.model_copy(
+            update={
+                "citations": tuple(
+                    sorted(map(renumbered, claim.citations), key=lambda citation: citation.number)
+                )
+            }
+        )
+        for claim in claims
+    ]
+    return renumbered_claims, [by_id[passage_id] for passage_id in numbers]

@@ -1,0 +1,54 @@
+"""Names the passages that support the claim; the claim itself cannot change (VTG, 2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from citeproof.errors import ModelReplyError
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import DraftState, VTGUpdate, remembered
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+
+__all__ = ["CitationGenerator"]
+
+MOST = 3
+"""Most passages a claim may cite (the paper's prompt, appendix E)."""
+
+
+class Citations(BaseModel):
+    """The reply: numbers of passages."""
+
+    citations: list[int] = Field(max_length=16)
+
+
+@dataclass(frozen=True)
+class CitationGenerator:
+    """Cites one to three passages of the memory for the claim in hand."""
+
+    llm: LLM
+
+    async def __call__(self, state: DraftState) -> VTGUpdate:
+        """Set the draft's citations; numbers that no passage bears are dropped.
+
+        An unreadable reply cites nothing, which leaves the claim to the memory verifier.
+        """
+        draft = state["draft"]
+        if draft is None:
+            return {}
+        passages = remembered(state)
+        task = fill(
+            template("citation_generator"),
+            claim=draft.text,
+            numbers=", ".join(map(str, passages)),
+        )
+        prompt = Prompt(template("system"), context(state["question"], passages), task)
+        try:
+            reply = await self.llm.parse(prompt, Citations, max_tokens=48)
+        except ModelReplyError as error:
+            note(f"citation_generator: no citations could be read ({error.what})")
+            return {"draft": draft.model_copy(update={"cited": ()})}
+        numbers = [n for n in dict.fromkeys(reply.citations) if n in passages][:MOST]
+        return {"draft": draft.model_copy(update={"cited": tuple(passages[n].id for n in numbers)})}

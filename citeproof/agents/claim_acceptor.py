@@ -1,0 +1,73 @@
+"""Makes the claim in hand part of the answer (VTG, Algorithm 1, lines 13-15, 18-20, 22-23)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citeproof.errors import StoreError
+from citeproof.memory.evidence import EvidenceLog
+from citeproof.state import DraftState, VTGUpdate, numbered
+from citeproof.tools.citations import supporting_sentence
+from citeproof.tools.events import ClaimAccepted, ClaimRejected, emit
+from citeproof.tools.meter import note
+from citeproof.types import Citation, Claim, Verdict
+
+__all__ = ["ClaimAcceptor"]
+
+
+@dataclass(frozen=True)
+class ClaimAcceptor:
+    """Appends the claim with its citations, and lets what it cites enter the long-term memory."""
+
+    evidence: EvidenceLog | None = None
+    """Where cited passages are recorded for later."""
+    unverified: Literal["keep", "flag", "drop"] = "flag"
+    memory: bool = True
+    """False keeps the long-term memory as it was retrieved (ablation, Table 3)."""
+    method: str = "vtg"
+
+    async def __call__(self, state: DraftState) -> VTGUpdate:
+        """Accept the draft; an unverified one is kept, flagged or dropped as asked.
+
+        As in the paper, only the passages of a supported claim enter the long-term memory.
+        """
+        draft = state["draft"]
+        if draft is None:
+            return {}
+        verdict = draft.verdict or Verdict(status="unchecked", reason="the verifier is off")
+        cited = numbered(state, draft.cited)
+        claim = Claim(
+            text=draft.text,
+            citations=tuple(
+                Citation(
+                    passage_id=passage.id,
+                    number=number,
+                    sentence=supporting_sentence(passage.text, draft.text),
+                )
+                for number, passage in cited.items()
+            ),
+            verdict=verdict,
+        )
+        update: VTGUpdate = {"draft": None, "rejected": []}
+        if verdict.status == "unsupported" and self.unverified == "drop":
+            emit(ClaimRejected(text=claim.text, reason="dropped: it could not be verified"))
+            note(f"dropped, not verified: {claim.text}")
+            return {**update, "dropped": [*state["dropped"], claim.text]}
+        update["claims"] = [*state["claims"], claim]
+        if verdict.status == "supported" and self.memory:
+            long_term = dict.fromkeys([*state["long_term"], *draft.cited])
+            update["long_term"] = list(long_term)
+        emit(ClaimAccepted(claim=claim))
+        if self.evidence is not None and cited:
+            try:
+                await self.evidence.record(
+                    question=state["question"],
+                    claim=claim.text,
+                    passages=list(cited.values()),
+                    status=verdict.status,
+                    method=self.method,
+                )
+            except StoreError as error:
+                note(f"the cited evidence was not recorded: {error}")
+        return update

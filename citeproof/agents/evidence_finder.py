@@ -1,0 +1,77 @@
+"""Looks for evidence on a claim that nothing in memory supports (VTG, section 2.4)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from itertools import chain
+
+from pydantic import BaseModel, Field
+
+from citeproof.errors import ModelReplyError
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import DraftState, VTGUpdate, remembered, written
+from citeproof.tools.events import EvidenceFound, emit
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note, spend
+from citeproof.tools.retrieval import Retriever
+from citeproof.types import Usage
+
+__all__ = ["EvidenceFinder"]
+
+
+class Queries(BaseModel):
+    """The reply: questions that would check the claim."""
+
+    questions: list[str] = Field(max_length=16)
+
+
+@dataclass(frozen=True)
+class EvidenceFinder:
+    """Replaces the short-term memory by what it finds for the claim in hand."""
+
+    llm: LLM
+    retriever: Retriever | None
+    queries: int = 2
+    """M: most queries for one claim."""
+    passages_per_query: int = 2
+    """N."""
+    diverse_queries: bool = True
+    """False takes the claim itself as the only query (ablation, Table 3)."""
+
+    async def __call__(self, state: DraftState) -> VTGUpdate:
+        """Fill the short-term memory anew; it stays empty where nothing is found.
+
+        Raises:
+            RetrievalError: The retriever failed.
+        """
+        draft = state["draft"]
+        if draft is None or self.retriever is None:
+            return {"short_term": []}
+        questions = await self._questions(state, draft.text)
+        found = await asyncio.gather(
+            *(self.retriever.retrieve(q, self.passages_per_query) for q in questions)
+        )
+        spend(Usage(retrievals=len(questions)))
+        passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())
+        emit(EvidenceFound(queries=tuple(questions), passages=tuple(passages)))
+        return {"passages": passages, "short_term": [passage.id for passage in passages]}
+
+    async def _questions(self, state: DraftState, claim: str) -> list[str]:
+        if not self.diverse_queries:
+            return [claim]
+        task = fill(
+            template("evidence_finder"),
+            answer=written(state) or "(nothing yet)",
+            claim=claim,
+            most=self.queries,
+        )
+        passages = remembered(state)
+        prompt = Prompt(template("system"), context(state["question"], passages), task)
+        try:
+            reply = await self.llm.parse(prompt, Queries, max_tokens=48 * self.queries)
+        except ModelReplyError as error:
+            note(f"evidence_finder: the claim itself was searched for ({error.what})")
+            return [claim]
+        questions = list(dict.fromkeys(q.strip() for q in reply.questions if q.strip()))
+        return questions[: self.queries] or [claim]

@@ -1,0 +1,38 @@
+"""First tier: do the cited passages together entail the claim? (VTG, section 2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citeproof.state import DraftState, VTGUpdate, numbered
+from citeproof.tools.entailment import Entailment, pair
+from citeproof.tools.events import ClaimVerified, emit
+from citeproof.types import Verdict
+
+__all__ = ["GenerationVerifier"]
+
+
+@dataclass(frozen=True)
+class GenerationVerifier:
+    """Checks the claim in hand against the passages it cites."""
+
+    entailment: Entailment
+
+    async def __call__(self, state: DraftState) -> VTGUpdate:
+        """Give the draft a verdict; a claim that cites nothing is unsupported."""
+        draft = state["draft"]
+        if draft is None:
+            return {}
+        trials = len(state["rejected"]) + 1
+        verdict = Verdict(status="unsupported", tier="cited", score=0.0, trials=trials)
+        if cited := numbered(state, draft.cited):
+            [score] = await self.entailment.scores([pair(state["question"], cited, draft.text)])
+            holds = score >= self.entailment.threshold
+            verdict = Verdict(
+                status="supported" if holds else "unsupported",
+                tier="cited",
+                score=score,
+                trials=trials,
+            )
+        emit(ClaimVerified(text=draft.text, verdict=verdict))
+        return {"draft": draft.model_copy(update={"verdict": verdict})}

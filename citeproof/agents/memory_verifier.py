@@ -1,0 +1,48 @@
+"""Second tier: does the memory as a whole entail the claim? (VTG, section 2.3).
+
+If it does, the claim was right and its citation wrong; if not, the claim may be made up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citeproof.state import DraftState, VTGUpdate, remembered
+from citeproof.tools.entailment import Entailment, pair
+from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
+from citeproof.types import Verdict
+
+__all__ = ["MemoryVerifier"]
+
+
+@dataclass(frozen=True)
+class MemoryVerifier:
+    """Checks the claim in hand against D_L ∪ D_S."""
+
+    entailment: Entailment
+
+    async def __call__(self, state: DraftState) -> VTGUpdate:
+        """Give the draft a verdict: a supported one cites the memory, a failed one is rejected."""
+        draft = state["draft"]
+        if draft is None:
+            return {}
+        memory = remembered(state)
+        [score] = await self.entailment.scores([pair(state["question"], memory, draft.text)])
+        holds = score >= self.entailment.threshold
+        verdict = Verdict(
+            status="supported" if holds else "unsupported",
+            tier="memory",
+            score=score,
+            trials=len(state["rejected"]) + 1,
+        )
+        emit(ClaimVerified(text=draft.text, verdict=verdict))
+        if holds:
+            cited = tuple(passage.id for passage in memory.values())
+            return {"draft": draft.model_copy(update={"verdict": verdict, "cited": cited})}
+        emit(
+            ClaimRejected(text=draft.text, reason="neither its citations nor the memory entail it")
+        )
+        return {
+            "draft": draft.model_copy(update={"verdict": verdict}),
+            "rejected": [*state["rejected"], draft.text],
+        }

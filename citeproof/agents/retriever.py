@@ -1,0 +1,89 @@
+"""R(q, k): fills the long-term memory for the question (VTG, Algorithm 1, line 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
+
+from pydantic import ValidationError
+
+from citeproof.errors import InputError
+from citeproof.state import VTGUpdate
+from citeproof.tools.events import PassagesRetrieved, emit
+from citeproof.tools.meter import spend
+from citeproof.tools.retrieval import Retriever as Source
+from citeproof.tools.retrieval import from_passages
+from citeproof.types import Passage, Usage
+
+__all__ = ["Retriever"]
+
+
+class RetrieverState(TypedDict):
+    """What the retriever reads."""
+
+    question: str
+    documents: NotRequired[list[Any]]
+
+
+@dataclass(frozen=True)
+class Retriever:
+    """Starts a run: checks the question, and finds the k best passages for it."""
+
+    retriever: Source | None
+    k: int = 5
+
+    async def __call__(self, state: RetrieverState) -> VTGUpdate:
+        """Fill the long-term memory and clear all that an earlier run on the thread left.
+
+        Raises:
+            InputError: The question is empty, or a document is of no use.
+            RetrievalError: The retriever failed.
+        """
+        question = state.get("question")
+        if not isinstance(question, str) or not question.strip():
+            raise InputError("The question is empty", fix="Ask something, in words.")
+        source = self.retriever
+        if documents := state.get("documents"):
+            source = from_passages([_passage(d, n) for n, d in enumerate(documents, start=1)])
+        if source is None:
+            raise InputError(
+                "There is nothing to answer from",
+                why="the graph has no retriever and the input no documents",
+                fix="Give Toolbox a retriever, or pass documents with the question.",
+            )
+        passages = await source.retrieve(question, self.k)
+        spend(Usage(retrievals=1))
+        emit(PassagesRetrieved(passages=tuple(passages)))
+        return {
+            "passages": passages,
+            "long_term": [passage.id for passage in passages],
+            "short_term": [],
+            "claims": [],
+            "rejected": [],
+            "dropped": [],
+            "draft": None,
+            "stop": "",
+        }
+
+
+def _passage(document: object, number: int) -> Passage:
+    if isinstance(document, Passage):
+        return document
+    if isinstance(document, str) and document.strip():
+        source = f"document {number}"
+        return Passage(id=Passage.make_id(source, document), text=document, source=source)
+    if isinstance(document, dict):
+        try:
+            fields = {"id": Passage.make_id(f"document {number}", str(document)), **document}
+            return Passage.model_validate(fields)
+        except ValidationError as error:
+            raise InputError(
+                f"Document {number} is not a passage",
+                why=error.errors()[0]["msg"],
+                fix="A passage has text, and may have title, source, page and id.",
+            ) from error
+    raise InputError(
+        f"Document {number} is not a passage",
+        why=f"it is {'empty' if document == '' else f'a {type(document).__name__}'}",
+        fix="Pass strings, dicts with text, or Passages.",
+    )

@@ -1,0 +1,195 @@
+"""VTG: verifiable text generation with evolving memory and a two-tier verifier.
+
+Sun et al., "Towards Verifiable Text Generation with Evolving Memory and Self-Reflection",
+Algorithm 1. Claims are written one by one; each is checked against what it cites, then against
+the whole memory; where both fail, new evidence is looked for and the claim is written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+
+from citeproof.agents.answer_composer import AnswerComposer
+from citeproof.agents.citation_generator import CitationGenerator
+from citeproof.agents.claim_acceptor import ClaimAcceptor
+from citeproof.agents.claim_generator import ClaimGenerator
+from citeproof.agents.evidence_finder import EvidenceFinder
+from citeproof.agents.generation_verifier import GenerationVerifier
+from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.retriever import Retriever
+from citeproof.agents.simplifier import Simplifier
+from citeproof.graphs.wiring import Parameters, add_node, fixed, in_force
+from citeproof.state import Question, Result, VTGState
+from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["PAPER_PARAMETERS", "VTGParameters", "build_vtg"]
+
+Graph: TypeAlias = CompiledStateGraph[VTGState, Any, Question, Result]
+
+
+class VTGParameters(Parameters):
+    """The knobs of VTG."""
+
+    max_trials: int = Field(default=2, ge=0, le=20)
+    """T: a claim that failed more than T times before is accepted unverified at its next
+    failure, so T = 1 allows three trials (Algorithm 1, line 21, read literally)."""
+    queries: int = Field(default=2, ge=1, le=10)
+    """M: most queries of the evidence finder for one claim."""
+    k: int = Field(default=5, ge=1, le=50)
+    """Passages that fill the long-term memory for the question."""
+    passages_per_query: int = Field(default=2, ge=1, le=20)
+    """N: passages that the evidence finder fetches for each query."""
+    max_claims: int = Field(default=6, ge=1, le=100)
+    """Sentences, at most; claims that were dropped count."""
+    claim_tokens: int = Field(default=96, ge=16, le=1000)
+    """Longest claim."""
+    unverified: Literal["keep", "flag", "drop"] = "flag"
+    """What happens to a claim that could not be verified."""
+    verify: bool = True
+    """False leaves the two-tier verifier out (ablation, Table 3)."""
+    memory: bool = True
+    """False keeps the memory as first retrieved (ablation, Table 3)."""
+    simplify: bool = True
+    """False leaves the citation simplifier out (ablation, Table 3)."""
+    diverse_queries: bool = True
+    """False searches for the claim itself (ablation, Table 3)."""
+
+
+PAPER_PARAMETERS: dict[str, dict[str, dict[str, int]]] = {
+    size: {
+        data: dict(zip(("max_trials", "queries", "k", "passages_per_query"), row, strict=True))
+        for data, row in rows.items()
+    }
+    for size, rows in {
+        "gpt": {
+            "2wikimultihopqa": (5, 2, 5, 4),
+            "asqa": (2, 4, 5, 2),
+            "eli5": (3, 2, 5, 2),
+            "nq": (3, 2, 5, 3),
+            "webq": (3, 4, 5, 2),
+        },
+        "13b": {
+            "2wikimultihopqa": (5, 4, 5, 2),
+            "asqa": (3, 2, 5, 4),
+            "eli5": (5, 2, 5, 4),
+            "nq": (3, 3, 5, 3),
+            "webq": (3, 3, 5, 3),
+        },
+    }.items()
+}
+"""Tables 6 and 7: `build_vtg(tools, **PAPER_PARAMETERS["13b"]["asqa"])`."""
+
+
+def build_vtg(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "vtg", **parameters: Any
+) -> Graph:
+    """The compiled graph of VTG.
+
+    Args:
+        tools: Models and retriever.
+        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
+            its own.
+        name: The graph's name in traces.
+        **parameters: Fields of `VTGParameters`. They become the defaults of the graph's
+            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range.
+    """
+    schema = fixed(VTGParameters, parameters)
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(
+        VTGState, context_schema=schema, input_schema=Question, output_schema=Result
+    )
+    nodes = {
+        "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
+        "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
+        "generation_verifier": GenerationVerifier(tools.entailment),
+        "memory_verifier": MemoryVerifier(tools.entailment),
+        "simplifier": Simplifier(tools.entailment),
+        "evidence_finder": EvidenceFinder(tools.llm_for("evidence_finder"), tools.retriever),
+        "claim_acceptor": ClaimAcceptor(tools.evidence),
+        "answer_composer": AnswerComposer(),
+    }
+    add_node(builder, "retriever", Retriever(tools.retriever), schema, begins=True)
+    for node_name, node in nodes.items():
+        add_node(builder, node_name, node, schema)
+
+    def edges(source: str, route: Callable[[VTGState, VTGParameters], str], *targets: str) -> None:
+        def path(state: VTGState) -> str:
+            return "answer_composer" if state["stop"] else route(state, in_force(schema))
+
+        builder.add_conditional_edges(
+            source, path, list(dict.fromkeys([*targets, "answer_composer"]))
+        )
+
+    builder.add_edge(START, "retriever")
+    edges("retriever", _after_retriever, "claim_generator")
+    edges("claim_generator", _after_claim_generator, "citation_generator")
+    edges("citation_generator", _after_citation_generator, "generation_verifier", "claim_acceptor")
+    edges(
+        "generation_verifier",
+        _after_generation_verifier,
+        "simplifier",
+        "claim_acceptor",
+        "memory_verifier",
+    )
+    edges(
+        "memory_verifier",
+        _after_memory_verifier,
+        "simplifier",
+        "claim_acceptor",
+        "evidence_finder",
+        "claim_generator",
+    )
+    edges("evidence_finder", lambda *_: "claim_generator", "claim_generator")
+    edges("simplifier", lambda *_: "claim_acceptor", "claim_acceptor")
+    edges("claim_acceptor", _after_claim_acceptor, "claim_generator")
+    builder.add_edge("answer_composer", END)
+
+    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
+    # The routes count claims and trials themselves; this is for a mistake in them.
+    return graph.with_config(recursion_limit=25_000)
+
+
+def _after_retriever(state: VTGState, _: VTGParameters) -> str:
+    return "claim_generator" if state["passages"] else "answer_composer"
+
+
+def _after_claim_generator(state: VTGState, _: VTGParameters) -> str:
+    return "answer_composer" if state["draft"] is None else "citation_generator"
+
+
+def _after_citation_generator(_: VTGState, parameters: VTGParameters) -> str:
+    return "generation_verifier" if parameters.verify else "claim_acceptor"
+
+
+def _after_generation_verifier(state: VTGState, parameters: VTGParameters) -> str:
+    return _accepting(parameters) if _supported(state) else "memory_verifier"
+
+
+def _after_memory_verifier(state: VTGState, parameters: VTGParameters) -> str:
+    if _supported(state):
+        return _accepting(parameters)
+    failed_before = len(state["rejected"]) - 1
+    if failed_before > parameters.max_trials:
+        return "claim_acceptor"
+    return "evidence_finder" if parameters.memory else "claim_generator"
+
+
+def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:
+    sentences = len(state["claims"]) + len(state["dropped"])
+    return "claim_generator" if sentences < parameters.max_claims else "answer_composer"
+
+
+def _accepting(parameters: VTGParameters) -> str:
+    return "simplifier" if parameters.simplify else "claim_acceptor"
+
+
+def _supported(state: VTGState) -> bool:
+    draft = state["draft"]
+    return draft is not None and draft.verdict is not None and draft.verdict.status == "supported"

@@ -1,0 +1,219 @@
+"""What every graph does around its nodes: sync and async, knobs, costs, events, budgets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from typing import Any, Protocol, TypeVar, get_type_hints
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import StateGraph
+from langgraph.runtime import get_runtime
+from langgraph.types import Overwrite
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from citeproof.errors import BudgetExceededError, SettingsError
+from citeproof.settings import BudgetSettings
+from citeproof.state import VTGUpdate
+from citeproof.tools.events import AnswerReady, NodeFinished, NodeStarted, emit
+from citeproof.tools.meter import Meter, metered
+from citeproof.types import Answer, Claim, Passage, Usage
+
+__all__ = ["Node", "Parameters", "add_node", "fixed", "in_force"]
+
+S_contra = TypeVar("S_contra", contravariant=True)
+P = TypeVar("P", bound="Parameters")
+
+
+class Node(Protocol[S_contra]):
+    """A step: reads the part of the state that it declares, returns an update."""
+
+    async def __call__(self, state: S_contra, /) -> VTGUpdate:
+        """Do the step."""
+
+
+class Parameters(BaseModel):
+    """The knobs that all graphs share; JSON-able, so that Studio shows them as a form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_calls: int | None = Field(default=None, ge=1)
+    """Budget of LLM calls for a run."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Budget of prompt and completion tokens for a run."""
+    max_seconds: float | None = Field(default=None, gt=0)
+    """Budget of seconds spent in nodes for a run."""
+
+    def budget(self) -> BudgetSettings:
+        """The three limits, as the meter takes them."""
+        return BudgetSettings(
+            calls=self.max_calls, tokens=self.max_tokens, seconds=self.max_seconds
+        )
+
+
+def fixed(schema: type[P], values: Mapping[str, Any]) -> type[P]:
+    """The schema with other defaults: what the graph was built with, and a run may override.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range.
+    """
+    known = schema.model_fields
+    if unknown := sorted(values.keys() - known.keys()):
+        raise SettingsError(
+            f"Unknown parameter {', '.join(unknown)}", fix=f"Known: {', '.join(sorted(known))}."
+        )
+    try:
+        checked = schema.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise SettingsError(
+            f"The parameter {name} cannot be {first['input']!r}", why=first["msg"]
+        ) from error
+    changed: dict[str, Any] = {
+        name: (known[name].annotation, _with_default(known[name], getattr(checked, name)))
+        for name in values
+    }
+    return create_model(schema.__name__, __base__=schema, __module__=schema.__module__, **changed)
+
+
+def _with_default(info: FieldInfo, default: object) -> FieldInfo:
+    changed = copy(info)
+    changed.default = default
+    return changed
+
+
+def in_force(schema: type[P]) -> P:
+    """The parameters of the run that is going on: its context, else the defaults.
+
+    Only to be called from a node or a route of a graph.
+    """
+    context = get_runtime(schema).context
+    return schema() if context is None else context
+
+
+def add_node(
+    builder: StateGraph[Any, Any, Any, Any],
+    name: str,
+    node: Node[Any],
+    schema: type[Parameters],
+    *,
+    begins: bool = False,
+) -> None:
+    """Add a node that counts its cost, tells its events and obeys the run's budget.
+
+    A parameter of the run with the same name as one of the node's fields replaces that field
+    for the run. A node that hits the budget ends its step with `stop` set, nothing else.
+
+    Args:
+        builder: The graph.
+        name: The node's name in the graph.
+        node: A dataclass whose call takes a state and gives an update.
+        schema: The graph's parameters.
+        begins: The node starts a run: what it writes replaces what an earlier run of the
+            thread has added up.
+    """
+    reads = _keys_read(type(node))
+
+    async def step(state: dict[str, Any]) -> dict[str, Any]:
+        parameters = in_force(schema)
+        before = Usage() if begins else state.get("usage", Usage())
+        meter = Meter(before=before, budget=parameters.budget())
+        seen = {key: state[key] for key in reads if key in state}
+        emit(NodeStarted(node=name))
+        with metered(meter):
+            try:
+                update: dict[str, Any] = dict(await _tuned(node, parameters)(seen))
+            except BudgetExceededError as error:
+                update = {"stop": str(error)}
+        used = meter.total()
+        emit(
+            NodeFinished(
+                node=name,
+                reads={key: brief(value) for key, value in seen.items()},
+                writes={key: brief(value) for key, value in update.items()},
+                usage=used,
+            )
+        )
+        if isinstance(answer := update.get("answer"), Answer):
+            update["answer"] = answer.model_copy(update={"usage": before + used})
+            emit(AnswerReady(answer=update["answer"]))
+        update |= {"usage": used, "notes": meter.notes}
+        if begins:
+            for key in ("passages", "usage", "notes"):
+                if key in update:
+                    update[key] = Overwrite(update[key])
+        return update
+
+    builder.add_node(name, RunnableLambda(_sync(step), afunc=step, name=name))
+
+
+def brief(value: object, limit: int = 240) -> str:
+    """A value of the state in short, for people to read."""
+    match value:
+        case Overwrite():
+            return brief(value.value, limit)
+        case list() | tuple():
+            parts = [brief(item, 60) for item in value[:8]]
+            text = "; ".join(parts) + (f"; … {len(value)} in all" if len(value) > 8 else "")
+        case Passage():
+            text = value.title or value.text
+        case Claim() | Answer():
+            text = value.text
+        case BaseModel():
+            text = ", ".join(f"{k}={brief(v, 120)}" for k, v in value if v not in (None, (), ""))
+        case _:
+            text = str(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _tuned(node: Node[Any], parameters: Parameters) -> Node[Any]:
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    names = {field.name for field in fields(node)} & type(parameters).model_fields.keys()
+    changed = {name: getattr(parameters, name) for name in names}
+    return replace(node, **changed) if changed else node
+
+
+def _keys_read(node: type[Any]) -> frozenset[str]:
+    hints = get_type_hints(node.__call__)
+    hints.pop("return", None)
+    [state] = hints.values()
+    return frozenset(get_type_hints(state))
+
+
+def _sync(
+    step: Callable[[dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]],
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The step for `graph.invoke`: run to its end on one loop that all sync calls share.
+
+    One loop for all, because HTTP clients keep connections that belong to their loop.
+    """
+
+    def call(state: dict[str, Any]) -> dict[str, Any]:
+        context = contextvars.copy_context()
+
+        async def task() -> dict[str, Any]:
+            return await asyncio.create_task(step(state), context=context)
+
+        done = asyncio.run_coroutine_threadsafe(task(), _background_loop())
+        try:
+            return done.result()
+        except BaseException:
+            done.cancel()
+            raise
+
+    return call
+
+
+@cache
+def _background_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="citeproof-sync", daemon=True).start()
+    return loop

@@ -1,0 +1,52 @@
+"""Batches the pairs of concurrent callers, in one worker thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from citeproof.tools.entailment import Pair
+
+__all__ = ["Batcher"]
+
+
+class Batcher:
+    """Hands all pairs that wait to one call of `predict`, so that callers share its batches.
+
+    While a call runs, new pairs gather for the next one. A pair that several callers wait for
+    is predicted once. Works across event loops.
+
+    Args:
+        predict: Scores of distinct pairs, in order; runs in the worker thread.
+    """
+
+    def __init__(self, predict: Callable[[Sequence[Pair]], Sequence[float]]) -> None:
+        self._predict = predict
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="citeproof-entailment")
+        self._lock = threading.Lock()
+        self._waiting: dict[Pair, Future[float]] = {}
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The score of each pair, in order."""
+        with self._lock:
+            futures = [self._waiting.setdefault(pair, Future()) for pair in pairs]
+        self._worker.submit(self._drain)
+        # Shielded: another caller may wait for the same future when this one is cancelled.
+        waits = [asyncio.shield(asyncio.wrap_future(future)) for future in futures]
+        return list(await asyncio.gather(*waits))
+
+    def _drain(self) -> None:
+        with self._lock:
+            batch, self._waiting = self._waiting, {}
+        if not batch:
+            return
+        try:
+            scores = self._predict(list(batch))
+        except BaseException as error:  # every waiting caller must hear of it
+            for future in batch.values():
+                future.set_exception(error)
+            return
+        for future, score in zip(batch.values(), scores, strict=True):
+            future.set_result(float(score))

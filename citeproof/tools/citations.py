@@ -1,0 +1,155 @@
+"""Citation marks, supporting sentences, and whether a sentence says anything new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from citeproof.tools.sentences import split
+from citeproof.types import Claim
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
+
+__all__ = ["adds_nothing", "marks", "strip_marks", "supporting_sentence"]
+
+_MARK = re.compile(r"\s*\[\s*\d+(?:\s*(?:,|;|-|–|to|and)\s*\d+)*\s*\]")
+_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_END = re.compile(r"([.!?…]+[\"'”’)]*)$")
+_FUNCTION_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "being",
+        "but",
+        "by",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "him",
+        "his",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "our",
+        "she",
+        "so",
+        "some",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "too",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "whom",
+        "whose",
+        "with",
+        "you",
+        "your",
+        "also",
+        "such",
+    ]
+)
+
+
+def strip_marks(text: str) -> str:
+    """The text without [1], [1][2], [1, 2] or [1-3]."""
+    return _MARK.sub("", text)
+
+
+def marks(claim: Claim) -> str:
+    """The claim with its marks before the full stop: `The tower is old [1][2].`"""
+    text = "".join(f"[{citation.number}]" for citation in claim.citations)
+    if not text:
+        return claim.text
+    body, end = claim.text, ""
+    if match := _END.search(claim.text):
+        body, end = claim.text[: match.start()], match[1]
+    return f"{body} {text}{end}"
+
+
+def supporting_sentence(passage: str, claim: str) -> str:
+    """The sentence of a passage that shares the most of the claim's content with it.
+
+    Rare words of the passage count more; a tie goes to the earlier sentence. Empty where no
+    content word is shared.
+    """
+    sentences = [passage[span.start : span.end].strip() for span in split(passage)]
+    wanted = content(claim)
+    stems = [content(sentence) for sentence in sentences]
+
+    def weight(index: int) -> float:
+        shared = stems[index] & wanted
+        return sum(1 / sum(stem in other for other in stems) for stem in shared)
+
+    if not sentences:
+        return ""
+    best = max(range(len(sentences)), key=weight)
+    return sentences[best] if weight(best) > 0 else ""
+
+
+def adds_nothing(claim: str, accepted: Sequence[str]) -> bool:
+    """Whether every content word and number of the claim stands in one accepted sentence.
+
+    The same words can say something else ("A beat B", "B beat A"), so order counts as well:
+    only a sentence whose content words follow in the same order is a repetition.
+    """
+    words = _content_list(claim)
+    return any(_is_subsequence(words, _content_list(sentence)) for sentence in accepted)
+
+
+def content(text: str) -> set[str]:
+    """Stems of the content words and the numbers of a text."""
+    return set(_content_list(text))
+
+
+def _content_list(text: str) -> list[str]:
+    words = [word.lower() for word in _WORD.findall(text)]
+    kept = [word for word in words if word not in _FUNCTION_WORDS]
+    return [str(stem) for stem in _stemmer().stemWords(kept)]
+
+
+def _is_subsequence(few: list[str], many: list[str]) -> bool:
+    rest = iter(many)
+    return all(word in rest for word in few)
+
+
+@cache
+def _stemmer() -> Stemmer:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")

@@ -1,0 +1,53 @@
+"""A language model as entailment model: the probabilities of its Yes and its No."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citeproof.prompts import Prompt, fill, template
+from citeproof.tools.entailment import Pair
+from citeproof.tools.llm import LLM
+
+__all__ = ["Judge"]
+
+THRESHOLD = 0.5
+
+
+class Judge:
+    """Asks a language model whether a premise states a hypothesis.
+
+    A pair that comes with a `prefix` is asked after those bytes, which the run's other prompts
+    begin with as well; pairs of one premise are asked one after the other, so that only the
+    hypothesis is new to the server.
+
+    Args:
+        llm: The model that judges.
+        threshold: Scores from here on count as entailed; by default the one fitted for the
+            embedded model.
+    """
+
+    def __init__(self, llm: LLM, *, threshold: float | None = None) -> None:
+        self._llm = llm
+        self.threshold = THRESHOLD if threshold is None else threshold
+
+    @property
+    def name(self) -> str:
+        """The judging model."""
+        return f"judge:{self._llm.name}"
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The share of Yes in the probability of Yes and No, for each pair in order.
+
+        Raises:
+            ModelOutageError: The model does not answer.
+            ModelReplyError: The model answers with neither Yes nor No.
+        """
+        by_premise = sorted(dict.fromkeys(pairs), key=lambda pair: pair.premise)
+        known = {pair: await self._score(pair) for pair in by_premise}
+        return [known[pair] for pair in pairs]
+
+    async def _score(self, pair: Pair) -> float:
+        premise = pair.prefix or f"<passage>\n{pair.premise}\n</passage>"
+        task = fill(template("judge"), claim=pair.hypothesis)
+        choice = await self._llm.choose(Prompt(template("system"), premise, task), ("Yes", "No"))
+        return choice["Yes"]

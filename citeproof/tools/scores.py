@@ -1,0 +1,130 @@
+"""Keeps entailment scores: in memory, and in a file when asked."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from citeproof.errors import StoreError
+from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.events import PairsScored, emit
+from citeproof.tools.meter import spend
+from citeproof.types import Usage
+
+__all__ = ["KeptScores"]
+
+
+class KeptScores:
+    """An entailment model that never computes the same pair twice.
+
+    Args:
+        model: The model that computes.
+        file: An SQLite file that outlives the process; scores are kept by model name, so that
+            several models can share one file.
+    """
+
+    def __init__(self, model: Entailment, *, file: Path | None = None) -> None:
+        self._model = model
+        self._scores: dict[Pair, float] = {}
+        self._file = _ScoreFile(file, model.name) if file is not None else None
+
+    @property
+    def name(self) -> str:
+        """The name of the model that computes."""
+        return self._model.name
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of the model that computes."""
+        return self._model.threshold
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The probability of entailment of each pair, in order; only new pairs cost time.
+
+        Raises:
+            StoreError: The file cannot be read or written.
+        """
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._scores]
+        if new and self._file is not None:
+            self._scores.update(await asyncio.to_thread(self._file.read, new))
+            new = [pair for pair in new if pair not in self._scores]
+        if new:
+            computed = dict(zip(new, await self._model.scores(new), strict=True))
+            if self._file is not None:
+                await asyncio.to_thread(self._file.write, computed)
+            self._scores.update(computed)
+        scores = [self._scores[pair] for pair in pairs]
+        spend(Usage(nli_pairs=len(pairs)))
+        emit(
+            PairsScored(
+                pairs=tuple(
+                    (pair.premise, pair.hypothesis, score)
+                    for pair, score in zip(pairs, scores, strict=True)
+                )
+            )
+        )
+        return scores
+
+
+class _ScoreFile:
+    """Scores by (model, premise, hypothesis), as hashes: no text is stored."""
+
+    def __init__(self, path: Path, model: str) -> None:
+        self._path = path
+        self._model = model
+        self._lock = threading.Lock()
+
+    def read(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+        keys = {self._key(pair): pair for pair in pairs}
+        found: dict[Pair, float] = {}
+        with self._lock, self._open() as database:
+            for key, pair in keys.items():
+                row = database.execute("SELECT score FROM scores WHERE key = ?", (key,)).fetchone()
+                if row is not None:
+                    found[pair] = row[0]
+        return found
+
+    def write(self, scores: dict[Pair, float]) -> None:
+        rows = [(self._key(pair), score) for pair, score in scores.items()]
+        with self._lock, self._open() as database:
+            database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
+
+    def _open(self) -> _Closing:
+        return _Closing(self._path)
+
+    def _key(self, pair: Pair) -> bytes:
+        text = "\x00".join((self._model, pair.premise, pair.hypothesis))
+        return hashlib.sha256(text.encode()).digest()
+
+
+class _Closing:
+    """A connection that commits and closes at the end of a block."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> sqlite3.Connection:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(self._path, timeout=30)
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score REAL NOT NULL)"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(
+                f"The score file {self._path} cannot be opened",
+                why=str(error),
+                fix="Name another file in entailment.cache, or delete this one.",
+            ) from error
+        return self._database
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._database.commit()
+        finally:
+            self._database.close()

@@ -1,0 +1,132 @@
+"""Splits text into sentences and words, and keeps the offsets.
+
+The rules are pysbd's, which know abbreviations, initials, decimals and quotations. Its time
+grows with the square of the text, so it is only ever shown a block of at most `BLOCK`
+characters; where even that would be slow, a plain rule stands in.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+__all__ = ["BLOCK", "Span", "split", "words"]
+
+BLOCK = 2000
+"""No sentence is longer: text without full stops is cut at a space before this length."""
+
+# Seen: 2,000 characters of "a) b) c) " keep pysbd's list rules busy for minutes.
+_MOST_MARKERS = 40
+_MARKER = re.compile(r"(?:^|(?<=[\s(]))(?:[a-zA-Z]{1,5}|\d{1,2})[.)](?=\s|$)")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
+_LINE_END = re.compile(r"\n")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪|>#]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
+_PLAIN_END = re.compile(r"[.!?…。！？]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
+# "It closed.[3] Then": pysbd does not see an end before a reference mark.
+_MARKED_END = re.compile(r"[.!?][\"'”’)]*(?:\[\d+(?:[,–-]\s*\d+)*\])+\s+(?=[^\sa-z])")
+_EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
+# Scripts written without spaces: each character counts as a word, or a page would be one.
+_UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['’.,:-][^\W{_UNSPACED}]+)*")
+_WRAPPED = 40
+"""A line this long that ends without a full stop was wrapped; the sentence goes on below."""
+
+
+class Span(NamedTuple):
+    """A stretch of a text, without space around it: `text[start:end]`."""
+
+    start: int
+    end: int
+
+
+def split(text: str) -> list[Span]:
+    """The sentences of `text` in order; together they hold all that is not white space.
+
+    A blank line, a list item and a short line of its own end a sentence even without a full
+    stop; a line break inside running text does not.
+    """
+    spans: list[Span] = []
+    for start, end in _blocks(text):
+        cuts = [start, *(start + cut for cut in _cuts(text[start:end])), end]
+        for left, right in zip(cuts, cuts[1:], strict=False):
+            if edges := _EDGES.search(text, left, right):
+                spans.append(Span(edges.start(), edges.end()))
+    return spans
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` in order, in their own case and without punctuation."""
+    return _WORD.findall(text)
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Paragraphs, list items and lines of their own, none longer than `BLOCK`."""
+    start = 0
+    gaps = [match.span() for match in _PARAGRAPH_END.finditer(text)]
+    for end, following in [*gaps, (len(text), len(text))]:
+        line = start
+        for match in _LINE_END.finditer(text, start, end):
+            if _ends_block(text, line, match.start(), match.end()):
+                yield from _pieces(text, start, match.end())
+                start = match.end()
+            line = match.end()
+        yield from _pieces(text, start, end)
+        start = following
+
+
+def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
+    """Whether the line break at `stop` stands between two sentences."""
+    if _LIST_ITEM.match(text, after, after + 12):
+        return True
+    following = text[after : after + 1]
+    return stop - line < _WRAPPED and not following.islower()
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > BLOCK:
+        window = text[start : start + BLOCK]
+        ends = [match.end() for match in _PLAIN_END.finditer(window, BLOCK // 2)]
+        cut = ends[-1] if ends else window.rfind(" ", BLOCK // 2) + 1
+        yield start, start + (cut or BLOCK)
+        start += cut or BLOCK
+    if start < end:
+        yield start, end
+
+
+def _cuts(block: str) -> list[int]:
+    """Where a sentence begins inside the block, its first one apart."""
+    ends = [match.end() for match in _PLAIN_END.finditer(block.rstrip())]
+    if len(_MARKER.findall(block)) > _MOST_MARKERS:
+        return ends
+    if not ends or (len(ends) == 1 and not block[ends[0] :].strip()):
+        return [match.end() for match in _MARKED_END.finditer(block)]
+    # pysbd ends a sentence at every line break; as a space it keeps all offsets.
+    flat = re.sub(r"\s", " ", block)
+    cuts, place = {match.end() for match in _MARKED_END.finditer(flat)}, 0
+    for sentence in _segment(flat):
+        # Found by search, since pysbd's own spans leave out sentences that it has altered.
+        found = flat.find(sentence.strip(), place)
+        if found < 0:
+            continue
+        if found > 0:
+            cuts.add(found)
+        place = found + len(sentence.strip())
+    return sorted(cuts)
+
+
+def _segment(block: str) -> list[str]:
+    # One for each call, since a segmenter keeps the text that it is working on.
+    sentences: list[str] = _pysbd().Segmenter(language="en", clean=False).segment(block)
+    return sentences
+
+
+@cache
+def _pysbd() -> Any:
+    with warnings.catch_warnings():
+        # Its patterns hold invalid escapes, which Python reports when it first compiles them.
+        warnings.simplefilter("ignore")
+        import pysbd
+    return pysbd

@@ -1,0 +1,158 @@
+"""The tools that a graph is built from, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from citeproof.errors import SettingsError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.retrievers import BaseRetriever
+
+    from citeproof.memory.evidence import EvidenceLog
+    from citeproof.memory.index import Index
+    from citeproof.models.fetch import Progress
+    from citeproof.settings import Settings
+    from citeproof.tools.entailment import Entailment
+    from citeproof.tools.llm import LLM
+    from citeproof.tools.retrieval import Retriever
+
+__all__ = ["Toolbox"]
+
+
+class Toolbox:
+    """Language models, entailment model, retriever and evidence log for the nodes.
+
+    Ready objects go in as they are:
+    `Toolbox(ChatOpenAI(model="gpt-4o"), retriever=my_langchain_retriever)`.
+    `Toolbox.from_settings()` opens what the settings name.
+
+    Args:
+        llm: A LangChain chat model, or an `LLM`; it serves every role that `roles` leaves out.
+        retriever: A citeproof or LangChain retriever. Without one, questions must come with
+            their documents.
+        entailment: What verifies; without one, the language model judges.
+        roles: Other language models for single roles (`settings.ROLES`).
+        evidence: Where cited passages are recorded.
+    """
+
+    def __init__(
+        self,
+        llm: BaseChatModel | LLM,
+        *,
+        retriever: BaseRetriever | Retriever | None = None,
+        entailment: Entailment | None = None,
+        roles: Mapping[str, BaseChatModel | LLM] | None = None,
+        evidence: EvidenceLog | None = None,
+    ) -> None:
+        from citeproof.settings import ROLES
+        from citeproof.tools.judge import Judge
+        from citeproof.tools.retrieval import coerce_retriever
+        from citeproof.tools.scores import KeptScores
+
+        if unknown := sorted(set(roles or {}) - set(ROLES)):
+            raise SettingsError(
+                f"Unknown role {', '.join(unknown)}", fix=f"Known: {', '.join(ROLES)}."
+            )
+        self.llm = _llm(llm)
+        self._roles = {role: _llm(model) for role, model in (roles or {}).items()}
+        self.retriever = None if retriever is None else coerce_retriever(retriever)
+        self.entailment: Entailment = entailment or KeptScores(Judge(self.llm_for("judge")))
+        self.evidence = evidence
+        self.index: Index | None = None
+        self._closing = ExitStack()
+
+    def llm_for(self, role: str) -> LLM:
+        """The language model of a role."""
+        return self._roles.get(role, self.llm).for_role(role)
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings | None = None, *, progress: Progress | None = None
+    ) -> Toolbox:
+        """Open everything that the settings name: models, index, evidence log.
+
+        Embedded models are fetched if they are not there yet. Use it as a context manager, or
+        call `close`: the embedded server stops with it.
+
+        Args:
+            settings: By default those of `citeproof.toml` and the environment.
+            progress: Told about downloads.
+
+        Raises:
+            SettingsError: A setting cannot be used.
+            ModelError: A model cannot be had.
+            StoreError: The store cannot be opened.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        from citeproof.memory.evidence import EvidenceLog
+        from citeproof.memory.index import Index
+        from citeproof.models.embedder import load_embedder
+        from citeproof.settings import Settings
+        from citeproof.tools.entailment import open_entailment
+        from citeproof.tools.llm import open_llm
+
+        chosen = settings or Settings.load()
+
+        def open_index() -> Index:
+            embeddings = load_embedder(chosen.embedding, chosen.models, progress=progress)
+            return Index.open(chosen.chroma, chosen.retriever, embeddings)
+
+        # The server's start and the embedder's take seconds each, and neither needs the other.
+        with ThreadPoolExecutor(1) as beside:
+            opening = beside.submit(open_index)
+            llm = open_llm(chosen.llm, chosen.models, role="llm", progress=progress)
+            roles = {
+                role: open_llm(chosen.for_role(role), chosen.models, role=role, progress=progress)
+                for role in chosen.roles
+            }
+            index = opening.result()
+        tools = cls(
+            llm,
+            retriever=index.retriever(),
+            entailment=open_entailment(
+                chosen.entailment, lambda: roles.get("judge", llm).for_role("judge")
+            ),
+            roles=roles,
+            evidence=EvidenceLog.open(chosen.chroma),
+        )
+        tools.index = index
+        for model in {id(model): model for model in (llm, *roles.values())}.values():
+            tools._closing.callback(model.close)
+        tools._closing.callback(index.close)
+        return tools
+
+    def close(self) -> None:
+        """Stop what was started: the embedded server, clients, stores."""
+        self._closing.close()
+
+    def __enter__(self) -> Toolbox:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _llm(model: Any) -> LLM:
+    from langchain_core.language_models import BaseChatModel
+
+    from citeproof.tools.llm import LLM
+
+    if isinstance(model, LLM):
+        return model
+    if isinstance(model, BaseChatModel):
+        return LLM(model)
+    raise SettingsError(
+        f"A {type(model).__name__} is not a language model",
+        fix="Give Toolbox a LangChain chat model, or use Toolbox.from_settings().",
+    )

@@ -1,0 +1,81 @@
+"""A scripted VTG run: what each node's model replies, and what entails what."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from citeproof import Answer, Passage, Toolbox, build_vtg
+from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+
+A = Passage(id="a", title="Tower", text="Ann Lee built the tower.")
+B = Passage(id="b", title="Light", text="The tower was lit in 1871.")
+C = Passage(id="c", title="Keeper", text="Bo Ray kept the light.")
+D = Passage(id="d", title="Storm", text="A storm broke the lamp in 1902.")
+BUILT, LIT, KEPT, BROKE = A.text, B.text, C.text, D.text
+
+
+@dataclass
+class Script:
+    """Replies of the three LLM nodes, in order, and the texts that a claim needs to be entailed.
+
+    A claim is entailed by a premise that holds every text of `needs[claim]`; by default the
+    claim itself.
+    """
+
+    claims: Sequence[str]
+    citations: Sequence[Sequence[int] | str]
+    questions: Sequence[Sequence[str] | str] = ()
+    needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    passages: Mapping[str, Sequence[Passage]] = field(default_factory=lambda: {"": [A, B]})
+    """Part of the query → what the retriever finds."""
+    calls: Counter[str] = field(default_factory=Counter)
+    prompts: list[tuple[str, str]] = field(default_factory=list)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+
+    def reply(self, prompt: str) -> str:
+        """The next reply of the node whose task ends the prompt."""
+        if prompt.rstrip().endswith("Next sentence:"):
+            return self._next("claim_generator", self.claims, prompt)
+        if '{"citations"' in prompt:
+            return self._next("citation_generator", self.citations, prompt)
+        return self._next("evidence_finder", self.questions, prompt)
+
+    def _next(self, node: str, replies: Sequence[Any], prompt: str) -> str:
+        self.prompts.append((node, prompt))
+        reply = replies[self.calls[node]]
+        self.calls[node] += 1
+        if isinstance(reply, str):
+            return reply
+        return json.dumps({"citations" if node == "citation_generator" else "questions": reply})
+
+    def score(self, premise: str, hypothesis: str) -> float:
+        """0.9 where the premise holds all that the claim needs, else 0.1."""
+        self.pairs.append((premise, hypothesis))
+        needs = self.needs.get(hypothesis, [hypothesis])
+        return 0.9 if all(text in premise for text in needs) else 0.1
+
+    def retrieve(self, query: str) -> Sequence[Passage]:
+        """The passages of the longest key that is part of the query."""
+        self.queries.append(query)
+        keys = [key for key in self.passages if key in query]
+        return self.passages[max(keys, key=len)] if keys else []
+
+    def toolbox(self) -> Toolbox:
+        """Scripted tools."""
+        return Toolbox(
+            ScriptedChatModel(self.reply),
+            retriever=ListRetriever(self.retrieve),
+            entailment=TableEntailment(self.score),
+        )
+
+    def run(self, question: str = "Who built the tower?", **parameters: Any) -> Answer:
+        """Invoke VTG."""
+        graph = build_vtg(self.toolbox(), **parameters)
+        answer = graph.invoke({"question": question})["answer"]
+        assert isinstance(answer, Answer)
+        return answer

@@ -1,0 +1,415 @@
+"""Algorithm 1, branch by branch, on scripted models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import PAPER_PARAMETERS, Toolbox, Usage, Verdict, build_vtg
+from citeproof.errors import InputError, SettingsError
+from citeproof.testing import ScriptedChatModel
+from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
+
+WRONG = "Cy Fox built the tower."
+
+
+def verdicts(answer: Any) -> list[Verdict]:
+    return [claim.verdict for claim in answer.claims]
+
+
+def test_claims_that_their_citations_entail() -> None:
+    script = Script(claims=[BUILT, LIT, "DONE"], citations=[[1], [2]])
+    answer = script.run()
+    assert answer.text == "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
+    assert answer.status == "answered"
+    assert answer.passages == (A, B)
+    assert verdicts(answer) == [
+        Verdict(status="supported", tier="cited", score=0.9, trials=1),
+        Verdict(status="supported", tier="cited", score=0.9, trials=1),
+    ]
+    assert answer.claims[0].citations[0].sentence == BUILT
+    assert script.calls == {"claim_generator": 3, "citation_generator": 2}
+
+
+def test_a_claim_with_wrong_citations_that_the_memory_supports() -> None:
+    script = Script(claims=[LIT, "DONE"], citations=[[1]])
+    answer = script.run()
+    assert answer.text == "The tower was lit in 1871 [1]."
+    assert answer.passages == (B,)
+    assert verdicts(answer) == [Verdict(status="supported", tier="memory", score=0.9, trials=1)]
+    assert script.queries == ["Who built the tower?"]
+
+
+def test_both_tiers_fail_until_the_claim_is_accepted_unverified() -> None:
+    """T = 1 allows three trials: `t > T` is meant literally."""
+    script = Script(
+        claims=[WRONG, WRONG, WRONG, LIT, "DONE"],
+        citations=[[1], [1], [1], [2]],
+        questions=[["Who is Cy Fox?"], ["What did Cy Fox build?"]],
+    )
+    answer = script.run(max_trials=1)
+    assert answer.text == (
+        "Cy Fox built the tower [1]. [unverified] The tower was lit in 1871 [2]."
+    )
+    assert verdicts(answer) == [
+        Verdict(status="unsupported", tier="memory", score=0.1, trials=3),
+        Verdict(status="supported", tier="cited", score=0.9, trials=1),
+    ]
+    assert answer.status == "partial"
+    assert answer.reason == "1 of 2 claims could not be proved."
+    assert script.calls["evidence_finder"] == 2
+
+
+@pytest.mark.parametrize(("most", "trials"), [(0, 2), (1, 3), (2, 4), (5, 7)])
+def test_the_number_of_trials(most: int, trials: int) -> None:
+    script = Script(
+        claims=[WRONG] * trials + ["DONE"], citations=[[1]] * trials, questions=[["Who?"]] * trials
+    )
+    answer = script.run(max_trials=most)
+    assert [verdict.trials for verdict in verdicts(answer)] == [trials]
+    assert script.calls["evidence_finder"] == trials - 1
+
+
+def test_new_evidence_proves_the_claim_that_is_written_anew() -> None:
+    script = Script(
+        claims=["The lamp broke.", BROKE, "DONE"],
+        citations=[[1], [3]],
+        questions=[["When did the lamp break?", "What broke the lamp?"]],
+        passages={"": [A, B], "When did": [D], "What broke": [D, C]},
+    )
+    answer = script.run()
+    assert answer.text == "A storm broke the lamp in 1902 [1]."
+    assert answer.passages == (D,)
+    assert verdicts(answer) == [Verdict(status="supported", tier="cited", score=0.9, trials=2)]
+    assert script.queries[1:] == ["When did the lamp break?", "What broke the lamp?"]
+    assert answer.usage.retrievals == 3
+
+
+def test_evidence_replaces_the_short_term_memory_and_numbers_never_shift() -> None:
+    """D (3) leaves with the first short-term memory, C (4) keeps its number beside A and B."""
+    script = Script(
+        claims=["One.", "Two.", KEPT, "DONE"],
+        citations=[[1], [1], [4]],
+        questions=[["first?"], ["second?"]],
+        passages={"": [A, B], "first?": [D], "second?": [C]},
+    )
+    answer = script.run()
+    writing = [prompt for node, prompt in script.prompts if node == "claim_generator"]
+    shown = [{n for n in range(1, 6) if f'<passage number="{n}"' in prompt} for prompt in writing]
+    assert shown == [{1, 2}, {1, 2, 3}, {1, 2, 4}, {1, 2, 4}]
+    assert answer.passages == (C,)
+
+
+def test_cited_evidence_enters_the_long_term_memory() -> None:
+    """C proves a claim, so it stays when the next evidence replaces the short-term memory."""
+    script = Script(
+        claims=["One.", KEPT, "Two.", BROKE, "DONE"],
+        citations=[[1], [3], [1], [4]],
+        questions=[["first?"], ["second?"]],
+        passages={"": [A, B], "first?": [C], "second?": [D]},
+    )
+    answer = script.run()
+    last = [prompt for node, prompt in script.prompts if node == "claim_generator"][-1]
+    assert all(f'number="{n}"' in last for n in (1, 2, 3, 4))
+    assert answer.text == "Bo Ray kept the light [1]. A storm broke the lamp in 1902 [2]."
+
+
+def test_the_claim_after_an_unverified_one_starts_with_a_fresh_count() -> None:
+    script = Script(
+        claims=[WRONG, WRONG, "Bad.", "Bad.", "DONE"],
+        citations=[[1]] * 4,
+        questions=[["Who?"]] * 2,
+    )
+    answer = script.run(max_trials=0)
+    assert [verdict.trials for verdict in verdicts(answer)] == [2, 2]
+
+
+@pytest.mark.parametrize("end", ["DONE", "done.", "**DONE**", "", "   ", "[1]"])
+def test_an_end_token_or_an_empty_reply_ends_the_answer_at_once(end: str) -> None:
+    script = Script(claims=[end], citations=[])
+    answer = script.run()
+    assert (answer.status, answer.text, answer.claims) == ("abstained", "", ())
+    assert answer.reason == "The passages that were found do not answer the question."
+    assert script.calls == {"claim_generator": 1}
+
+
+def test_a_repeated_claim_ends_the_answer() -> None:
+    script = Script(claims=[BUILT, "Ann Lee built the tower!"], citations=[[1]])
+    assert script.run().text == "Ann Lee built the tower [1]."
+
+
+def test_citations_to_numbers_that_do_not_exist_are_dropped() -> None:
+    script = Script(claims=[BUILT, "DONE"], citations=[[9, 0, -1, 1, 1]])
+    answer = script.run()
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert verdicts(answer)[0].tier == "cited"
+
+
+def test_only_invented_citations_leave_the_claim_to_the_memory() -> None:
+    script = Script(claims=[BUILT, "DONE"], citations=[[7, 8]])
+    answer = script.run()
+    assert verdicts(answer)[0].tier == "memory"
+    assert answer.passages == (A,)
+
+
+def test_at_most_three_passages_are_cited() -> None:
+    script = Script(
+        claims=["All.", "DONE"],
+        citations=[[1, 2, 3, 4]],
+        needs={"All.": [BUILT, LIT, KEPT]},
+        passages={"": [A, B, C, D]},
+    )
+    answer = script.run(k=4)
+    assert answer.passages == (A, B, C)
+
+
+def test_an_unreadable_citation_reply_is_asked_for_once_more_then_recorded() -> None:
+    script = Script(claims=[BUILT, "DONE"], citations=["passage one", "no idea"])
+    answer = script.run()
+    assert script.calls["citation_generator"] == 2
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert [note.split(":")[0] for note in answer.notes] == ["citation_generator"]
+
+
+def test_unreadable_questions_fall_back_to_the_claim() -> None:
+    script = Script(claims=[WRONG, BUILT, "DONE"], citations=[[1], [1]], questions=["?", "what?"])
+    answer = script.run()
+    assert script.queries[1:] == [WRONG]
+    assert [note.split(":")[0] for note in answer.notes] == ["evidence_finder"]
+
+
+def test_evidence_that_finds_nothing_leaves_an_empty_short_term_memory() -> None:
+    script = Script(
+        claims=[WRONG, BUILT, "DONE"],
+        citations=[[1], [1]],
+        questions=[["Where?"]],
+        passages={"Who built": [A, B]},
+    )
+    assert script.run().text == "Ann Lee built the tower [1]."
+
+
+def test_needless_citations_are_trimmed() -> None:
+    script = Script(claims=[BUILT, "DONE"], citations=[[2, 1]])
+    answer = script.run()
+    assert answer.passages == (A,)
+
+
+def test_two_passages_that_only_together_entail_both_stay() -> None:
+    claim = "Ann Lee built the tower, which was lit in 1871."
+    script = Script(claims=[claim, "DONE"], citations=[[1, 2]], needs={claim: [BUILT, LIT]})
+    answer = script.run()
+    assert answer.text == "Ann Lee built the tower, which was lit in 1871 [1][2]."
+
+
+def test_the_memory_is_trimmed_to_what_is_needed() -> None:
+    claim = "Ann Lee built what Bo Ray kept."
+    script = Script(
+        claims=[claim, "DONE"],
+        citations=[[2]],
+        needs={claim: [BUILT, KEPT]},
+        passages={"": [A, B, C, D]},
+    )
+    assert script.run().passages == (A, C)
+
+
+def test_numbers_are_given_in_order_of_first_use() -> None:
+    script = Script(claims=[LIT, BUILT, "DONE"], citations=[[2], [1]])
+    answer = script.run()
+    assert answer.text == "The tower was lit in 1871 [1]. Ann Lee built the tower [2]."
+    assert answer.passages == (B, A)
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "status"),
+    [
+        ("keep", "Cy Fox built the tower [1].", "partial"),
+        ("flag", "Cy Fox built the tower [1]. [unverified]", "partial"),
+        ("drop", "", "abstained"),
+    ],
+)
+def test_what_happens_to_an_unverified_claim(policy: str, text: str, status: str) -> None:
+    script = Script(claims=[WRONG, WRONG, "DONE"], citations=[[1], [1]], questions=[["Who?"]])
+    answer = script.run(max_trials=0, unverified=policy)
+    assert (answer.text, answer.status) == (text, status)
+
+
+def test_a_dropped_claim_is_named_and_not_offered_again() -> None:
+    script = Script(
+        claims=[WRONG, WRONG, BUILT, "DONE"], citations=[[1], [1], [1]], questions=[["Who?"]]
+    )
+    answer = script.run(max_trials=0, unverified="drop")
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert answer.status == "partial"
+    assert answer.reason == "1 unproved claim was left out."
+    assert answer.notes == (f"dropped, not verified: {WRONG}",)
+    third = [prompt for node, prompt in script.prompts if node == "claim_generator"][2]
+    assert f"- {WRONG}" in third
+
+
+def test_rejected_drafts_are_shown_to_the_writer() -> None:
+    script = Script(claims=[WRONG, BUILT, "DONE"], citations=[[1], [1]], questions=[["Who?"]])
+    script.run()
+    first, second, third = (p for node, p in script.prompts if node == "claim_generator")
+    assert f"- {WRONG}" not in first
+    assert f"- {WRONG}" in second
+    assert f"- {WRONG}" not in third
+
+
+def test_the_sentence_limit_ends_the_answer() -> None:
+    script = Script(claims=[BUILT, LIT], citations=[[1], [2]])
+    assert len(script.run(max_claims=2).claims) == 2
+    assert script.calls["claim_generator"] == 2
+
+
+def test_all_prompts_of_a_run_share_their_beginning() -> None:
+    script = Script(
+        claims=["One.", KEPT, "DONE"],
+        citations=[[1], [3]],
+        questions=[["who?"]],
+        passages={"": [A, B], "who?": [C]},
+    )
+    script.run()
+    shared = script.prompts[0][1].split("</passage>\nAnswer so far", 1)[0]
+    shared = shared[: shared.rindex("</passage>")]
+    assert BUILT in shared
+    assert all(prompt.startswith(shared) for _, prompt in script.prompts)
+
+
+# Ablations (Table 3)
+
+
+def test_without_the_verifier_claims_are_unchecked() -> None:
+    script = Script(claims=[WRONG, "DONE"], citations=[[1, 2]])
+    answer = script.run(verify=False, unverified="keep")
+    assert answer.text == "Cy Fox built the tower [1][2]."
+    assert verdicts(answer)[0].status == "unchecked"
+    assert verdicts(answer)[0].score is None
+    assert script.pairs == []
+
+
+def test_without_memory_no_evidence_is_looked_for() -> None:
+    script = Script(claims=[WRONG, WRONG, BUILT, "DONE"], citations=[[1], [1], [1]])
+    answer = script.run(memory=False)
+    assert script.queries == ["Who built the tower?"]
+    assert verdicts(answer)[0].trials == 3
+
+
+def test_without_the_simplifier_the_whole_memory_is_cited() -> None:
+    script = Script(claims=[LIT, "DONE"], citations=[[1]])
+    assert script.run(simplify=False).text == "The tower was lit in 1871 [1][2]."
+
+
+def test_without_diverse_queries_the_claim_is_the_query() -> None:
+    script = Script(claims=[WRONG, BUILT, "DONE"], citations=[[1], [1]])
+    script.run(diverse_queries=False)
+    assert script.queries[1:] == [WRONG]
+    assert script.calls["evidence_finder"] == 0
+
+
+# Input, budgets, parameters
+
+
+def test_no_passages_is_an_abstention_without_a_call() -> None:
+    script = Script(claims=[], citations=[], passages={})
+    answer = script.run()
+    assert (answer.status, answer.reason) == ("abstained", "No passage was found for the question.")
+    assert answer.usage.llm_calls == 0
+
+
+@pytest.mark.parametrize("question", ["", "  \n", None, 7])
+def test_an_empty_question_is_an_error(question: Any) -> None:
+    with pytest.raises(InputError, match="question is empty"):
+        Script(claims=[], citations=[]).run(question)
+
+
+def test_documents_with_the_question_replace_the_index() -> None:
+    script = Script(claims=[KEPT, "DONE"], citations=[[1]])
+    graph = build_vtg(script.toolbox())
+    answer = graph.invoke(
+        {"question": "Who kept the light?", "documents": [KEPT, {"text": BROKE, "title": "S"}, D]}
+    )["answer"]
+    assert [passage.text for passage in answer.passages] == [KEPT]
+    assert script.queries == []
+
+
+@pytest.mark.parametrize("document", ["", {"title": "T"}, {"text": "x", "nope": 1}, 3])
+def test_a_document_of_no_use_is_an_error_that_names_it(document: Any) -> None:
+    graph = build_vtg(Script(claims=[], citations=[]).toolbox())
+    with pytest.raises(InputError, match="Document 2 is not a passage"):
+        graph.invoke({"question": "Who?", "documents": ["x", document]})
+
+
+def test_neither_retriever_nor_documents_is_an_error() -> None:
+    graph = build_vtg(Toolbox(ScriptedChatModel([])))
+    with pytest.raises(InputError, match="nothing to answer from"):
+        graph.invoke({"question": "Who?"})
+
+
+def test_a_budget_of_calls_ends_the_run_with_what_is_proved() -> None:
+    script = Script(claims=[BUILT, LIT], citations=[[1]])
+    answer = script.run(max_calls=3)
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert answer.status == "partial"
+    assert answer.reason == "The budget of 3 calls is spent."
+    assert answer.usage.llm_calls == 3
+
+
+def test_a_budget_of_tokens_ends_the_run() -> None:
+    answer = Script(claims=[BUILT], citations=[]).run(max_tokens=1)
+    assert (answer.status, answer.claims) == ("abstained", ())
+    assert answer.reason == "The budget of 1 tokens is spent."
+
+
+def test_usage_counts_calls_pairs_and_retrievals() -> None:
+    usage = Script(claims=[BUILT, LIT, "DONE"], citations=[[1], [2]]).run().usage
+    assert (usage.llm_calls, usage.nli_pairs, usage.retrievals) == (5, 2, 1)
+    assert usage.prompt_tokens > usage.completion_tokens > 0
+    assert usage.seconds > 0
+    assert isinstance(usage, Usage)
+
+
+def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> None:
+    script = Script(claims=[BUILT, LIT], citations=[[1], [2]])
+    graph = build_vtg(script.toolbox(), max_claims=2, k=1)
+    answer = graph.invoke({"question": "Who?"}, context={"max_claims": 1})["answer"]
+    assert len(answer.claims) == 1
+    assert graph.get_context_jsonschema()["properties"]["max_claims"]["default"] == 2
+
+
+def test_unknown_and_impossible_parameters_are_errors() -> None:
+    tools = Script(claims=[], citations=[]).toolbox()
+    with pytest.raises(SettingsError, match="Unknown parameter trials.*max_trials"):
+        build_vtg(tools, trials=1)
+    with pytest.raises(SettingsError, match="max_trials cannot be -1"):
+        build_vtg(tools, max_trials=-1)
+
+
+def test_the_papers_parameters_can_be_built() -> None:
+    tools = Script(claims=[], citations=[]).toolbox()
+    assert PAPER_PARAMETERS["gpt"]["asqa"] == {
+        "max_trials": 2,
+        "queries": 4,
+        "k": 5,
+        "passages_per_query": 2,
+    }
+    for rows in PAPER_PARAMETERS.values():
+        for parameters in rows.values():
+            build_vtg(tools, **parameters)
+
+
+def test_the_graph_shows_the_papers_nodes() -> None:
+    graph = build_vtg(Script(claims=[], citations=[]).toolbox()).get_graph()
+    assert set(graph.nodes) == {
+        "__start__",
+        "__end__",
+        "answer_composer",
+        "citation_generator",
+        "claim_acceptor",
+        "claim_generator",
+        "evidence_finder",
+        "generation_verifier",
+        "memory_verifier",
+        "retriever",
+        "simplifier",
+    }
