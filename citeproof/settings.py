@@ -55,6 +55,9 @@ class LLMSettings(_Section):
     """Seconds until one call is given up."""
     retries: int = Field(default=4, ge=0)
     """Further attempts after a transient failure, with back-off."""
+    continues: bool = False
+    """Whether the server goes on with a reply whose beginning it is sent as the last message, as
+    llama.cpp does and vLLM with its flags; the embedded one does. With `base_url` only."""
     requests_per_second: float | None = Field(default=None, gt=0)
     path: Path | None = None
     """A GGUF file to use in place of the embedded model (`local` only)."""

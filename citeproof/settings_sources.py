@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar, get_args
@@ -66,10 +66,20 @@ def load(cls: type[_S], file: Path | str | None, arguments: Mapping[str, Any]) -
     raise SettingsError("; ".join(told), fix="See citeproof.settings for what each key means.")
 
 
-def unknown(what: str, word: str, known: Iterable[str], source: str = "") -> SettingsError:
-    """The error for a name that is not known; it names the nearest that is."""
+def unknown(
+    what: str, word: str, known: Iterable[str], source: str = "", more: Iterable[str] = ()
+) -> SettingsError:
+    """The error for a name that is not known; it names the nearest that is.
+
+    Args:
+        what: What there is not.
+        word: The name.
+        known: Names that would have been right; listed where none is near.
+        source: Where the name was found.
+        more: Names that may have been meant as well, but are too many to be listed.
+    """
     names = list(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word, [*names, *more], n=1, cutoff=0.5)
     return SettingsError(
         f"There is no {what}" + (f" (from {source})" if source else ""),
         fix=f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}.",
@@ -200,9 +210,16 @@ def _no_setting(
     source: _Source, path: tuple[str, ...], key: str, known: Iterable[str], kind: str = "setting"
 ) -> SettingsError:
     spelled = source.spell(*path, key)
-    return unknown(
-        f"{kind} {spelled}", spelled, (source.spell(*path, k) for k in known), source.name
-    )
+    names = [source.spell(*path, name) for name in known]
+    # CITEPROOF_LLM_MODEL stands at the top for CITEPROOF_LLM__MODEL, one level below.
+    below = [] if path else [source.spell(*keys) for keys in _keys()]
+    return unknown(f"{kind} {spelled}", spelled, names, source.name, below)
+
+
+def _keys() -> Iterator[tuple[str, str]]:
+    for section, field in Settings.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from ((section, key) for key in field.annotation.model_fields)
 
 
 def _not_a_section(
@@ -224,14 +241,14 @@ def _merge(
         model = more.get("model")
         if isinstance(model, str) and (model == "local" or _WITH_PROVIDER.match(model)):
             merged.pop("base_url", None)
-    if guard and "api_key" not in more and base and _place(base) != _place(merged):
+    if guard and "api_key" not in more and (before := _place(base)) and before != _place(merged):
         merged.pop("api_key", None)
     return merged
 
 
 def _place(section: Mapping[str, Any]) -> str:
-    """Who receives what is sent: a server, or a provider."""
-    return str(section.get("base_url") or str(section.get("model", "local")).partition(":")[0])
+    """Who receives what is sent: a server, or a provider; empty where nothing says."""
+    return str(section.get("base_url") or str(section.get("model") or "").partition(":")[0])
 
 
 def _explain(failure: Any, read: Sequence[tuple[_Source, dict[str, Any]]]) -> str:
@@ -249,5 +266,5 @@ def _explain(failure: Any, read: Sequence[tuple[_Source, dict[str, Any]]]) -> st
                 name, origin = source.spell(*place), f" (from {source.name})"
     value, reason = failure["input"], str(failure["msg"]).removeprefix("Value error, ")
     secret = "api_key" in path or isinstance(value, SecretStr | dict | list)
-    shown = "" if secret else f" = {_CREDENTIALS.sub('…@', repr(value))}"
+    shown = "" if secret else f" = {_CREDENTIALS.sub('…@', repr(value))[:80]}"
     return f"{name}{shown}{origin} is not allowed: {reason[:1].lower()}{reason[1:]}"

@@ -9,14 +9,15 @@ from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import Draft, VTGUpdate, WritingState, remembered, written
 from citeproof.tools.citations import adds_nothing, strip_marks
 from citeproof.tools.events import ClaimDelta, ClaimDrafted, emit
-from citeproof.tools.llm import LLM
+from citeproof.tools.llm import END, LLM
 from citeproof.tools.sentences import split
 
 __all__ = ["ClaimGenerator"]
 
-END = "DONE"
-"""What the model writes when nothing is left to say: the paper's end token."""
+ABSTAIN = f"If the passages do not answer the question, write only {END}."
+REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they say:"
 
+_EDGES = ' \t\n"“”*_'
 _END = re.compile(rf"^\W*{END}\b", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:(?:the\s+)?(?:next\s+)?sentence|answer|claim)\s*\d*\s*:\s*", re.I)
 
@@ -28,40 +29,44 @@ class ClaimGenerator:
     llm: LLM
     claim_tokens: int = 96
     """Longest claim, in tokens."""
+    may_abstain: bool = False
+    """Whether the writer is offered to write nothing where the passages give no answer."""
 
     async def __call__(self, state: WritingState) -> VTGUpdate:
         """Draft the next claim; `draft` is None where the answer is finished.
 
-        An empty reply, the end token, and a sentence that only repeats accepted claims all
-        end the answer.
+        The model goes on with the accepted text; the first sentence that it adds and that says
+        something new is the claim. It has finished where it adds none.
         """
+        failed = dict.fromkeys([*state["dropped"], *state["rejected"]])
         task = fill(
             template("claim_generator"),
-            answer=written(state) or "(nothing yet)",
-            rejected=_bullets([*state["dropped"], *state["rejected"]]) or "(none)",
-            end=END,
+            question=state["question"],
+            abstain=f" {ABSTAIN}" if self.may_abstain else "",
+            rejected="\n- ".join([REJECTED, *failed]) if failed else "",
         )
+        passages = context(state["question"], remembered(state))
         reply = await self.llm.text(
-            Prompt(template("system"), context(state["question"], remembered(state)), task),
+            Prompt(template("system"), passages, task, begun=written(state)),
             max_tokens=self.claim_tokens,
-            stop=["\n"],
             on_delta=lambda text: emit(ClaimDelta(text=text)),
         )
-        claim = first_sentence(reply)
-        if not claim or adds_nothing(claim, [accepted.text for accepted in state["claims"]]):
+        accepted = [claim.text for claim in state["claims"]]
+        new = (s for s in sentences(reply) if not adds_nothing(s, accepted))
+        if (claim := next(new, None)) is None:
             return {"draft": None}
         emit(ClaimDrafted(text=claim, trial=len(state["rejected"]) + 1))
         return {"draft": Draft(text=claim)}
 
 
-def first_sentence(reply: str) -> str:
-    """The first sentence of a reply, without labels and marks; empty at the end token."""
-    text = _LABEL.sub("", strip_marks(reply)).strip().strip('"“”*').strip()
-    if not text or _END.match(text):
-        return ""
-    sentences = split(text)
-    return text[sentences[0].start : sentences[0].end].strip() if sentences else ""
-
-
-def _bullets(drafts: list[str]) -> str:
-    return "\n".join(f"- {draft}" for draft in dict.fromkeys(drafts))
+def sentences(reply: str) -> list[str]:
+    """The sentences of a reply up to the end token, without labels and marks."""
+    found = []
+    text = _LABEL.sub("", strip_marks(reply))
+    for span in split(text):
+        sentence = text[span.start : span.end].strip(_EDGES)
+        if _END.match(sentence):
+            break
+        if any(character.isalnum() for character in sentence):
+            found.append(sentence)
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from itertools import chain
 
@@ -14,7 +13,7 @@ from citeproof.state import DraftState, VTGUpdate, remembered, written
 from citeproof.tools.events import EvidenceFound, emit
 from citeproof.tools.llm import LLM
 from citeproof.tools.meter import note, spend
-from citeproof.tools.retrieval import Retriever
+from citeproof.tools.retrieval import Retriever, retrieve_many
 from citeproof.types import Usage
 
 __all__ = ["EvidenceFinder"]
@@ -49,9 +48,7 @@ class EvidenceFinder:
         if draft is None or self.retriever is None:
             return {"short_term": []}
         questions = await self._questions(state, draft.text)
-        found = await asyncio.gather(
-            *(self.retriever.retrieve(q, self.passages_per_query) for q in questions)
-        )
+        found = await retrieve_many(self.retriever, questions, self.passages_per_query)
         spend(Usage(retrievals=len(questions)))
         passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())
         emit(EvidenceFound(queries=tuple(questions), passages=tuple(passages)))

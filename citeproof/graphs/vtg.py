@@ -48,6 +48,9 @@ class VTGParameters(Parameters):
     """Sentences, at most; claims that were dropped count."""
     claim_tokens: int = Field(default=96, ge=16, le=1000)
     """Longest claim."""
+    may_abstain: bool = False
+    """Offers the writer to write nothing where the passages give no answer. Larger models use
+    it well; the embedded one then abstains on most questions that the passages do answer."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
     """What happens to a claim that could not be verified."""
     verify: bool = True

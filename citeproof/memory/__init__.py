@@ -1,1 +1,1 @@
-"""memory"""
+"""What outlives a question: passages, cited evidence, and the one place that opens Chroma."""

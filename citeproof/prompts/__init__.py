@@ -32,6 +32,8 @@ class Prompt:
     context: str
     """The question and the passages: the same bytes for every node of a run."""
     task: str
+    begun: str = ""
+    """How the reply begins, already written; the model goes on from there."""
 
 
 @cache

@@ -19,80 +19,24 @@ _MARK = re.compile(r"\s*\[\s*\d+(?:\s*(?:,|;|-|–|to|and)\s*\d+)*\s*\]")
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _END = re.compile(r"([.!?…]+[\"'”’)]*)$")
 _FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "being",
-        "but",
-        "by",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "him",
-        "his",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "our",
-        "she",
-        "so",
-        "some",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "to",
-        "too",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "whose",
-        "with",
-        "you",
-        "your",
-        "also",
-        "such",
-    ]
+    re.findall(
+        r"\w+",
+        """
+        a an and are as at be been being but by did do does for from had has have he her him his in
+        into is it its of on our she so some that the their them then there these they this those
+        to too was we were what when where which while who whom whose with you your also such
+        """,
+    )
 )
 
 
 def strip_marks(text: str) -> str:
-    """The text without [1], [1][2], [1, 2] or [1-3]."""
+    """The text without citation marks: [1], [1][2], [1, 2], [1-3]."""
     return _MARK.sub("", text)
 
 
 def marks(claim: Claim) -> str:
-    """The claim with its marks before the full stop: `The tower is old [1][2].`"""
+    """The claim with its marks before the full stop, as in `The tower is old [1][2].`."""
     text = "".join(f"[{citation.number}]" for citation in claim.citations)
     if not text:
         return claim.text

@@ -23,9 +23,9 @@ __all__ = ["Meter", "check_budget", "metered", "note", "spend"]
 class Meter:
     """The cost of one node call, on top of what the run has spent before."""
 
-    before: Usage = Usage()
-    budget: BudgetSettings = BudgetSettings()
-    used: Usage = Usage()
+    before: Usage = field(default_factory=Usage)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
+    used: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
 

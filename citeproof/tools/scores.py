@@ -17,6 +17,9 @@ from citeproof.types import Usage
 
 __all__ = ["KeptScores"]
 
+MOST = 20_000
+"""Scores kept in memory; the oldest go first."""
+
 
 class KeptScores:
     """An entailment model that never computes the same pair twice.
@@ -58,6 +61,8 @@ class KeptScores:
                 await asyncio.to_thread(self._file.write, computed)
             self._scores.update(computed)
         scores = [self._scores[pair] for pair in pairs]
+        while len(self._scores) > MOST:
+            del self._scores[next(iter(self._scores))]
         spend(Usage(nli_pairs=len(pairs)))
         emit(
             PairsScored(

@@ -11,9 +11,10 @@ import re
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-__all__ = ["BLOCK", "Span", "split", "words"]
+__all__ = ["BLOCK", "Span", "split", "starts", "words"]
 
 BLOCK = 2000
 """No sentence is longer: text without full stops is cut at a space before this length."""
@@ -51,7 +52,7 @@ def split(text: str) -> list[Span]:
     spans: list[Span] = []
     for start, end in _blocks(text):
         cuts = [start, *(start + cut for cut in _cuts(text[start:end])), end]
-        for left, right in zip(cuts, cuts[1:], strict=False):
+        for left, right in pairwise(cuts):
             if edges := _EDGES.search(text, left, right):
                 spans.append(Span(edges.start(), edges.end()))
     return spans
@@ -60,6 +61,11 @@ def split(text: str) -> list[Span]:
 def words(text: str) -> list[str]:
     """The words of `text` in order, in their own case and without punctuation."""
     return _WORD.findall(text)
+
+
+def starts(text: str) -> list[int]:
+    """The offset of each of `words(text)`."""
+    return [match.start() for match in _WORD.finditer(text)]
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:

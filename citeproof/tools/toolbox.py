@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from citeproof.errors import SettingsError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from citeproof.memory.evidence import EvidenceLog
     from citeproof.memory.index import Index
-    from citeproof.models.fetch import Progress
+    from citeproof.models.progress import Progress
     from citeproof.settings import Settings
     from citeproof.tools.entailment import Entailment
     from citeproof.tools.llm import LLM
@@ -35,7 +35,8 @@ class Toolbox:
         llm: A LangChain chat model, or an `LLM`; it serves every role that `roles` leaves out.
         retriever: A citeproof or LangChain retriever. Without one, questions must come with
             their documents.
-        entailment: What verifies; without one, the language model judges.
+        entailment: What verifies; without one, the language model judges. Its scores are kept, so
+            that no pair is computed twice.
         roles: Other language models for single roles (`settings.ROLES`).
         evidence: Where cited passages are recorded.
     """
@@ -61,7 +62,8 @@ class Toolbox:
         self.llm = _llm(llm)
         self._roles = {role: _llm(model) for role, model in (roles or {}).items()}
         self.retriever = None if retriever is None else coerce_retriever(retriever)
-        self.entailment: Entailment = entailment or KeptScores(Judge(self.llm_for("judge")))
+        verifier = entailment or Judge(self.llm_for("judge"))
+        self.entailment = verifier if isinstance(verifier, KeptScores) else KeptScores(verifier)
         self.evidence = evidence
         self.index: Index | None = None
         self._closing = ExitStack()
@@ -106,24 +108,19 @@ class Toolbox:
         # The server's start and the embedder's take seconds each, and neither needs the other.
         with ThreadPoolExecutor(1) as beside:
             opening = beside.submit(open_index)
-            llm = open_llm(chosen.llm, chosen.models, role="llm", progress=progress)
-            roles = {
-                role: open_llm(chosen.for_role(role), chosen.models, role=role, progress=progress)
-                for role in chosen.roles
-            }
+            roles = {role: chosen.for_role(role) for role in chosen.roles}
+            llm = open_llm(chosen.llm, chosen.models, roles=roles, progress=progress)
             index = opening.result()
+        evidence = EvidenceLog.open(chosen.chroma)
         tools = cls(
             llm,
             retriever=index.retriever(),
-            entailment=open_entailment(
-                chosen.entailment, lambda: roles.get("judge", llm).for_role("judge")
-            ),
-            roles=roles,
-            evidence=EvidenceLog.open(chosen.chroma),
+            entailment=open_entailment(chosen.entailment, lambda: llm.for_role("judge")),
+            evidence=evidence,
         )
         tools.index = index
-        for model in {id(model): model for model in (llm, *roles.values())}.values():
-            tools._closing.callback(model.close)
+        tools._closing.callback(llm.close)
+        tools._closing.callback(evidence.close)
         tools._closing.callback(index.close)
         return tools
 
@@ -131,7 +128,7 @@ class Toolbox:
         """Stop what was started: the embedded server, clients, stores."""
         self._closing.close()
 
-    def __enter__(self) -> Toolbox:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -39,11 +39,11 @@ class Script:
 
     def reply(self, prompt: str) -> str:
         """The next reply of the node whose task ends the prompt."""
-        if prompt.rstrip().endswith("Next sentence:"):
-            return self._next("claim_generator", self.claims, prompt)
         if '{"citations"' in prompt:
             return self._next("citation_generator", self.citations, prompt)
-        return self._next("evidence_finder", self.questions, prompt)
+        if '{"questions"' in prompt:
+            return self._next("evidence_finder", self.questions, prompt)
+        return self._next("claim_generator", self.claims, prompt)
 
     def _next(self, node: str, replies: Sequence[Any], prompt: str) -> str:
         self.prompts.append((node, prompt))

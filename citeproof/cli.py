@@ -1,0 +1,403 @@
+"""The command line: index, ask, doctor, models, graph, config.
+
+Nothing heavy is imported before a command needs it, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from citeproof.errors import CiteproofError, InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from citeproof.memory.index import IndexReport
+    from citeproof.settings import Settings
+    from citeproof.tools.events import Event
+    from citeproof.tools.toolbox import Toolbox
+    from citeproof.types import Answer
+
+__all__ = ["app", "main"]
+
+ABSTAINED = 3
+"""Exit code of `ask` where the documents do not answer the question."""
+
+
+class _Commands(TyperGroup):
+    """Commands whose expected errors are one line, not a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take `--debug` wherever it stands: people add it to the end of what failed."""
+        end = args.index("--") if "--" in args else len(args)
+        if "--debug" in args[:end]:
+            args = ["--debug", *(a for a in args[:end] if a != "--debug"), *args[end:]]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; 2 is the exit code of a refusal, 130 of Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except CiteproofError as error:
+            if ctx.params.get("debug"):
+                import traceback
+
+                traceback.print_exc()
+            _complain(str(error))
+            raise typer.Exit(2) from error
+        except KeyboardInterrupt as error:
+            _complain("Interrupted.")
+            raise typer.Exit(130) from error
+
+
+app = typer.Typer(
+    name="citeproof",
+    cls=_Commands,
+    help="Answers from your documents, every sentence proved by its citations.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_models = typer.Typer(help="The embedded models.", no_args_is_help=True)
+app.add_typer(_models, name="models")
+
+Config = Annotated[
+    Path | None, typer.Option("--config", help="Settings file; by default citeproof.toml.")
+]
+Store = Annotated[
+    Path | None, typer.Option("--store", help="Folder of the index; by default .citeproof.")
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting (llm.model=openai:gpt-4o) or a method's parameter (max_trials=3).",
+    ),
+]
+
+
+def main() -> None:
+    """Run the command line on the arguments of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show ✓ gets a question mark, not a crash.
+            stream.reconfigure(errors="replace")
+    app()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"citeproof {version('citeproof')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def index(
+    documents: Annotated[
+        list[Path], typer.Argument(metavar="DOCS...", help="Files and folders to read.")
+    ],
+    config: Config = None,
+    store: Store = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Begin with an empty index.")] = False,
+    sets: Sets = None,
+) -> None:
+    """Read documents into the index; only what changed is read again."""
+    from citeproof.console.opening import downloading
+    from citeproof.console.reports import indexed
+    from citeproof.memory.index import Index
+    from citeproof.models.embedder import load_embedder
+
+    settings = _settings(config, store, sets)
+    err = _console(stderr=True)
+    with downloading(err, "opening the index…") as progress:
+        embeddings = load_embedder(settings.embedding, settings.models, progress=progress)
+        opened = Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
+    with contextlib.closing(opened):
+        report = _update(opened, documents, err)
+    indexed(report, _console())
+    if not (report.added or report.updated or report.unchanged or report.removed):
+        raise typer.Exit(1)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="What to answer.")],
+    docs: Annotated[
+        list[Path] | None,
+        typer.Option("--docs", help="Read this first, into memory or --store; may be repeated."),
+    ] = None,
+    method: Annotated[str, typer.Option("--method", help="How to answer.")] = "vtg",
+    llm: Annotated[
+        str | None, typer.Option("--llm", help="Language model: local, openai:gpt-4o, …")
+    ] = None,
+    sets: Sets = None,
+    unverified: Annotated[
+        str | None,
+        typer.Option(
+            "--unverified",
+            metavar="keep|flag|drop",
+            help="What happens to a claim that cannot be proved; by default it is flagged.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write the answer as a page.")
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show every step of the run.")] = False,
+    store: Store = None,
+    config: Config = None,
+) -> None:
+    """Answer a question from the index, each sentence checked against what it cites.
+
+    Exit code 0 where there is an answer, 3 where the documents give none.
+    """
+    from citeproof.console import arguments
+    from citeproof.console.opening import downloading
+    from citeproof.tools.toolbox import Toolbox
+
+    if not question.strip():
+        raise InputError("The question is empty", fix="Ask something, in words.")
+    more, parameters = arguments.pairs(sets or [])
+    if docs and store is None:
+        more = {"chroma.in_memory": "true", **more}
+    settings = arguments.settings(config, llm=llm, store=store, more=more)
+    if unverified is not None:
+        parameters["unverified"] = unverified
+    arguments.sketch(method, parameters)  # a wrong parameter is told before models are loaded
+
+    err = _console(stderr=True)
+    err.quiet = as_json and not err.is_terminal
+    with downloading(err, "opening models…") as progress:
+        tools = Toolbox.from_settings(settings, progress=progress)
+    with tools:
+        if docs:
+            _read_first(tools, docs, err)
+        events: list[tuple[float, Event]] = []
+        graph = arguments.build(method, tools, parameters)
+        # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
+        answer = _run(graph, question, events, err if as_json else None, trace=trace)
+    if html is not None:
+        from citeproof.console.page import render_page, write_page
+
+        write_page(html, render_page(answer, events))
+        if not as_json:
+            typer.echo(f"Page: {html}")
+    if answer.status == "abstained":
+        raise typer.Exit(ABSTAINED)
+
+
+@app.command()
+def doctor(
+    speed: Annotated[bool, typer.Option("--speed", help="Also time the models.")] = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Look over the installation. Exit code 1 where something is missing."""
+    from citeproof.console.opening import downloading
+    from citeproof.console.reports import checks
+    from citeproof.doctor import diagnose
+
+    settings = _settings(config, store, sets)
+    with downloading(_console(stderr=True), "looking…"):
+        found = diagnose(settings, measure=speed)
+    checks(found, _console())
+    if any(check.status == "missing" for check in found):
+        raise typer.Exit(1)
+
+
+@_models.command("fetch")
+def models_fetch(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="By default all of them.")
+    ] = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Download the embedded models into the cache, and verify them."""
+    from citeproof.console.opening import downloading
+    from citeproof.models.fetch import fetch
+    from citeproof.models.manifest import EMBEDDED
+
+    known = {model.name: model for model in EMBEDDED}
+    if unknown := [name for name in names or [] if name not in known]:
+        raise InputError(f"There is no embedded model {unknown[0]!r}", fix=f"Known: {_list(known)}")
+    settings = _settings(config, None, sets)
+    err = _console(stderr=True)
+    for name in names or known:
+        with downloading(err, f"looking for {name}…") as progress:
+            path = fetch(known[name], settings.models, progress=progress)
+        typer.echo(f"{name}: {path}")
+
+
+@_models.command("list")
+def models_list(config: Config = None, sets: Sets = None) -> None:
+    """Show the embedded models, and whether they are here."""
+    from citeproof.console.reports import models
+    from citeproof.models.fetch import model_folder
+    from citeproof.models.manifest import EMBEDDED
+    from citeproof.models.verify import is_stamped
+
+    settings = _settings(config, None, sets)
+    rows = []
+    for model in EMBEDDED:
+        folder = model_folder(model, settings.models)
+        state = "ready" if is_stamped(model, folder) else "not fetched"
+        size = f"{model.size / 1e6:,.0f} MB"
+        rows.append((model.name, model.role, size, model.licence, state, str(folder)))
+    models(rows, _console())
+
+
+@app.command()
+def graph(
+    method: Annotated[str, typer.Argument(help="Whose graph.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file: .svg, .png, .mmd or .md.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw it into this file.")] = None,
+    png: Annotated[
+        Path | None, typer.Option("--png", help="Draw it into this file (needs an extra).")
+    ] = None,
+) -> None:
+    """Show a method's graph: as Mermaid text, or drawn."""
+    from citeproof.console.arguments import sketch
+    from citeproof.console.diagram import draw, write_drawing, write_mermaid
+
+    kinds = {".svg": "svg", ".png": "png", ".mmd": "mermaid", ".md": "mermaid"}
+    if output is not None and output.suffix.lower() not in kinds:
+        raise InputError(f"{output} has no known ending", fix=f"Known endings: {_list(kinds)}")
+    targets = [(svg, "svg"), (png, "png")]
+    if output is not None:
+        targets.append((output, kinds[output.suffix.lower()]))
+    drawn = sketch(method)
+    wanted = [(path, kind) for path, kind in targets if path is not None]
+    if not wanted:
+        typer.echo(drawn.get_graph().draw_mermaid())
+    for path, kind in wanted:
+        if kind == "mermaid":
+            write_mermaid(path, drawn)
+        else:
+            write_drawing(path, draw(drawn), "png" if kind == "png" else "svg")
+        typer.echo(f"Graph: {path}")
+
+
+@app.command()
+def config(config: Config = None, store: Store = None, sets: Sets = None) -> None:
+    """Show the settings in force; keys and passwords are hidden."""
+    from citeproof.console.toml import as_toml
+
+    typer.echo(as_toml(_settings(config, store, sets)), nl=False)
+
+
+def _settings(config: Path | None, store: Path | None, sets: list[str] | None) -> Settings:
+    from citeproof.console import arguments
+    from citeproof.errors import SettingsError
+
+    more, others = arguments.pairs(sets or [])
+    if others:
+        raise SettingsError(
+            f"There is no setting {next(iter(others))}",
+            fix="A setting has its section before it, such as llm.model.",
+        )
+    return arguments.settings(config, store=store, more=more)
+
+
+def _update(opened: Any, documents: list[Path], err: Console) -> IndexReport:
+    from citeproof.console.opening import indexing
+    from citeproof.tools.documents import find
+
+    with indexing(err, len(find(documents).files)) as progress:
+        report: IndexReport = opened.update(documents, progress=progress)
+    return report
+
+
+def _read_first(tools: Toolbox, docs: list[Path], err: Console) -> None:
+    from citeproof.console.reports import unread
+
+    report = _update(tools.index, docs, err)
+    unread(report, err)
+    if not (report.added or report.updated or report.unchanged):
+        raise InputError(
+            "None of the documents can be read",
+            why="; ".join(message for _, message in report.errors[:3])
+            or "no file is of a known kind",
+            fix="Give --docs text, Markdown, HTML, PDF, Word or JSON Lines files.",
+        )
+
+
+def _run(
+    graph: Any,
+    question: str,
+    events: list[tuple[float, Event]],
+    err: Console | None,
+    *,
+    trace: bool,
+) -> Answer:
+    """Run a graph before the reader's eyes, and record its events.
+
+    Args:
+        graph: The method's.
+        question: What to ask it.
+        events: Filled with what happened, and when.
+        err: Where the run is shown while the answer is printed as JSON; None prints all for
+            people.
+        trace: Show each step.
+    """
+    import asyncio
+    import time
+
+    from citeproof.console.live import follow, show
+
+    async def stream() -> AsyncIterator[Event]:
+        async for event in graph.astream({"question": question}, stream_mode="custom"):
+            events.append((time.perf_counter(), event))
+            yield event
+
+    if err is None:
+        return asyncio.run(show(stream(), _console(), question=question, trace=trace))
+    answer = asyncio.run(follow(stream(), err, question=question, trace=trace))
+    typer.echo(answer.model_dump_json(indent=2))
+    return answer
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = 1000  # a file has no edge to wrap at, and paths must stay whole
+    return console
+
+
+def _complain(text: str) -> None:
+    from rich.text import Text
+
+    from citeproof.console.text import plain
+
+    _console(stderr=True).print(Text(plain(text), style="red"), soft_wrap=True)
+
+
+def _list(names: Any) -> str:
+    return f"{', '.join(names)}."

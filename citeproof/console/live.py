@@ -1,0 +1,279 @@
+"""A run as it happens: claims appear while they are written, then bear their verdict."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from citeproof.console.text import count, find, instruments, plain, proved, seconds, tokens, where
+from citeproof.errors import CiteproofError
+from citeproof.tools.events import (
+    AnswerReady,
+    ClaimAccepted,
+    ClaimDelta,
+    ClaimDrafted,
+    ClaimRejected,
+    ClaimVerified,
+    Event,
+    EvidenceFound,
+    NodeFinished,
+    NodeStarted,
+    PassagesRetrieved,
+)
+from citeproof.types import Answer, Claim
+
+__all__ = ["conclude", "follow", "show"]
+
+_DOING = {
+    "retriever": "looking for passages…",
+    "claim_generator": "writing…",
+    "citation_generator": "looking for its sources…",
+    "generation_verifier": "checking…",
+    "memory_verifier": "checking against everything found…",
+    "simplifier": "trimming its sources…",
+    "evidence_finder": "looking for more evidence…",
+    "claim_acceptor": "checked",
+    "answer_composer": "putting the answer together…",
+}
+_LOOK = {
+    "supported": ("✓", "green", ""),
+    "unsupported": ("!", "yellow", "unverified"),
+    "unchecked": ("?", "yellow", "unchecked"),
+}
+"""Verdict → sign, colour, and the words that say it without colour."""
+
+
+async def show(
+    events: AsyncIterator[Event], console: Console, *, question: str = "", trace: bool = False
+) -> Answer:
+    """Print a run while it goes on, then its sources and its cost.
+
+    Args:
+        events: The run's custom stream; it must end with `AnswerReady`.
+        console: On a terminal the claim in hand moves; elsewhere only finished lines are printed.
+        question: Printed first.
+        trace: Print each node with its time, tokens, and what it read and wrote.
+
+    Raises:
+        CiteproofError: The stream ended without an answer.
+    """
+    answer = await follow(events, console, question=question, trace=trace)
+    conclude(answer, console)
+    return answer
+
+
+async def follow(
+    events: AsyncIterator[Event], console: Console, *, question: str = "", trace: bool = False
+) -> Answer:
+    """The part of `show` that goes on while the run does."""
+    view = _View(console, trace)
+    if question:
+        console.print(Text(plain(question), style="bold"), soft_wrap=not console.is_terminal)
+        console.print()
+    with Live(
+        console=console, transient=True, auto_refresh=console.is_terminal, refresh_per_second=10
+    ) as live:
+        async for event in events:
+            view.take(event)
+            if console.is_terminal:
+                # Pieces of a claim come faster than a screen needs them.
+                live.update(view.moving(), refresh=not isinstance(event, ClaimDelta))
+            # A graph whose nodes never wait would hold back the keyboard's interrupt.
+            await asyncio.sleep(0)
+        live.update("")
+    if view.answer is None:
+        raise CiteproofError(
+            "The run ended without an answer",
+            fix="This is a bug of the graph: its last node must compose one.",
+        )
+    view.settle(view.answer)
+    return view.answer
+
+
+def conclude(answer: Answer, console: Console) -> None:
+    """Print what stands below an answer: reason, sources, notes, cost."""
+    if answer.reason:
+        console.print()
+        _line(console, Text(plain(answer.reason), style="yellow"))
+    if answer.passages:
+        console.print()
+        _line(console, Text("Sources", style="bold"))
+    for number, passage in enumerate(answer.passages, start=1):
+        _line(console, Text.assemble((f"[{number}] ", "cyan"), (where(passage), "bold")))
+        if passage.source and plain(passage.source) != where(passage):
+            _line(console, Text(plain(passage.source), style="dim"), indent=4)
+        for sentence in _sentences(answer, passage.id):
+            shown = Text(f"“{sentence}”")
+            if console.is_terminal:
+                shown = _highlighted(passage.text, sentence)
+            _line(console, shown, indent=4)
+    if answer.notes:
+        console.print()
+        _line(console, Text("Notes", style="bold"))
+        for note in answer.notes:
+            _line(console, Text(f"- {plain(note)}", style="dim"))
+    console.print()
+    ending = [answer.status, *([proved(answer)] if answer.claims else [])]
+    colour = {"answered": "green", "partial": "yellow", "abstained": "red"}[answer.status]
+    _line(
+        console,
+        Text.assemble(
+            (" · ".join(ending), colour), (" · " + " · ".join(instruments(answer.usage)), "dim")
+        ),
+    )
+
+
+@dataclass
+class _View:
+    """What is on the screen."""
+
+    console: Console
+    trace: bool
+    doing: str = ""
+    writing: str = ""
+    drafted: bool = False
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Passage id → number in order of first use, as the finished answer will number them."""
+    shown: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    answer: Answer | None = None
+    spinner: Spinner = field(default_factory=lambda: Spinner("dots", style="cyan"))
+
+    def take(self, event: Event) -> None:
+        match event:
+            case NodeStarted():
+                self.doing = _DOING.get(event.node, f"{plain(event.node).replace('_', ' ')}…")
+                if event.node == "claim_generator":
+                    self.writing, self.drafted = "", False
+            case NodeFinished():
+                if self.trace:
+                    self._node(event)
+            case ClaimDelta():
+                self.writing += event.text
+            case ClaimDrafted():
+                self.writing, self.drafted = event.text, True
+            case ClaimVerified():
+                if event.verdict.status == "unsupported":
+                    self.doing = "not supported by its citations; looking further…"
+            case ClaimRejected():
+                self._rejected(event)
+                self.writing, self.drafted = "", False
+            case ClaimAccepted():
+                self._claim(event.claim, self._numbers(event.claim))
+                self.writing, self.drafted = "", False
+            case PassagesRetrieved() if self.trace:
+                self._aside(f"found {count(len(event.passages), 'passage')}")
+            case EvidenceFound() if self.trace:
+                queries = "; ".join(f"“{plain(query)}”" for query in event.queries)
+                self._aside(f"found {count(len(event.passages), 'more passage')} for {queries}")
+            case AnswerReady():
+                self.answer = event.answer
+            case _:
+                pass
+
+    def moving(self) -> RenderableType:
+        """The claim in hand and what is being done with it; it is redrawn all the time."""
+        parts: list[RenderableType] = []
+        # One word is no claim yet, and it may be the model's word for having finished.
+        if self.drafted or " " in self.writing.strip():
+            parts.append(Padding(Text(plain(self.writing), style="dim"), (0, 0, 0, 2)))
+        if self.doing:
+            self.spinner.update(text=Text(self.doing, style="dim"))
+            parts.append(self.spinner)
+        return Group(*parts)
+
+    def settle(self, answer: Answer) -> None:
+        """Print the claims of the answer if they are not those printed so far."""
+        final = [
+            (claim.text, tuple(citation.number for citation in claim.citations))
+            for claim in answer.claims
+        ]
+        if final == self.shown:
+            return
+        if self.shown:
+            self.console.print()
+            _line(self.console, Text("Answer", style="bold"))
+        for claim, (_, numbers) in zip(answer.claims, final, strict=True):
+            self._claim(claim, numbers)
+
+    def _numbers(self, claim: Claim) -> tuple[int, ...]:
+        for citation in claim.citations:
+            self.numbers.setdefault(citation.passage_id, len(self.numbers) + 1)
+        return tuple(sorted(self.numbers[citation.passage_id] for citation in claim.citations))
+
+    def _claim(self, claim: Claim, numbers: tuple[int, ...]) -> None:
+        self.shown.append((claim.text, numbers))
+        sign, colour, words = _LOOK[claim.verdict.status]
+        line = Text.assemble((plain(claim.text), colour))
+        if numbers:
+            line.append(" " + "".join(f"[{number}]" for number in numbers), style="cyan")
+        if words:
+            line.append(f" ({words})", style=f"italic {colour}")
+        _signed(self.console, Text(sign, style=f"bold {colour}"), line)
+
+    def _rejected(self, event: ClaimRejected) -> None:
+        line = Text.assemble((plain(event.text), "red strike"))
+        line.append(f" (rejected: {plain(event.reason)})", style="dim")
+        _signed(self.console, Text("✗", style="bold red"), line)
+
+    def _node(self, event: NodeFinished) -> None:
+        parts = [plain(event.node), seconds(event.usage.seconds), tokens(event.usage)]
+        self._aside(" · ".join(part for part in parts if part))
+        for verb, values in (("read", event.reads), ("wrote", event.writes)):
+            for key, value in values.items():
+                text = plain(value)
+                short = text if len(text) <= 100 else f"{text[:99]}…"
+                _line(self.console, Text(f"{verb} {key}: {short}", style="dim"), indent=4)
+
+    def _aside(self, text: str) -> None:
+        _line(self.console, Text(f"· {text}", style="cyan"))
+
+
+def _line(console: Console, text: Text, indent: int = 0) -> None:
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, indent)))
+    else:
+        # A file or a pipe has no width: a sentence is one line there.
+        console.print(Text(" " * indent) + text, soft_wrap=True)
+
+
+def _signed(console: Console, sign: Text, text: Text) -> None:
+    if not console.is_terminal:
+        _line(console, Text.assemble(sign, " ", text))
+        return
+    table = Table.grid(padding=(0, 1))
+    table.add_row(sign, text)
+    console.print(table)
+
+
+def _sentences(answer: Answer, passage_id: str) -> list[str]:
+    """The sentences of a passage that claims rest on, each once."""
+    found = (
+        plain(citation.sentence)
+        for claim in answer.claims
+        for citation in claim.citations
+        if citation.passage_id == passage_id
+    )
+    return [sentence for sentence in dict.fromkeys(found) if sentence]
+
+
+def _highlighted(passage: str, sentence: str, around: int = 60) -> Text:
+    """A sentence, highlighted, between the few words that stand beside it."""
+    text = plain(passage)
+    span = find(text, sentence)
+    if span is None:
+        return Text.assemble("“", (sentence, "reverse"), "”")
+    start, end = span
+    before, after = text[:start], text[end:]
+    if len(before) > around:
+        before = "…" + before[-around:].partition(" ")[2]
+    if len(after) > around:
+        after = after[:around].rpartition(" ")[0] + "…"
+    return Text.assemble((before, "dim"), (text[start:end], "reverse"), (after, "dim"))

@@ -1,0 +1,97 @@
+"""What a person sees while models load, download, or read documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.spinner import Spinner
+from rich.text import Text
+
+from citeproof.console.text import plain
+from citeproof.models.progress import Progress
+
+__all__ = ["downloading", "indexing"]
+
+
+@contextmanager
+def downloading(console: Console, waiting: str) -> Iterator[Progress]:
+    """A spinner, until something is downloaded: then a bar for each download.
+
+    Args:
+        console: Where it is not a terminal, each download is told in one line.
+        waiting: What the spinner says.
+    """
+    with _bars(console, waiting, DownloadColumn(), TimeRemainingColumn()) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(label: str, done: int, total: int) -> None:
+            if label not in tasks:
+                if not console.is_terminal:
+                    _tell(console, f"Fetching {label} ({total / 1e6:,.0f} MB)")
+                tasks[label] = bars.add_task(plain(label), total=total)
+            bars.update(tasks[label], completed=done, total=total)
+
+        yield show
+
+
+@contextmanager
+def indexing(console: Console, documents: int) -> Iterator[Progress]:
+    """A bar over documents, with the name of the one that is being read.
+
+    Args:
+        console: Nothing is shown where it is not a terminal.
+        documents: How many there are; those that are unchanged are not told about.
+    """
+    with _bars(console, "reading documents…", MofNCompleteColumn()) as bars:
+        tasks: list[TaskID] = []
+        read: set[str] = set()
+
+        def show(label: str, done: int, total: int) -> None:
+            if not tasks:
+                tasks.append(bars.add_task("", total=documents))
+            if done >= total:
+                read.add(label)
+            name = plain(label).replace("\\", "/").rpartition("/")[2]
+            bars.update(tasks[0], description=name[:40], completed=len(read))
+
+        yield show
+
+
+class _Waiting(Bars):
+    """Bars, and a spinner as long as there are none."""
+
+    waiting: RenderableType = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield self.make_tasks_table(self.tasks) if self.tasks else self.waiting
+
+
+def _bars(console: Console, waiting: str, *columns: ProgressColumn) -> Bars:
+    # Names of files and models are not markup: [red] in one is part of the name.
+    name = TextColumn("{task.description}", markup=False)
+    bars = _Waiting(
+        name,
+        BarColumn(),
+        *columns,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    bars.waiting = Spinner("dots", text=Text(waiting, style="dim"), style="cyan")
+    return bars
+
+
+def _tell(console: Console, text: str) -> None:
+    console.print(Text(plain(text)), soft_wrap=True)

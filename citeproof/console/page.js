@@ -1,0 +1,98 @@
+"use strict";
+// Cards at claims and citations: on hover, on focus, and on tap. Everything they show is already
+// in the page, as inert templates; without this script the citations are plain links.
+(() => {
+  const card = document.getElementById("card");
+  const anchors = document.querySelectorAll("[data-card]");
+  let owner = null;
+  let timer = 0;
+  let touched = false;
+
+  function place() {
+    const gap = 8;
+    // A claim may run over lines: its first line's box is where it begins.
+    const box = owner.getClientRects()[0] || owner.getBoundingClientRect();
+    const width = card.offsetWidth;
+    const height = card.offsetHeight;
+    const wide = document.documentElement.clientWidth;
+    const left = Math.min(Math.max(12, box.left + box.width / 2 - width / 2), wide - width - 12);
+    const whole = owner.getBoundingClientRect();
+    const below = whole.bottom + gap;
+    const fits = below + height <= window.innerHeight || whole.top - gap - height < 0;
+    card.style.left = `${left + window.scrollX}px`;
+    card.style.top = `${(fits ? below : whole.top - gap - height) + window.scrollY}px`;
+  }
+
+  function show(anchor) {
+    clearTimeout(timer);
+    if (owner === anchor) return;
+    const content = document.getElementById(anchor.dataset.card);
+    if (!content) return;
+    hide();
+    owner = anchor;
+    owner.classList.add("lit");
+    owner.setAttribute("aria-describedby", "card");
+    card.replaceChildren(content.content.cloneNode(true));
+    card.classList.toggle("small", !anchor.classList.contains("chip"));
+    card.scrollTop = 0;
+    card.hidden = false;
+    place();
+  }
+
+  function hide() {
+    clearTimeout(timer);
+    if (!owner) return;
+    owner.classList.remove("lit");
+    owner.removeAttribute("aria-describedby");
+    owner = null;
+    card.hidden = true;
+  }
+
+  function later(act, wait) {
+    clearTimeout(timer);
+    timer = setTimeout(act, wait);
+  }
+
+  for (const anchor of anchors) {
+    anchor.addEventListener("pointerenter", (event) => {
+      if (event.pointerType !== "touch") later(() => show(anchor), owner ? 60 : 120);
+    });
+    anchor.addEventListener("pointerleave", (event) => {
+      // The way from a citation to its card takes a moment.
+      if (event.pointerType !== "touch") later(hide, 220);
+    });
+    anchor.addEventListener("pointerdown", (event) => {
+      touched = event.pointerType === "touch";
+    });
+    anchor.addEventListener("focus", () => {
+      if (!touched) show(anchor);
+    });
+    anchor.addEventListener("blur", () => later(hide, 120));
+    anchor.addEventListener("click", (event) => {
+      if (!touched) {
+        if (anchor.classList.contains("chip")) hide();
+        return;
+      }
+      // A finger cannot hover: the first tap shows the card, whose link leads on.
+      event.preventDefault();
+      touched = false;
+      if (owner === anchor) hide();
+      else show(anchor);
+    });
+  }
+  card.addEventListener("pointerenter", () => clearTimeout(timer));
+  card.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") later(hide, 220);
+  });
+  card.addEventListener("focusin", () => clearTimeout(timer));
+  card.addEventListener("click", (event) => {
+    if (event.target.closest("a")) later(hide, 0);
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (owner && !card.contains(event.target) && !event.target.closest("[data-card]")) hide();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+  });
+  window.addEventListener("resize", hide);
+})();

@@ -1,0 +1,79 @@
+"""Tables for the terminal: what was indexed, what is installed, which models there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from citeproof.console.text import count, plain
+
+if TYPE_CHECKING:
+    from citeproof.doctor import Check
+    from citeproof.memory.index import IndexReport
+
+__all__ = ["checks", "indexed", "models", "unread"]
+
+_SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
+
+
+def indexed(report: IndexReport, console: Console) -> None:
+    """What an update of the index did."""
+    table = Table.grid(padding=(0, 2))
+    for name, documents in (
+        ("added", report.added),
+        ("updated", report.updated),
+        ("unchanged", report.unchanged),
+        ("removed", report.removed),
+    ):
+        table.add_row(name, Text(count(len(documents), "document"), style="bold"))
+    table.add_row("in all", Text(count(report.passages, "passage"), style="bold"))
+    console.print(table)
+    unread(report, console)
+
+
+def unread(report: IndexReport, console: Console) -> None:
+    """The documents that could not be read, with the reason."""
+    if report.skipped:
+        ends = sorted(
+            {plain(path).rpartition("/")[2].rpartition(".")[2] for path in report.skipped}
+        )
+        shown = ", ".join(ends[:8])
+        _print(
+            console,
+            Text(f"left out: {count(len(report.skipped), 'file')} of other kinds ({shown})"),
+        )
+    for document, message in report.errors:
+        reason = plain(message)
+        if plain(document) not in reason:
+            reason = f"{plain(document)}: {reason}"
+        _print(console, Text.assemble(("✗ ", "red"), reason))
+
+
+def checks(found: Sequence[Check], console: Console) -> None:
+    """What a diagnosis found, with what to do about it."""
+    table = Table.grid(padding=(0, 2))
+    for check in found:
+        sign, colour = _SIGNS[check.status]
+        detail = Text(plain(check.detail))
+        if check.fix:
+            detail.append(f"\n{plain(check.fix)}", style=colour)
+        table.add_row(Text(sign, style=f"bold {colour}"), Text(plain(check.name)), detail)
+    console.print(table)
+
+
+def models(rows: Iterable[tuple[str, ...]], console: Console) -> None:
+    """The embedded models: name, role, size, licence, state, folder."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("model", "role", "size", "licence", "state", "folder"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    console.print(table)
+
+
+def _print(console: Console, text: Text) -> None:
+    console.print(text, soft_wrap=not console.is_terminal)

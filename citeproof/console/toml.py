@@ -1,0 +1,42 @@
+"""Settings as a TOML file that could be loaded again, but for its secrets."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from citeproof.settings import Settings
+
+__all__ = ["as_toml"]
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_HIDDEN = "(hidden)"
+
+
+def as_toml(settings: Settings) -> str:
+    """Every setting, also those left at their defaults; keys and passwords are hidden."""
+    lines: list[str] = []
+    for section, values in settings.model_dump(mode="json").items():
+        if section == "roles":
+            for role, own in values.items():
+                lines += _table(f"roles.{role}", own)
+        else:
+            lines += _table(section, values)
+    return "\n".join(lines).strip() + "\n"
+
+
+def _table(name: str, values: dict[str, Any]) -> list[str]:
+    return [f"[{name}]", *(_line(key, value) for key, value in values.items()), ""]
+
+
+def _line(key: str, value: object) -> str:
+    if value is None:
+        return f"# {key} is not set"
+    if key == "api_key":
+        return f"# {key} is set {_HIDDEN}"
+    if isinstance(value, str):
+        value = _CREDENTIALS.sub("…@", value)
+    # JSON writes strings, numbers and truth values as TOML does.
+    return f"{key} = {json.dumps(value, ensure_ascii=False)}"

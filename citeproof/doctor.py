@@ -1,0 +1,189 @@
+"""Look over an installation: what is there, what is missing, how fast it is."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+from urllib.parse import urlsplit
+
+from citeproof.errors import CiteproofError, ModelOutageError
+from citeproof.models.cores import cores
+from citeproof.models.fetch import model_folder, named_gguf
+from citeproof.models.manifest import LLM, MINILM, EmbeddedModel
+from citeproof.models.verify import check
+from citeproof.settings import ChromaSettings, Settings
+
+__all__ = ["Check", "diagnose"]
+
+_CORE = ("citeproof", "langgraph", "langchain-core", "langchain-openai", "chromadb", "bm25s")
+_LOCAL = ("xllamacpp", "sentence-transformers", "transformers", "torch")
+_SAMPLE = (
+    "The lighthouse on the northern cape was built of grey granite in three summers. Its keeper "
+    "wrote down every ship that passed, the weather at noon and the price of lamp oil. "
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Literal["ok", "warn", "missing"]
+    """warn: it works, but not as it could; missing: what needs it will fail, or fetch it."""
+    detail: str
+    fix: str = ""
+    """What to do about it; empty where all is well."""
+
+
+def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
+    """Look at everything that the settings make use of, without changing or fetching anything.
+
+    Args:
+        settings: Those that runs will use.
+        measure: Also load the models that are there, and time them; takes up to a minute.
+    """
+    checks = [
+        Check("Python", "ok", f"{platform.python_version()}, {platform.platform()}"),
+        Check("CPU", "ok", f"{cores()} cores for this process"),
+        *(_package(name, "citeproof") for name in _CORE),
+        *(_package(name, '"citeproof[local]"') for name in _LOCAL),
+        _gpu(),
+        _llm(settings),
+        _embedder(settings),
+        _store(settings.chroma),
+    ]
+    if measure:
+        checks += _speeds(settings, {check.name: check.status for check in checks})
+    return checks
+
+
+def _package(name: str, install: str) -> Check:
+    try:
+        return Check(name, "ok", version(name))
+    except PackageNotFoundError:
+        return Check(name, "missing", "not installed", f"Run: pip install {install}")
+
+
+def _gpu() -> Check:
+    try:
+        import torch
+    except ImportError:
+        return Check("GPU", "warn", "not looked for: torch is not installed")
+    if torch.cuda.is_available():
+        return Check("GPU", "ok", torch.cuda.get_device_name(0))
+    if torch.backends.mps.is_available():
+        return Check("GPU", "ok", "Apple Metal")
+    return Check("GPU", "ok", "none; not needed")
+
+
+def _llm(settings: Settings) -> Check:
+    llm, name = settings.llm, "Language model"
+    if llm.model != "local":
+        where = f" at {_without_secrets(llm.base_url)}" if llm.base_url else ""
+        return Check(name, "ok", f"{llm.model}{where}; not contacted")
+    if llm.path is None:
+        return _embedded(name, LLM, settings)
+    try:
+        path = named_gguf(llm.path)
+    except CiteproofError as error:
+        return Check(name, "missing", error.what, error.fix)
+    return Check(name, "ok", f"{path}, {_megabytes(path.stat().st_size)}, named by llm.path")
+
+
+def _embedder(settings: Settings) -> Check:
+    name, model = "Embedding model", settings.embedding.model
+    if model == "local":
+        return _embedded(name, MINILM, settings)
+    return Check(name, "ok", f"{model}, named by embedding.model")
+
+
+def _embedded(name: str, model: EmbeddedModel, settings: Settings) -> Check:
+    folder = model_folder(model, settings.models)
+    state = check(model, folder)
+    if state == "good":
+        return Check(name, "ok", f"{folder}, {_megabytes(model.size)}, sha256 verified")
+    found = "damaged" if state == "corrupt" else "not fetched yet"
+    if settings.models.offline:
+        fix = f"Allow downloads (models.offline = false), or copy {folder} from another machine."
+        return Check(name, "missing", f"{model.name}: {found}", fix)
+    fix = f"Nothing: it is fetched when first used ({_megabytes(model.size)})."
+    return Check(name, "warn", f"{model.name}: {found}", fix)
+
+
+def _store(chroma: ChromaSettings) -> Check:
+    name = "Chroma store"
+    if chroma.in_memory:
+        return Check(name, "ok", "in memory; gone when the process ends")
+    if chroma.host:
+        return Check(name, "ok", f"server {chroma.host}:{chroma.port}; not contacted")
+    path = chroma.path.expanduser().resolve()
+    if not path.is_dir():
+        return Check(name, "warn", f"{path} does not exist", "Run: citeproof index DOCUMENTS")
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return Check(name, "ok", f"{path}, {_megabytes(size)}")
+
+
+def _speeds(settings: Settings, found: dict[str, str]) -> Iterator[Check]:
+    """Times what is there already; whoever asks for a diagnosis does not ask for a download."""
+    if settings.embedding.model == "local" and found["Embedding model"] == "ok":
+        yield _timed("Embedding speed", _embedding_speed, settings)
+    if settings.llm.model == "local" and found["Language model"] == "ok":
+        yield _timed("Language model speed", _llm_speed, settings)
+
+
+def _timed(name: str, measure: Callable[[Settings], str], settings: Settings) -> Check:
+    try:
+        return Check(name, "ok", measure(settings))
+    except CiteproofError as error:
+        return Check(name, "missing", f"{error.what}: {error.why}", error.fix)
+
+
+def _embedding_speed(settings: Settings) -> str:
+    from citeproof.models.embedder import load_embedder
+
+    embedder = load_embedder(settings.embedding, settings.models)
+    embedder.embed_query(_SAMPLE)  # loads the model, which is not what is timed
+    passages = [f"{n}. {_SAMPLE * 3}" for n in range(128)]
+    start = time.perf_counter()
+    embedder.embed_documents(passages)
+    return f"{len(passages) / (time.perf_counter() - start):,.0f} passages/s (of 100 words)"
+
+
+def _llm_speed(settings: Settings) -> str:
+    import httpx
+
+    from citeproof.models.server import local_server
+
+    server = local_server(settings.llm, settings.models)
+    request = {"prompt": f"{time.time()} {_SAMPLE * 8}", "max_tokens": 32, "ignore_eos": True}
+    try:
+        reply = httpx.post(
+            f"{server.base_url}/completions",
+            json=request,
+            headers={"Authorization": f"Bearer {server.api_key}"},
+            timeout=settings.llm.timeout,
+            trust_env=False,  # a proxy has no business between this process and itself
+        )
+        reply.raise_for_status()
+        timings = reply.json()["timings"]
+        prompt, generation = timings["prompt_per_second"], timings["predicted_per_second"]
+    except (httpx.HTTPError, ValueError, KeyError) as error:
+        raise ModelOutageError(
+            "The embedded language model does not answer",
+            why=str(error) or type(error).__name__,
+            fix="Check the machine's free memory, or set `llm.timeout` higher.",
+        ) from error
+    return f"{prompt:,.0f} tokens/s prompt, {generation:,.1f} tokens/s generation"
+
+
+def _without_secrets(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"

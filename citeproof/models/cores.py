@@ -1,0 +1,34 @@
+"""How many CPU cores this process may really use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["cores"]
+
+_CPUS = Path("/sys/devices/system/cpu")
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def cores(cpus: Path = _CPUS, quota: Path = _QUOTA) -> int:
+    """Physical cores that the scheduler and the container's CPU quota leave to this process.
+
+    More threads than that wait for each other: llama.cpp with 64 threads in a container of
+    two CPUs is many times slower than with two.
+    """
+    if not hasattr(os, "sched_getaffinity"):  # macOS, Windows
+        return os.cpu_count() or 1
+    allowed = os.sched_getaffinity(0)
+    siblings = {_read(cpus / f"cpu{n}/topology/thread_siblings_list") or str(n) for n in allowed}
+    limit, _, period = _read(quota).partition(" ")
+    if limit.isdigit() and period.isdigit():
+        return max(1, min(len(siblings), int(limit) // int(period)))
+    return len(siblings)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

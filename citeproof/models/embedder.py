@@ -1,0 +1,156 @@
+"""Turn texts into vectors with a sentence-transformers model, on CPU or GPU."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models.fetch import fetch
+from citeproof.models.manifest import MINILM
+
+if TYPE_CHECKING:
+    from citeproof.models.progress import Progress
+    from citeproof.settings import EmbeddingSettings, ModelSettings
+
+__all__ = ["LocalEmbeddings", "load_embedder"]
+
+
+class LocalEmbeddings(Embeddings):
+    """Vectors of length 1, so that their dot product is their cosine.
+
+    The model is loaded when the first text comes. Threads may share one embedder; they take
+    turns, since each call uses all cores by itself.
+
+    Args:
+        name: What a store notes, to see that it is later read with the same model.
+        locate: Gives the folder or hub name to load, when it comes to that.
+        batch_size: Texts that go through the model together.
+        offline: Never ask the hub.
+    """
+
+    def __init__(
+        self, name: str, locate: Callable[[], str], *, batch_size: int = 64, offline: bool = False
+    ) -> None:
+        self.name = name
+        self.batch_size = batch_size
+        self._locate = locate
+        self._offline = offline
+        self._lock = threading.RLock()
+        self._model: Any = None
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector; loads the model."""
+        with self._lock:
+            return int(self._loaded().get_embedding_dimension())
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector for each text; a few thousand texts at once are fastest."""
+        return self._vectors(texts, query=False)
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a question, with the model's own prompt for questions if it has one."""
+        return self._vectors([text], query=True)[0]
+
+    def _vectors(self, texts: list[str], *, query: bool) -> list[list[float]]:
+        if not texts:
+            return []
+        with self._lock:
+            model = self._loaded()
+            import torch
+
+            encode = model.encode_query if query else model.encode_document
+            with torch.inference_mode(), _half_precision(str(model.device.type)):
+                vectors = encode(
+                    texts,
+                    batch_size=self.batch_size,
+                    convert_to_tensor=True,
+                    show_progress_bar=False,
+                )
+            vectors = torch.nn.functional.normalize(vectors.float(), dim=-1)
+            return vectors.cpu().tolist()  # type: ignore[no-any-return]
+
+    def _loaded(self) -> Any:
+        if self._model is None:
+            source = self._locate()
+            try:
+                self._model = _load(source, self._offline)
+            except (OSError, ValueError, KeyError, RuntimeError, AttributeError) as error:
+                raise ModelError(
+                    f"The embedding model {source} cannot be loaded",
+                    why=" ".join(str(error).split())[:300],
+                    fix="Set `embedding.model` to a sentence-transformers model (a folder or a "
+                    "name on the hub), or leave it out to use the embedded one.",
+                ) from error
+        return self._model
+
+
+def load_embedder(
+    settings: EmbeddingSettings, models: ModelSettings, progress: Progress | None = None
+) -> LocalEmbeddings:
+    """The embedder that the settings name; nothing is downloaded or loaded before its first use.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        ModelError: The settings name a folder that does not exist.
+    """
+    if find_spec("sentence_transformers") is None:
+        raise MissingExtraError(
+            "Embedding needs sentence-transformers, which is not installed",
+            fix='Run: pip install "citeproof[local]"',
+        )
+    if settings.model == "local":
+        return LocalEmbeddings(
+            MINILM.name,
+            lambda: str(fetch(MINILM, models, progress=progress)),
+            batch_size=settings.batch_size,
+            offline=True,
+        )
+    name = str(Path(settings.model).expanduser())
+    if not Path(name).is_dir() and (name.startswith((".", os.sep)) or Path(name).is_absolute()):
+        raise ModelError(
+            f"The embedding model folder {name} does not exist",
+            fix="Correct `embedding.model`, or leave it out to use the embedded model.",
+        )
+    return LocalEmbeddings(
+        name, lambda: name, batch_size=settings.batch_size, offline=models.offline
+    )
+
+
+def _load(source: str, offline: bool) -> Any:
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
+    try:
+        return SentenceTransformer(source, local_files_only=offline)
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _half_precision(device: str) -> AbstractContextManager[object]:
+    """Multiply matrices in bfloat16 where the hardware does that natively.
+
+    On a Zen 5 core MiniLM is 2 to 2.6 times as fast, and the cosine to the full-precision
+    vector is above 0.9999: weights and sums stay in float32. (A model loaded in bfloat16
+    altogether falls to 0.998.)
+    """
+    import torch
+
+    if device == "cuda":
+        native = torch.cuda.is_bf16_supported()
+    else:
+        able: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
+        native = device == "cpu" and bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+    context: AbstractContextManager[object] = torch.autocast(device, torch.bfloat16, native)
+    return context

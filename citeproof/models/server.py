@@ -1,0 +1,172 @@
+"""The embedded language model behind an OpenAI-compatible address of this machine."""
+
+from __future__ import annotations
+
+import atexit
+import secrets
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models.cores import cores
+from citeproof.models.fetch import fetch, named_gguf
+from citeproof.models.manifest import LLM
+
+if TYPE_CHECKING:
+    from citeproof.models.progress import Progress
+    from citeproof.settings import LLMSettings, ModelSettings
+
+__all__ = ["LocalServer", "close_servers", "local_server"]
+
+_CACHE_MIB = 2048
+"""Memory for the states of prompts that are not being answered now; llama.cpp's own default,
+8 GiB, is more than many a laptop has free."""
+
+
+class LocalServer:
+    """llama.cpp's own server, inside this process, on a free loopback port.
+
+    It starts when its address is first asked for, and again when that is asked for after
+    `close`. Prompts with a common beginning share its key-value cache.
+
+    Args:
+        model: A GGUF file.
+        context: Tokens of a prompt and its reply together.
+        threads: CPU threads; by default one for each core that this process may use.
+    """
+
+    def __init__(self, model: Path, *, context: int = 8192, threads: int | None = None) -> None:
+        self.model = model
+        self.context = context
+        self.threads = threads or cores()
+        self.api_key = secrets.token_urlsafe(24)
+        """Without it the server refuses to answer, so that it serves no other user."""
+        self._lock = threading.RLock()
+        self._server: Any = None
+        self._port = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether the model is loaded."""
+        return self._server is not None
+
+    @property
+    def base_url(self) -> str:
+        """Address for an OpenAI client, ending in `/v1`; starts the server if need be.
+
+        Raises:
+            MissingExtraError: xllamacpp is not installed.
+            ModelError: llama.cpp cannot load the model.
+        """
+        with self._lock:
+            self.start()
+            return f"{self._server.listening_address}/v1"
+
+    def start(self) -> Self:
+        """Load the model and listen; does nothing when that is done already."""
+        with self._lock:
+            if self._server is None:
+                # After `close`, the old port: clients that were made before stay valid.
+                self._server = (self._try(self._port) if self._port else None) or self._try(0)
+                if self._server is None:
+                    raise ModelError(
+                        f"The language model {self.model} cannot be loaded",
+                        why="llama.cpp refuses the file, or there is too little memory for it "
+                        f"and {self.context} tokens",
+                        fix="Check that the file is a whole GGUF text model, or lower "
+                        "`llm.context`.",
+                    )
+                self._port = int(self._server.listening_address.rpartition(":")[2])
+        return self
+
+    def close(self) -> None:
+        """Stop the server and free its memory; waits for nothing that it still computes."""
+        with self._lock:
+            self._server = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _try(self, port: int) -> Any:
+        _require_engine()
+        try:
+            import xllamacpp
+        except ImportError as error:
+            raise ModelError(
+                "The embedded language model's engine, xllamacpp, does not start here",
+                why=str(error),
+                fix="Reinstall it, or name a server with `llm.base_url`.",
+            ) from error
+
+        params = xllamacpp.CommonParams()
+        params.model.path = str(self.model)
+        params.model_alias = {"local"}  # else every reply and trace names the user's folder
+        params.n_ctx = self.context
+        params.n_parallel = 1
+        params.cpuparams.n_threads = self.threads
+        params.cpuparams_batch.n_threads = self.threads
+        params.cache_ram_mib = _CACHE_MIB
+        params.hostnames = ["127.0.0.1"]
+        params.port = port
+        params.api_keys = [self.api_key]
+        params.ui = False
+        params.verbosity = 0
+        try:
+            return xllamacpp.Server(params)
+        except RuntimeError:
+            return None
+
+
+_servers: dict[tuple[Path, int, int | None], LocalServer] = {}
+_servers_lock = threading.Lock()
+
+
+def local_server(
+    settings: LLMSettings, models: ModelSettings, progress: Progress | None = None
+) -> LocalServer:
+    """The process's server for these settings, started; fetches the model where it is missing.
+
+    Whoever asks for the same file, context and threads gets the same server. It stops when
+    Python ends.
+
+    Raises:
+        MissingExtraError: xllamacpp is not installed.
+        FetchError: The model is missing and cannot be downloaded.
+        CorruptModelError: The file is not the model.
+        ModelError: llama.cpp cannot load it.
+    """
+    _require_engine()  # before a gigabyte is downloaded for nothing
+    if settings.path:
+        path = named_gguf(settings.path).resolve()
+    else:
+        path = fetch(LLM, models, progress=progress)
+    key = (path, settings.context, settings.threads)
+    with _servers_lock:
+        server = _servers.get(key)
+        if server is None:
+            server = LocalServer(path, context=settings.context, threads=settings.threads)
+            _servers[key] = server
+    return server.start()
+
+
+def close_servers() -> None:
+    """Stop all servers of this process; each starts again when it is next used."""
+    with _servers_lock:
+        for server in _servers.values():
+            server.close()
+
+
+atexit.register(close_servers)
+
+
+def _require_engine() -> None:
+    if find_spec("xllamacpp") is None:
+        raise MissingExtraError(
+            "The embedded language model needs xllamacpp, which is not installed",
+            fix='Run: pip install "citeproof[local]"; or name a server with `llm.base_url`.',
+        )

@@ -1,0 +1,140 @@
+"""Passes between LangChain's retrievers and ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
+
+from citeproof.errors import CiteproofError, InputError, RetrievalError
+from citeproof.types import Passage
+
+if TYPE_CHECKING:
+    from citeproof.tools.retrieval import Retriever
+
+__all__ = ["LangChainRetriever", "as_langchain", "from_langchain", "to_document", "to_passage"]
+
+
+class LangChainRetriever:
+    """A LangChain retriever or vector store that finds passages.
+
+    A vector store is asked for `k` documents. A retriever gives as many as it was set up for,
+    of which the first `k` different ones are taken.
+    """
+
+    def __init__(self, retriever: BaseRetriever | VectorStore) -> None:
+        self.retriever = retriever
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """At most `k` passages, the best first; none for an empty query.
+
+        Raises:
+            InputError: `k` is less than 1.
+            RetrievalError: The retriever failed, or gave something else than documents.
+        """
+        if k < 1:
+            raise InputError(f"{k} passages cannot be retrieved", fix="Ask for at least one.")
+        if not query.strip():
+            return []
+        name = type(self.retriever).__name__
+        try:
+            if isinstance(self.retriever, VectorStore):
+                documents = await self.retriever.asimilarity_search(query, k=k)
+            else:
+                documents = await self.retriever.ainvoke(query)
+        except CiteproofError:
+            raise
+        except Exception as error:  # anyone's retriever, over anyone's service
+            raise RetrievalError(
+                f"The retriever {name} failed", why=f"{type(error).__name__}: {error}"
+            ) from error
+        found: dict[str, Passage] = {}
+        for document in documents if isinstance(documents, list) else [documents]:
+            if not isinstance(document, Document):
+                raise RetrievalError(
+                    f"The retriever {name} cannot be used",
+                    why=f"it gave a {type(document).__name__} in place of a Document",
+                )
+            if document.page_content.strip():
+                passage = to_passage(document)
+                found.setdefault(passage.id, passage)
+        return list(found.values())[:k]
+
+
+class AsLangChain(BaseRetriever):
+    """A retriever of ours as a LangChain retriever; its documents carry the passage's fields."""
+
+    source: Any
+    k: int = 5
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [to_document(passage) for passage in await self.source.retrieve(query, self.k)]
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            passages = asyncio.run(self.source.retrieve(query, self.k))
+            return [to_document(passage) for passage in passages]
+        raise InputError(
+            "The retriever was called with `invoke` inside an event loop",
+            fix="Call `await retriever.ainvoke(…)`.",
+        )
+
+
+def from_langchain(retriever: BaseRetriever | VectorStore) -> LangChainRetriever:
+    """Our kind of retriever over a LangChain retriever or vector store."""
+    return LangChainRetriever(retriever)
+
+
+def as_langchain(retriever: Retriever, k: int = 5) -> BaseRetriever:
+    """A LangChain retriever over one of ours, which gives `k` documents."""
+    return AsLangChain(source=retriever, k=k)
+
+
+def to_passage(document: Document) -> Passage:
+    """A passage from a LangChain document.
+
+    Its id is the document's, or `id` in its metadata, or else made from source and text.
+    """
+    data: Mapping[str, Any] = document.metadata or {}
+    source = str(data.get("source") or data.get("url") or data.get("link") or "")
+    own = document.id or data.get("id")
+    page = _number(data.get("page"))
+    if page is not None and "total_pages" in data:
+        page += 1  # LangChain's PDF loaders count pages from 0
+    start = _number(data.get("start", data.get("start_index"))) or 0
+    return Passage(
+        id=str(own) if own else Passage.make_id(source, document.page_content, start),
+        text=document.page_content,
+        title=str(data.get("title") or ""),
+        source=source,
+        page=page or None,
+        start=start,
+        end=start + len(document.page_content),
+    )
+
+
+def to_document(passage: Passage) -> Document:
+    """A LangChain document whose metadata are the passage's fields."""
+    data = passage.model_dump(exclude={"text"}, exclude_none=True)
+    return Document(page_content=passage.text, metadata=data, id=passage.id)
+
+
+def _number(value: object) -> int | None:
+    try:
+        return int(str(value)) if value is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,246 @@
+"""Opens the chat model that the settings name, once for each event loop that uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from pydantic import SecretStr, ValidationError
+
+from citeproof.errors import CiteproofError, MissingExtraError, SettingsError
+from citeproof.settings import LLMSettings, ModelSettings
+from citeproof.tools.failures import scrub
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.rate_limiters import BaseRateLimiter
+
+    from citeproof.models.progress import Progress
+
+__all__ = ["ChatModels", "open_chat_models", "secrets"]
+
+NO_KEY = "not-needed"
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class ChatModels:
+    """One chat model for each event loop, since an HTTP client works only in its own.
+
+    Args:
+        build: Makes the model; runs in a thread, since it reads certificates from disk.
+        name: The model and where it is, for people to read; never with a key.
+        timeout: Seconds until one call is given up; None leaves it to the model.
+        limiter: Waited for before each call, outside the timeout.
+        continues: Whether the server goes on with a reply that is begun, instead of starting
+            another.
+        start: Starts the server, if it does not run; asked before each call, since whoever
+            shares the server may have stopped it.
+        stop: Stops the server.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], BaseChatModel],
+        name: str,
+        *,
+        timeout: float | None = None,
+        limiter: BaseRateLimiter | None = None,
+        continues: bool = False,
+        start: Callable[[], object] | None = None,
+        stop: Callable[[], object] | None = None,
+    ) -> None:
+        self.name = name
+        self.continues = continues
+        self.timeout = timeout
+        self.limiter = limiter
+        self.refuses: set[str] = set()
+        """What the model was found not to support; it is not asked for again."""
+        self._build = build
+        self._start = start
+        self._stop = stop
+        self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, BaseChatModel] = (
+            WeakKeyDictionary()
+        )
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, model: BaseChatModel) -> ChatModels:
+        """A model that the caller has made; it serves every loop."""
+        label = getattr(model, "model_name", None) or getattr(model, "model", None)
+        return cls(lambda: model, str(label or type(model).__name__))
+
+    async def here(self) -> BaseChatModel:
+        """The model of the running loop."""
+        loop = asyncio.get_running_loop()
+        if self._start is not None:
+            await asyncio.to_thread(self._start)
+        model = self._models.get(loop)
+        return model if model is not None else await asyncio.to_thread(self._make, loop)
+
+    def close(self) -> None:
+        """Stop the server that was started for the model; it starts again with its next use."""
+        if self._stop is not None:
+            self._stop()
+
+    def _make(self, loop: asyncio.AbstractEventLoop) -> BaseChatModel:
+        with self._lock:
+            # Open connections refer to their loop, so weak keys alone would never let it go.
+            for closed in [other for other in self._models if other.is_closed()]:
+                del self._models[closed]
+            if loop not in self._models:
+                self._models[loop] = self._build()
+            return self._models[loop]
+
+
+def open_chat_models(
+    settings: LLMSettings,
+    models: ModelSettings,
+    *,
+    limiter: BaseRateLimiter | None = None,
+    progress: Progress | None = None,
+) -> ChatModels:
+    """The chat model that the settings name.
+
+    The embedded model is fetched and started. Any other is built here once, so that a missing
+    package or key is told at once; nothing is sent.
+
+    Raises:
+        SettingsError: The model's name is malformed, or its key is missing.
+        MissingExtraError: The provider's package is not installed.
+        ModelError: The embedded model can't be had or started.
+    """
+    start: Callable[[], object] | None = None
+    stop: Callable[[], object] | None = None
+    if settings.base_url is not None:
+        if settings.model == "local":
+            raise SettingsError(
+                'llm.model is "local", yet llm.base_url is set',
+                fix='Name the model at that server, or set llm.base_url = "none".',
+            )
+        name = f"{settings.model} at {_shown(settings.base_url)}"
+        key = settings.api_key or SecretStr(NO_KEY)
+        build = partial(_compatible, settings, settings.model, settings.base_url, key)
+    elif settings.model == "local":
+        from citeproof.models.server import local_server
+
+        server = local_server(settings, models, progress=progress)
+        name, start, stop = "the embedded model", server.start, server.close
+        build = partial(_compatible, settings, "local", server.base_url, SecretStr(server.api_key))
+    else:
+        name = settings.model
+        build = partial(_from_provider, settings)
+    build()
+    continues = settings.model == "local" or settings.continues
+    return ChatModels(
+        build,
+        name,
+        timeout=settings.timeout,
+        limiter=limiter,
+        continues=continues,
+        start=start,
+        stop=stop,
+    )
+
+
+def secrets(model: BaseChatModel) -> Collection[str]:
+    """The keys that a model holds, so that they can be kept out of messages."""
+    held = (v.get_secret_value() for v in vars(model).values() if isinstance(v, SecretStr))
+    return {key for key in held if len(key) > 3 and key != NO_KEY}
+
+
+def _compatible(settings: LLMSettings, model: str, url: str, key: SecretStr) -> BaseChatModel:
+    import openai
+    from langchain_openai import ChatOpenAI
+
+    return ChatOpenAI(
+        model=model,
+        base_url=url,
+        api_key=key,
+        temperature=settings.temperature,
+        seed=settings.seed,
+        timeout=settings.timeout,
+        max_retries=0,
+        stream_usage=True,
+        # Its own default of 120 s is less than a laptop takes to read a long prompt.
+        stream_chunk_timeout=settings.timeout,
+        # By name it would choose OpenAI's newer protocol, which few other servers speak.
+        use_responses_api=False,
+        openai_proxy=None,
+        # By default all ChatOpenAI objects share one client, whatever loop they run in. A
+        # proxy from the environment must not see what is meant for this machine.
+        http_async_client=openai.DefaultAsyncHttpxClient(
+            trust_env=urlsplit(url).hostname not in _LOOPBACK
+        ),
+    )
+
+
+def _from_provider(settings: LLMSettings) -> BaseChatModel:
+    provider, colon, name = settings.model.partition(":")
+    if not (provider.strip() and colon and name.strip()):
+        raise SettingsError(
+            f"llm.model = {settings.model!r} names no provider",
+            fix="Write provider:model, such as openai:gpt-4o; for a server of your own, "
+            'set llm.base_url; for the embedded model, write "local".',
+        )
+    arguments: dict[str, Any] = {"timeout": settings.timeout, "max_retries": 0}
+    if settings.temperature is not None:
+        arguments["temperature"] = settings.temperature
+    if settings.api_key is not None:
+        arguments["api_key"] = settings.api_key
+    model = _init(settings.model, arguments)
+    fields = type(model).model_fields
+    if "http_async_client" in fields and getattr(model, "openai_proxy", None) is None:
+        import openai
+
+        model = _init(
+            settings.model, {**arguments, "http_async_client": openai.DefaultAsyncHttpxClient()}
+        )
+    # Given to the constructor, they would be sent as they are by providers that lack them.
+    late = {"seed": settings.seed, "stream_usage": True, "stream_chunk_timeout": settings.timeout}
+    return model.model_copy(update={k: v for k, v in late.items() if k in fields})
+
+
+def _init(model: str, arguments: dict[str, Any]) -> BaseChatModel:
+    from langchain.chat_models import init_chat_model
+
+    failure: CiteproofError
+    try:
+        chat_model: BaseChatModel = init_chat_model(model, **arguments)
+        return chat_model
+    except ImportError as error:
+        failure = MissingExtraError(
+            f"{model} needs a package that is not installed", why=_reason(error)
+        )
+    except ValidationError as error:
+        told = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        failure = _not_opened(model, told)
+    except Exception as error:
+        failure = _not_opened(model, _reason(error))
+    # Raised out here, since a provider's own message may repeat the key.
+    raise failure
+
+
+def _not_opened(model: str, why: str) -> SettingsError:
+    provider = model.partition(":")[0]
+    if any(word in why.lower() for word in ("api_key", "api key", "credential", "token")):
+        fix = f"Set {provider.upper()}_API_KEY in the environment, or llm.api_key."
+        return SettingsError(f"The key for {model} is missing", why=why, fix=fix)
+    fix = "Write provider:model, such as openai:gpt-4o, with a provider that LangChain knows."
+    return SettingsError(f"llm.model = {model!r} can't be opened", why=why, fix=fix)
+
+
+def _reason(error: Exception) -> str:
+    return scrub(" ".join(str(error).split())[:400])
+
+
+def _shown(url: str) -> str:
+    """An address without user name, password and query."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{host}{port}{parts.path}"

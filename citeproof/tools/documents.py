@@ -1,0 +1,144 @@
+"""Finds the documents under files and folders, and reads them.
+
+Folders are searched to any depth; hidden files and folders are left out. Each file has its
+own error, so that one bad file never keeps the others from being read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from citeproof.errors import DocumentError
+from citeproof.tools.passages import cut
+from citeproof.tools.readers import Document, read_jsonl, read_markdown, read_text
+from citeproof.tools.rich_readers import read_docx, read_html, read_pdf
+from citeproof.types import Passage
+
+__all__ = ["MOST_BYTES", "READERS", "Found", "find", "load", "parse", "read"]
+
+MOST_BYTES = 200 * 1024 * 1024
+"""A larger file is refused: it would be read into memory as a whole."""
+
+READERS: dict[str, Callable[[bytes, Path], Document]] = {
+    ".txt": read_text,
+    ".text": read_text,
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+    ".html": read_html,
+    ".htm": read_html,
+    ".xhtml": read_html,
+    ".pdf": read_pdf,
+    ".docx": read_docx,
+    ".jsonl": read_jsonl,
+    ".ndjson": read_jsonl,
+}
+"""File ending → reader."""
+
+
+@dataclass
+class Found:
+    """What lies under some paths."""
+
+    files: list[Path] = field(default_factory=list)
+    """Absolute, in order, each once."""
+    skipped: list[Path] = field(default_factory=list)
+    """Files of a kind that no reader reads."""
+    errors: list[tuple[Path, str]] = field(default_factory=list)
+    """Paths that do not exist, or folders that cannot be opened."""
+
+
+def find(paths: Sequence[Path]) -> Found:
+    """The documents among `paths` and in the folders among them."""
+    found = Found()
+    seen: set[str] = set()
+    for path in paths:
+        for file in _walk(Path(path).expanduser().absolute(), found, set()):
+            # Two ways to one file, as by a link, are one document.
+            real = os.path.realpath(file)
+            if real not in seen:
+                seen.add(real)
+                known = file.suffix.lower() in READERS
+                (found.files if known else found.skipped).append(file)
+    return found
+
+
+def load(path: Path) -> bytes:
+    """The bytes of a document.
+
+    Raises:
+        DocumentError: The file cannot be opened, is empty, or is larger than `MOST_BYTES`.
+    """
+    try:
+        if not path.is_file():
+            missing = "there is no such file" if not path.exists() else "it is not a file"
+            raise DocumentError(f"{path} cannot be read", why=missing, fix="Check the path.")
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise DocumentError(
+                f"{path} is too large",
+                why=f"it has {size / 2**20:,.0f} MB, and the limit is {MOST_BYTES / 2**20:,.0f}",
+                fix="Split it.",
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise DocumentError(
+            f"{path} cannot be read",
+            why=error.strerror or str(error),
+            fix="Check that you may read it.",
+        ) from error
+    if not data.strip():
+        raise DocumentError(f"{path} is empty", fix="Fill it, or leave it out.")
+    return data
+
+
+def parse(data: bytes, path: Path) -> Document:
+    """A document from its bytes; the path's ending says how to read them.
+
+    Raises:
+        DocumentError: They are not of that format, or hold no text.
+        MissingExtraError: The format needs an extra that is not installed.
+    """
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        known = ", ".join(sorted(READERS))
+        raise DocumentError(
+            f"{path} cannot be read", why="its format is unknown", fix=f"Known endings: {known}."
+        )
+    document = reader(data, path)
+    if not any(part.text[part.start : part.end].strip() for part in document.parts):
+        raise DocumentError(f"{path} holds no text", fix="Leave it out.")
+    return document
+
+
+def read(path: Path, passage_words: int = 100) -> list[Passage]:
+    """The passages of one document.
+
+    Raises:
+        DocumentError: The file cannot be read.
+        MissingExtraError: Its format needs an extra that is not installed.
+    """
+    path = path.expanduser().absolute()
+    return cut(parse(load(path), path), passage_words)
+
+
+def _walk(path: Path, found: Found, above: set[str]) -> Iterator[Path]:
+    real = os.path.realpath(path)
+    if real in above:  # a link to a folder that holds it
+        return
+    try:
+        if not path.is_dir():
+            if path.is_file():
+                yield path
+            else:
+                why = "is not a file" if path.exists() else "does not exist"
+                found.errors.append((path, f"{path} {why}. Check the path."))
+            return
+        entries = sorted(path.iterdir())
+    except OSError as error:
+        found.errors.append((path, f"{path} cannot be opened: {error.strerror}."))
+        return
+    for entry in entries:
+        if not entry.name.startswith("."):
+            yield from _walk(entry, found, above | {real})

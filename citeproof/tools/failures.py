@@ -1,0 +1,185 @@
+"""Tells a failure of a model call that passes from one that stays, whoever the provider is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from citeproof.errors import ModelError, ModelOutageError
+
+if TYPE_CHECKING:
+    from tenacity import AsyncRetrying, RetryCallState
+
+__all__ = [
+    "is_transient",
+    "retry_after",
+    "retrying",
+    "scrub",
+    "shows_key",
+    "status_code",
+    "translate",
+]
+
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_UNREACHED = frozenset({"APIConnectionError", "TransportError", "ConnectionError", "Timeout"})
+"""Base classes of connection errors and timeouts in openai, anthropic, httpx, requests.
+
+By name, since importing them all to ask `isinstance` would import every provider.
+"""
+_OTHER_LOOP = ("Event loop is closed", "different event loop", "different loop")
+_LONGEST_WAIT = 120.0
+_KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|hf|AIza)[-_][\w*-]{6,}|(?<=Bearer )[^\s'\"]+")
+
+
+def status_code(error: BaseException) -> int | None:
+    """The HTTP status behind an error, if there is one."""
+    for cause in _chain(error):
+        response = getattr(cause, "response", None)
+        holders = ((cause, "status_code"), (response, "status_code"), (cause, "code"))
+        for holder, name in holders:
+            status = getattr(holder, name, None)
+            if isinstance(status, int) and 100 <= status <= 599:
+                return status
+    return None
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same call may succeed a little later."""
+    if "insufficient_quota" in str(error):  # OpenAI's 429 for an account without money
+        return False
+    if (status := status_code(error)) is not None:
+        return status in _PASSING and (retry_after(error) or 0.0) <= _LONGEST_WAIT
+    return _is_unreached(error) or any(
+        isinstance(cause, RuntimeError) and any(text in str(cause) for text in _OTHER_LOOP)
+        for cause in _chain(error)
+    )
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Seconds that the server asks to wait, if it does."""
+    for cause in _chain(error):
+        headers = getattr(getattr(cause, "response", None), "headers", None)
+        value = headers.get("retry-after") if headers is not None else None
+        if not value:
+            continue
+        try:
+            return max(0.0, float(value))
+        except ValueError:
+            pass
+        try:
+            until = parsedate_to_datetime(value)
+        except ValueError:
+            continue
+        return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return None
+
+
+def retrying(retries: int, backoff: float) -> AsyncRetrying:
+    """Calls again what fails for a while, later each time.
+
+    Waits for as long as the server asks for; where it does not say, exponentially longer, with
+    jitter.
+
+    Args:
+        retries: Further attempts after the first.
+        backoff: Seconds before the first retry, doubled for each further one.
+    """
+    from tenacity import (
+        AsyncRetrying,
+        retry_if_exception,
+        stop_after_attempt,
+        wait_exponential,
+        wait_random,
+    )
+
+    by_ourselves = wait_exponential(backoff, max=60) + wait_random(0, backoff)
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        asked = retry_after(error) if error is not None else None
+        return float(by_ourselves(state)) if asked is None else asked
+
+    return AsyncRetrying(
+        stop=stop_after_attempt(retries + 1),
+        wait=wait,
+        retry=retry_if_exception(is_transient),
+        reraise=True,
+    )
+
+
+def scrub(text: str, secrets: Collection[str] = ()) -> str:
+    """The text without keys: those that are known, and whatever looks like one."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return _KEY_LIKE.sub("***", text)
+
+
+def shows_key(error: BaseException, secrets: Collection[str]) -> bool:
+    """Whether a key would come to light in the traceback of an error."""
+    return any(scrub(str(cause), secrets) != str(cause) for cause in _chain(error))
+
+
+def translate(
+    error: BaseException, name: str, *, attempts: int = 1, secrets: Collection[str] = ()
+) -> ModelError:
+    """The error that a user reads in place of the provider's own.
+
+    Args:
+        error: What the last attempt ended with.
+        name: The model and where it is, for people to read.
+        attempts: How many there were.
+        secrets: Keys that must not be shown.
+    """
+    status = status_code(error)
+    why = scrub(_told(error), secrets)
+    if is_transient(error) or (status in _PASSING and "insufficient_quota" not in why):
+        tries = f" after {attempts} attempts" if attempts > 1 else ""
+        fix = "Try again later."
+        if status == 429:
+            fix = "Try again later, or lower llm.requests_per_second."
+        elif status is None:
+            fix = "Check that the server runs and is reached, or raise llm.timeout."
+        return ModelOutageError(f"No answer from {name}{tries}", why=why, fix=fix)
+    fix = ""
+    if status in (401, 403):
+        fix = "Check llm.api_key, or the provider's own environment variable for its key."
+    elif status == 404:
+        fix = 'Check llm.model and llm.base_url (base_url = "none" leaves the server).'
+    elif status == 429:
+        fix = "The provider's quota is used up; see your account there."
+    elif re.search(r"context|too long|too many tokens|maximum.{0,20}tokens", why, re.IGNORECASE):
+        fix = "Use fewer passages, or a model (or llm.context) with a longer context."
+    elif status is None or status < 400:
+        fix = "Check that llm.base_url, if set, is the address of an OpenAI-compatible server."
+    return ModelError(f"The call of {name} failed", why=why, fix=fix)
+
+
+def _is_unreached(error: BaseException) -> bool:
+    return any(
+        isinstance(cause, TimeoutError | ConnectionError)
+        or any(kind.__name__ in _UNREACHED for kind in type(cause).__mro__)
+        for cause in _chain(error)
+    )
+
+
+def _told(error: BaseException) -> str:
+    """What happened, on one line, with the cause that the outer error hides."""
+    said = [f"HTTP {status}"] if (status := status_code(error)) is not None else []
+    for cause in _chain(error):
+        text = " ".join(str(cause).split()) or type(cause).__name__
+        if not any(text in earlier for earlier in said):
+            said.append(text)
+    told = ": ".join(said)
+    return told if len(told) <= 500 else told[:499] + "…"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    for _ in range(5):
+        if seen is None:
+            return
+        yield seen
+        seen = seen.__cause__

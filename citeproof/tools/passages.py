@@ -1,0 +1,121 @@
+"""Cuts documents into passages of about the same length, at sentence ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+
+from citeproof.tools.readers import Document, Part
+from citeproof.tools.sentences import Span, split, starts, words
+from citeproof.types import Passage
+
+__all__ = ["KEPT_WHOLE", "cut"]
+
+KEPT_WHOLE = 4
+"""A part with an id of its own stays whole up to this many times the passage length.
+
+Pools for evaluation say which passage is right by its id, and some of theirs are long. The
+pieces of an even longer one are called `id#1`, `id#2` and so on.
+"""
+_TINY = 3
+"""A section shorter than one part in three of a passage is put together with the next."""
+
+
+def cut(document: Document, passage_words: int = 100) -> list[Passage]:
+    """The passages of a document, in order; every id occurs once.
+
+    A passage crosses neither pages nor the objects of a JSONL file, and sections only where
+    they are tiny. Its text is `part.text[start:end]`, so its offsets hold in the document.
+
+    Args:
+        document: What a reader gave.
+        passage_words: Words that a passage has, more or less; a sentence that is much longer
+            is cut between words.
+    """
+    passages: dict[str, Passage] = {}
+    for group in _groups(document.parts, passage_words):
+        for passage in _passages(document, group, passage_words):
+            passages.setdefault(passage.id, passage)
+    return list(passages.values())
+
+
+def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
+    """Parts one by one, or several tiny sections in a row."""
+    group: list[Part] = []
+    held = 0
+    for part in parts:
+        size = len(words(part.text[part.start : part.end]))
+        joins = group and held * _TINY < most and held + size <= most
+        if joins and not part.id and part.page is None and part.text is group[0].text:
+            group.append(part)
+            held += size
+            continue
+        if group:
+            yield group
+        group, held = [part], size
+    if group:
+        yield group
+
+
+def _passages(document: Document, group: list[Part], most: int) -> Iterator[Passage]:
+    first, text = group[0], group[0].text
+    levels = zip(*(part.headings for part in group), strict=False)
+    headings = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
+    # Together, sections keep their headings in the text, since the title has room for one.
+    start, end = (first.body if len(group) == 1 else first.start), group[-1].end
+    title = " – ".join([name for name in (first.title, *headings) if name])
+    source = first.source or document.source
+    if first.id and len(words(text[start:end])) <= KEPT_WHOLE * most:
+        said = text[start:end].strip()
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        yield Passage(
+            id=first.id, text=said, title=title, source=source, start=start, end=start + len(said)
+        )
+        return
+    spans = [
+        Span(start + span.start, start + span.end)
+        for sentence in split(text[start:end])
+        for span in _short(text[start:end], sentence, most)
+    ]
+    counts = [len(words(text[span.start : span.end])) for span in spans]
+    for number, (left, right) in enumerate(_even(counts, most), start=1):
+        begin, stop = spans[left].start, spans[right - 1].end
+        said = text[begin:stop]
+        key = f"{document.source}#{title}"
+        yield Passage(
+            id=f"{first.id}#{number}" if first.id else Passage.make_id(key, said, begin),
+            text=said,
+            title=title,
+            source=source,
+            page=first.page,
+            start=begin,
+            end=stop,
+        )
+
+
+def _even(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of sentences with about the same number of words, so that none is a mere tail."""
+    total = sum(counts)
+    pieces = max(1, round(total / most))
+    left, passed, done = 0, 0, 0
+    for index, count in enumerate(counts):
+        target = (done + 1) * total / pieces
+        nearer = abs(passed - target) <= abs(passed + count - target)
+        if left < index and done + 1 < pieces and nearer:
+            yield left, index
+            left, done = index, done + 1
+        passed += count
+    if left < len(counts):
+        yield left, len(counts)
+
+
+def _short(text: str, sentence: Span, most: int) -> Iterator[Span]:
+    """The sentence, or pieces of it if it alone is much longer than a passage."""
+    begins = [sentence.start + place for place in starts(text[sentence.start : sentence.end])]
+    if len(begins) <= 1.5 * most:
+        yield sentence
+        return
+    cuts = [sentence.start, *begins[most::most], sentence.end]
+    for left, right in pairwise(cuts):
+        piece = text[left:right].rstrip()
+        yield Span(left, left + len(piece))

@@ -1,0 +1,132 @@
+"""Passages that can be searched by their words and by their vectors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.errors import InputError
+from citeproof.tools.bm25 import BM25
+from citeproof.types import Passage
+
+__all__ = ["Candidate", "ListPool", "Pool", "embed_queries", "searchable"]
+
+
+class Candidate(NamedTuple):
+    """A passage that one of the searches found, as both of them score it."""
+
+    id: str
+    cosine: float
+    bm25: float
+
+
+class Pool(Protocol):
+    """Passages that can be searched both ways; all calls may block."""
+
+    def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
+        """For each query the first `depth` passages of both searches, with both scores."""
+
+    def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
+        """For each query the ids of the k passages with the nearest vectors."""
+
+    def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
+        """For each query the ids of the k best passages by BM25."""
+
+    def get(self, ids: Sequence[str]) -> list[Passage]:
+        """The passages in the order of their ids; those that are gone are left out."""
+
+
+class ListPool:
+    """Passages in memory. Enough for some thousands; an `Index` holds more."""
+
+    def __init__(self, passages: Sequence[Passage], embeddings: Embeddings | None) -> None:
+        self._passages: dict[str, Passage] = {}
+        for passage in passages:
+            self._passages.setdefault(passage.id, passage)
+        self._embeddings = embeddings
+        self._lock = threading.Lock()
+        self._bm25: BM25 | None = None
+        self._vectors: Any = None
+
+    def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
+        """The first passages of both searches, with both scores."""
+        cosines = self._cosines(queries)
+        by_words = self.lexical(queries, depth)
+        rows = {key: row for row, key in enumerate(self._passages)}
+        by_vector = [_best(row, rows, depth) for row in cosines]
+        ids = [list(dict.fromkeys([*a, *b])) for a, b in zip(by_vector, by_words, strict=True)]
+        scores = self._index().scores(queries, ids)
+        return [
+            [
+                Candidate(key, float(cosine[rows[key]]), score)
+                for key, score in zip(some, given, strict=True)
+            ]
+            for cosine, some, given in zip(cosines, ids, scores, strict=True)
+        ]
+
+    def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
+        """The ids of the passages with the nearest vectors, by cosine."""
+        return [_best(row, list(self._passages), k) for row in self._cosines(queries)]
+
+    def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
+        """The ids of the best passages by BM25."""
+        return self._index().search(queries, k)
+
+    def get(self, ids: Sequence[str]) -> list[Passage]:
+        """The passages in the order of their ids."""
+        return [self._passages[key] for key in ids if key in self._passages]
+
+    def _index(self) -> BM25:
+        with self._lock:
+            if self._bm25 is None:
+                texts = [searchable(passage) for passage in self._passages.values()]
+                self._bm25 = BM25.build(list(self._passages), texts)
+            return self._bm25
+
+    def _cosines(self, queries: Sequence[str]) -> Any:
+        """A row for each query, with its cosine to every passage."""
+        import numpy as np
+
+        if self._embeddings is None:
+            raise InputError("These passages have no vectors", fix="Give from_passages embeddings.")
+        if not self._passages:
+            return np.zeros((len(queries), 0))
+        with self._lock:
+            if self._vectors is None:
+                texts = [searchable(passage) for passage in self._passages.values()]
+                self._vectors = _unit(self._embeddings.embed_documents(texts))
+        return _unit(embed_queries(self._embeddings, queries)) @ self._vectors.T
+
+
+def _best(scores: Any, ids: Iterable[str], k: int) -> list[str]:
+    import numpy as np
+
+    names = list(ids)
+    return [names[row] for row in np.argsort(-scores, kind="stable")[:k]]
+
+
+def _unit(vectors: Sequence[Sequence[float]]) -> Any:
+    import numpy as np
+
+    rows = np.asarray(vectors, dtype=np.float32)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def searchable(passage: Passage) -> str:
+    """What is indexed of a passage, by its words and by its vector: title and text.
+
+    Measured in `benchmarks/results/retrieval.md`: without the title both searches find less.
+    """
+    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
+
+
+def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> list[list[float]]:
+    """Vectors of queries, in one batch if the embedder has `embed_queries`."""
+    batch: Any = getattr(embeddings, "embed_queries", None)
+    if callable(batch):
+        vectors: list[list[float]] = batch(list(queries))
+        return vectors
+    return [embeddings.embed_query(query) for query in queries]

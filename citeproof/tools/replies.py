@@ -1,0 +1,137 @@
+"""Reads what a chat model sends back: text, JSON, probabilities and token counts."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from citeproof.types import Usage
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+__all__ = [
+    "clean",
+    "first_object",
+    "option_probabilities",
+    "problem",
+    "read_option",
+    "short",
+    "usage",
+]
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters but newline and tab; and lone surrogates, which no file can store."""
+
+
+def clean(text: str) -> str:
+    """The text without control characters, other than newline and tab."""
+    return _CONTROL.sub("", text)
+
+
+def first_object(text: str) -> dict[str, Any] | None:
+    """The first JSON object in the text, whatever stands around it.
+
+    An object that is cut off is none, even where a whole one lies inside it.
+    """
+    for candidate in _balanced(text):
+        try:
+            value = json.loads(candidate, strict=False)  # small models write raw newlines
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            cleaned = _cleaned(value)
+            assert isinstance(cleaned, dict)
+            return cleaned
+    return None
+
+
+def option_probabilities(message: BaseMessage, options: Sequence[str]) -> dict[str, float] | None:
+    """How probable each option is as the first token; they add up to 1.
+
+    None where the provider gives no probabilities, or no option is among the likely tokens.
+    """
+    logprobs = message.response_metadata.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    if not content:
+        return None
+    first = content[0]
+    folded = {option.strip().casefold(): option for option in options}
+    found = dict.fromkeys(options, 0.0)
+    for token in first.get("top_logprobs") or [first]:
+        option = folded.get(str(token["token"]).strip().casefold())
+        if option is not None and token["logprob"] is not None:
+            found[option] += math.exp(token["logprob"])
+    total = sum(found.values())
+    return {option: value / total for option, value in found.items()} if total > 0 else None
+
+
+def read_option(text: str, options: Sequence[str]) -> str | None:
+    """The option that the text begins with, as a word of its own."""
+    said = text.strip().lstrip("\"'*(").casefold()
+    for option in sorted(options, key=len, reverse=True):
+        wanted = option.strip().casefold()
+        rest = said[len(wanted) :]
+        if said.startswith(wanted) and not rest[:1].isalnum():
+            return option
+    return None
+
+
+def problem(error: ValidationError) -> str:
+    """The first thing that is wrong with an object, for the model to read."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else first["msg"]
+
+
+def short(text: str) -> str:
+    """The beginning of a reply, quoted, on one line."""
+    line = " ".join(text.split())
+    return repr(line if len(line) <= 120 else line[:119] + "…")
+
+
+def usage(message: BaseMessage | None) -> Usage:
+    """What one call cost; what the provider does not tell counts as zero."""
+    told = getattr(message, "usage_metadata", None) or {}
+    raw = getattr(message, "response_metadata", {}).get("token_usage") or {}
+    details = told.get("input_token_details") or {}
+    # OpenAI's service tiers put their name in front: flex_cache_read.
+    cached = sum(v or 0 for k, v in details.items() if str(k).endswith("cache_read"))
+    raw_cached = (raw.get("prompt_tokens_details") or {}).get("cached_tokens")
+    return Usage(
+        llm_calls=1,
+        prompt_tokens=told.get("input_tokens") or raw.get("prompt_tokens") or 0,
+        cached_tokens=cached or raw_cached or 0,
+        completion_tokens=told.get("output_tokens") or raw.get("completion_tokens") or 0,
+    )
+
+
+def _balanced(text: str) -> Iterator[str]:
+    """Each outermost {...}, brackets inside strings aside."""
+    depth, start, in_string, escaped = 0, 0, False, False
+    for at, char in enumerate(text):
+        if in_string:
+            in_string = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"' and depth:
+            in_string = True
+        elif char == "{":
+            start = start if depth else at
+            depth += 1
+        elif char == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                yield text[start : at + 1]
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): _cleaned(inner) for key, inner in value.items()}
+    return [_cleaned(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,219 @@
+"""Reads formats that need a library: HTML, PDF (extra `pdf`) and Word (extra `docx`).
+
+Offsets point into the text as it was taken out of the file.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import statistics
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from citeproof.errors import DocumentError, MissingExtraError
+from citeproof.tools.readers import Document, Part, decode, sections
+
+__all__ = ["read_docx", "read_html", "read_pdf"]
+
+_DROPPED = ["script", "style", "noscript", "template", "svg", "nav", "button", "iframe", "head"]
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption"}
+_BLOCKS = {
+    *("address", "article", "aside", "blockquote", "body", "details", "div", "dl", "fieldset"),
+    *("figure", "footer", "form", "header", "html", "main", "ol", "p", "pre", "section"),
+    *("summary", "table", "tbody", "tfoot", "thead", "ul"),
+    *_HEADINGS,
+    *_LINES,
+}
+_HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zß-öø-ÿ])")
+_LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
+_MOST_UNPACKED = 1 << 30
+_JUNK_TITLE = re.compile(r"^(?:microsoft word\b|untitled|\W*$)|\.(?:docx?|tex|dvi|indd|pdf)$", re.I)
+
+
+def read_html(data: bytes, path: Path) -> Document:
+    """HTML: text as a reader sees it, parted by its headings; scripts and menus left out."""
+    import bs4
+    from bs4.element import NavigableString
+
+    if b"\x00" in data:
+        decode(data, path)  # says what is wrong, unless it is UTF-16
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # XHTML is fine here, whatever bs4 thinks of it
+        soup = bs4.BeautifulSoup(data, "html.parser")
+    name = soup.title.get_text(" ", strip=True) if soup.title else ""
+    for tag in [*soup(_DROPPED), *soup.find_all(hidden=True)]:
+        tag.decompose()
+    pieces = _Pieces()
+    block: Any = None
+    cell: Any = None
+    for node in soup.descendants:
+        if isinstance(node, bs4.Tag):
+            if node.name in {"br", "hr"}:
+                pieces.end_line("\n")
+        elif type(node) is NavigableString:
+            inside = next((tag for tag in node.parents if tag.name in _BLOCKS), None)
+            box = node.find_parent(["td", "th"]) if inside and inside.name == "tr" else None
+            text = str(node)
+            if inside is not block:
+                pieces.end_line("\n" if inside and inside.name in _LINES else "\n\n")
+            elif box is not cell and text.strip():
+                pieces.add(" | ")
+            block, cell = inside, box
+            preformatted = inside is not None and inside.name == "pre"
+            level = _HEADINGS.get(inside.name, 0) if inside else 0
+            pieces.add(text if preformatted else re.sub(r"\s+", " ", text), level)
+    text, headings = pieces.result()
+    title = name or next((name for *_, name in headings if name), path.stem)
+    return Document(str(path), title, sections(text, headings, title))
+
+
+def read_pdf(data: bytes, path: Path) -> Document:
+    """PDF: one part for each page. A page that cannot be read is named in `problems`.
+
+    Raises:
+        DocumentError: The file is broken, encrypted, or holds no text.
+        MissingExtraError: The extra `pdf` is not installed.
+    """
+    try:
+        from pypdf import PdfReader
+    except ImportError as error:
+        raise _missing("PDF", "pdf") from error
+    texts: list[str] = []
+    problems: list[str] = []
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise _unusable(path, "it is encrypted", "Save it without a password.")
+        for number, page in enumerate(reader.pages, start=1):
+            try:
+                texts.append(_flowing(page.extract_text()))
+            except Exception as error:  # a damaged page breaks pypdf in many ways
+                texts.append("")
+                problems.append(f"page {number} cannot be read and was left out: {error}")
+        title = str((reader.metadata and reader.metadata.title) or "").strip()
+    except DocumentError:
+        raise
+    except Exception as error:  # so does a damaged file; the others are still to be indexed
+        fix = "Open it in a PDF viewer and save it anew."
+        raise _unusable(path, f"the PDF is broken or encrypted ({error})", fix) from error
+    if not any(text.strip() for text in texts):
+        fix = "If it is a scan, put it through text recognition first (such as ocrmypdf)."
+        raise _unusable(path, "no page holds any text", fix)
+    title = path.stem if _JUNK_TITLE.search(title) else title
+    whole = "\f".join(texts)
+    parts: list[Part] = []
+    start = 0
+    for number, text in enumerate(texts, start=1):
+        if text.strip():
+            parts.append(Part(whole, start, start, start + len(text), title, page=number))
+        start += len(text) + 1
+    return Document(str(path), title, tuple(parts), tuple(problems))
+
+
+def read_docx(data: bytes, path: Path) -> Document:
+    """Word: paragraphs and table rows in order, parted by the heading styles.
+
+    Raises:
+        DocumentError: The file is not a Word document, or unpacks to more than a gigabyte.
+        MissingExtraError: The extra `docx` is not installed.
+    """
+    try:
+        import docx
+        from docx.text.paragraph import Paragraph
+    except ImportError as error:
+        raise _missing("Word", "docx") from error
+    pieces = _Pieces()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(info.file_size for info in archive.infolist())
+        if unpacked > _MOST_UNPACKED:
+            raise _unusable(path, "it unpacks to more than a gigabyte", "Split it.")
+        document = docx.Document(io.BytesIO(data))
+        for item in document.iter_inner_content():
+            if isinstance(item, Paragraph):
+                style = (item.style.name if item.style else "") or ""
+                level = re.fullmatch(r"Heading ([1-9])|Title", style)
+                pieces.end_line("\n\n")
+                pieces.add(item.text, int(level[1] or 1) if level else 0)
+            else:
+                for row in item.rows:
+                    pieces.end_line("\n")
+                    pieces.add(" | ".join(dict.fromkeys(cell.text for cell in row.cells)))
+        title = (document.core_properties.title or "").strip()
+    except DocumentError:
+        raise
+    except Exception as error:  # zip, XML and missing-part errors of three libraries
+        fix = "Open it in Word or LibreOffice and save it as .docx anew."
+        raise _unusable(path, f"it is not a sound Word document ({error})", fix) from error
+    text, headings = pieces.result()
+    if _JUNK_TITLE.search(title) or title == "Word Document":
+        title = next((name for *_, name in headings if name), path.stem)
+    return Document(str(path), title, sections(text, headings, title))
+
+
+class _Pieces:
+    """Puts a text together line by line, and remembers where its headings stand."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._gap = ""
+        self._headings: list[tuple[int, int, int]] = []
+
+    def end_line(self, gap: str) -> None:
+        """Whatever comes next begins a new line, after a blank one if `gap` is two."""
+        if len(gap) > len(self._gap):
+            self._gap = gap
+
+    def add(self, text: str, level: int = 0) -> None:
+        """More text of the same line; with a level, of a heading."""
+        if self._gap or not self._pieces:
+            if not text.strip():
+                return
+            text = (self._gap if self._pieces else "") + text.lstrip(" ")
+        start = self._length + (len(self._gap) if self._pieces and self._gap else 0)
+        self._pieces.append(text)
+        self._length += len(text)
+        if level:
+            if not self._gap and self._headings and self._headings[-1][1] == start:
+                start = self._headings.pop()[0]
+            self._headings.append((start, self._length, level))
+        self._gap = ""
+
+    def result(self) -> tuple[str, list[tuple[int, int, int, str]]]:
+        """The text, and its headings as `sections` takes them."""
+        text = "".join(self._pieces)
+        return text, [
+            (start, end, level, " ".join(text[start:end].split()))
+            for start, end, level in self._headings
+        ]
+
+
+def _flowing(page: str) -> str:
+    """Joins the lines of a page that its layout broke, and the words that it hyphenated."""
+    lines = _HYPHENATED.sub("", page.replace("\x00", "")).split("\n")
+    filled = [len(line) for line in lines if line.strip()]
+    full = 0.6 * statistics.median(filled) if filled else 0
+    text = ""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        ends = len(line) < full or line.rstrip().endswith((".", "!", "?", ":"))
+        goes_on = following[:1].islower() or not ends
+        joined = goes_on and following.strip() and line.strip() and not _LISTED.match(following)
+        text += line + (" " if joined else "\n")
+    return text.rstrip("\n")
+
+
+def _unusable(path: Path, why: str, fix: str) -> DocumentError:
+    return DocumentError(f"{path} cannot be read", why=why, fix=fix)
+
+
+def _missing(name: str, extra: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"{name} files cannot be read",
+        why=f"the extra `{extra}` is not installed",
+        fix=f'Install it: pip install "citeproof[{extra}]".',
+    )

@@ -1,0 +1,55 @@
+"""The claim generator writes one sentence, or finishes."""
+
+import pytest
+
+from citeproof import LLM, Claim, Verdict
+from citeproof.agents.claim_generator import ClaimGenerator, sentences
+from citeproof.state import Draft
+from citeproof.testing import ScriptedChatModel
+from tests.agents.states import CLAIM, state
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("Ann Lee built it.", ["Ann Lee built it."]),
+        ("Ann Lee built it. Bo kept it.", ["Ann Lee built it.", "Bo kept it."]),
+        ("\nAnn Lee built it.\n\nBo kept it.", ["Ann Lee built it.", "Bo kept it."]),
+        ("Ann Lee built it. DONE", ["Ann Lee built it."]),
+        ("Next sentence: Ann Lee built it [2].", ["Ann Lee built it."]),
+        ('"Ann Lee built it."', ["Ann Lee built it."]),
+        (
+            "Dr. Lee built it in the 1870s, i.e. late.",
+            ["Dr. Lee built it in the 1870s, i.e. late."],
+        ),
+        ("DONE", []),
+        ("Done. The answer is complete.", []),
+        ("[1][2]", []),
+        ("\u200b \t", []),
+        ("", []),
+    ],
+)
+def test_the_sentences_of_a_reply(reply: str, found: list[str]) -> None:
+    assert sentences(reply) == found
+
+
+async def test_what_is_written_already_is_passed_over() -> None:
+    accepted = [Claim(text=CLAIM, verdict=Verdict(status="unchecked"))]
+    node = ClaimGenerator(LLM(ScriptedChatModel([f"{CLAIM} It was lit in 1871."])))
+    draft = (await node(state(draft=None, claims=accepted)))["draft"]
+    assert draft == Draft(text="It was lit in 1871.")
+
+
+async def test_a_name_that_begins_like_the_end_token_is_no_end() -> None:
+    node = ClaimGenerator(LLM(ScriptedChatModel(["Donegal is a county."])))
+    draft = (await node(state(draft=None)))["draft"]
+    assert draft is not None
+    assert draft.text == "Donegal is a county."
+
+
+async def test_the_prompt_has_the_memory_and_not_what_was_forgotten() -> None:
+    model = ScriptedChatModel([CLAIM])
+    await ClaimGenerator(LLM(model))(state(draft=None))
+    [call] = model.calls
+    assert "Ann Lee built the tower" in call.prompt
+    assert "Bo Ray" not in call.prompt

@@ -1,0 +1,45 @@
+"""The evidence finder replaces the short-term memory."""
+
+import json
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.evidence_finder import EvidenceFinder
+from citeproof.errors import RetrievalError
+from citeproof.testing import ListRetriever, ScriptedChatModel
+from tests.agents.states import CLAIM, A, B, C, state
+
+
+def finder(questions: list[str], **knobs: int) -> tuple[EvidenceFinder, ListRetriever]:
+    source = ListRetriever(lambda query: [C, B] if "keeper" in query else [B, A, C])
+    model = ScriptedChatModel([json.dumps({"questions": questions})])
+    return EvidenceFinder(LLM(model), source, **knobs), source
+
+
+async def test_the_passages_of_all_questions_in_order_without_repeats() -> None:
+    node, source = finder(["Who was keeper?", "When was it lit?"], passages_per_query=2)
+    update = await node(state())
+    assert source.queries == ["Who was keeper?", "When was it lit?"]
+    assert update["short_term"] == ["c", "b", "a"]
+
+
+async def test_more_questions_than_asked_for_are_cut_and_blank_ones_dropped() -> None:
+    node, source = finder(["", "One?", "One?", "Two?", "Three?"], queries=2)
+    await node(state())
+    assert source.queries == ["One?", "Two?"]
+
+
+async def test_no_question_at_all_searches_for_the_claim() -> None:
+    node, source = finder([" "])
+    await node(state())
+    assert source.queries == [CLAIM]
+
+
+async def test_a_retriever_that_fails_is_an_error_and_not_an_empty_memory() -> None:
+    def fail(query: str) -> list[object]:
+        raise RetrievalError("The index is gone")
+
+    node = EvidenceFinder(LLM(ScriptedChatModel(['{"questions": ["Who?"]}'])), ListRetriever(fail))
+    with pytest.raises(RetrievalError, match="The index is gone"):
+        await node(state())

@@ -1,0 +1,60 @@
+"""Keeps the tests away from the network and from the developer's own settings."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+INTEGRATION = Path(__file__).parent / "integration"
+
+
+class NetworkBlockedError(RuntimeError):
+    """A test tried to reach another machine."""
+
+
+@pytest.fixture(autouse=True)
+def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only this machine can be reached, except by the tests in `tests/integration`."""
+    if INTEGRATION in request.path.parents:
+        return
+    for name in ("connect", "connect_ex"):
+        real = getattr(socket.socket, name)
+
+        def guarded(own: socket.socket, address: Any, real: Any = real) -> Any:
+            if own.family != getattr(socket, "AF_UNIX", None) and not _is_here(address):
+                raise NetworkBlockedError(f"A unit test must not reach {address!r}")
+            return real(own, address)
+
+        monkeypatch.setattr(socket.socket, name, guarded)
+    look_up = socket.getaddrinfo
+
+    def guarded_look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host is not None and not _is_here((host,)):
+            raise NetworkBlockedError(f"A unit test must not look up {host!r}")
+        return look_up(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The developer's `CITEPROOF_…` variables have no say in the tests."""
+    for name in list(os.environ):
+        if name.upper().startswith("CITEPROOF_"):
+            monkeypatch.delenv(name)
+
+
+def _is_here(address: Any) -> bool:
+    host = address[0] if isinstance(address, tuple) else address
+    host = host.decode() if isinstance(host, bytes) else str(host)
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False

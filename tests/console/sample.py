@@ -1,0 +1,228 @@
+"""A run by hand: one claim proved, one rejected and written anew, one flagged."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from citeproof.tools.events import (
+    AnswerReady,
+    ClaimAccepted,
+    ClaimDelta,
+    ClaimDrafted,
+    ClaimRejected,
+    ClaimVerified,
+    Event,
+    EvidenceFound,
+    LLMCalled,
+    NodeFinished,
+    NodeStarted,
+    PairsScored,
+    PassagesRetrieved,
+)
+from citeproof.types import Answer, Citation, Claim, Passage, Usage, Verdict
+
+QUESTION = "Who built Pellow Head Lighthouse, and who made its lens?"
+
+TOWER = Passage(
+    id="tower",
+    title="Pellow Head Lighthouse",
+    source="/home/ada/vessay/pellow-head-lighthouse.md",
+    text=(
+        "Pellow Head Lighthouse stands on the northern tip of Vessay. The engineer Ines Marrable "
+        "built Pellow Head Lighthouse between 1868 and 1871. Ines Marrable was thirty-one years "
+        "old when the work began, and it was her first tower. The stone is grey granite from the "
+        "quarry on Brannock Hill. Oxen dragged the blocks to the headland along a track that "
+        "walkers still use."
+    ),
+)
+LENS = Passage(
+    id="lens",
+    title="The lens and the lamp",
+    source="https://example.org/vessay-guide",
+    page=12,
+    text=(
+        "The great lens of Pellow Head Lighthouse was made by the Corvane Glassworks in the city "
+        "of Lysmouth. The Corvane Glassworks finished the lens in 1870 and packed it\nfor the "
+        "voyage in forty crates of straw. Not one prism broke."
+    ),
+)
+MUSEUM = Passage(
+    id="museum",
+    title="Harbour Museum",
+    source="/home/ada/vessay/harbour-museum.md",
+    page=3,
+    text=(
+        "The museum keeps the drawings of the tower. A painting in the hall shows the keepers at "
+        "dinner with the masons in the year of the first light."
+    ),
+)
+
+
+def claim(
+    text: str, cited: Sequence[tuple[str, int, str]], status: str, **verdict: object
+) -> Claim:
+    return Claim(
+        text=text,
+        citations=tuple(Citation(passage_id=p, number=n, sentence=s) for p, n, s in cited),
+        verdict=Verdict.model_validate({"status": status, **verdict}),
+    )
+
+
+BUILT = "The engineer Ines Marrable built Pellow Head Lighthouse between 1868 and 1871."
+MADE = "The Corvane Glassworks in Lysmouth made its great lens and finished it in 1870."
+WRONG = "The lens was made by the Royal Glassworks of Vessay in 1871."
+DINNER = "The masons celebrated the first light with a dinner that the keepers attended."
+
+_BUILT = (BUILT, "supported", {"tier": "cited", "score": 0.98})
+_MADE = (MADE, "supported", {"tier": "memory", "score": 0.91, "trials": 2})
+_DINNER = (DINNER, "unsupported", {"tier": "memory", "score": 0.34, "trials": 4})
+
+_LENS_1 = (
+    "The great lens of Pellow Head Lighthouse was made by the Corvane Glassworks in the city of "
+    "Lysmouth."
+)
+_LENS_2 = (
+    "The Corvane Glassworks finished the lens in 1870 and packed it for the voyage in forty crates "
+    "of straw."
+)
+_MUSEUM = (
+    "A painting in the hall shows the keepers at dinner with the masons in the year of the first "
+    "light."
+)
+
+# The run numbers its passages as it meets them; the answer in order of first use.
+RUN_CLAIMS = (
+    claim(_BUILT[0], [("tower", 2, BUILT)], _BUILT[1], **_BUILT[2]),
+    claim(_MADE[0], [("lens", 1, _LENS_2), ("tower", 2, "")], _MADE[1], **_MADE[2]),
+    claim(_DINNER[0], [("museum", 3, _MUSEUM)], _DINNER[1], **_DINNER[2]),
+)
+CLAIMS = (
+    claim(_BUILT[0], [("tower", 1, BUILT)], _BUILT[1], **_BUILT[2]),
+    claim(_MADE[0], [("tower", 1, ""), ("lens", 2, _LENS_2)], _MADE[1], **_MADE[2]),
+    claim(_DINNER[0], [("museum", 3, _MUSEUM)], _DINNER[1], **_DINNER[2]),
+)
+USAGE = Usage(
+    llm_calls=6,
+    prompt_tokens=5214,
+    cached_tokens=3961,
+    completion_tokens=188,
+    nli_pairs=9,
+    retrievals=2,
+    seconds=21.4,
+)
+ANSWER = Answer(
+    question=QUESTION,
+    method="vtg",
+    status="partial",
+    reason="1 of 3 claims could not be proved.",
+    text=f"{BUILT[:-1]} [1]. {MADE[:-1]} [1][2]. {DINNER[:-1]} [3]. [unverified]",
+    claims=CLAIMS,
+    passages=(TOWER, LENS, MUSEUM),
+    usage=USAGE,
+    notes=("a reply of the citation_generator was unreadable and was asked for once more",),
+)
+
+_CONTEXT = (
+    "Question: "
+    + QUESTION
+    + "\n\n"
+    + "\n".join(
+        f'<passage number="{n}" title="{p.title}">\n{p.text}\n</passage>'
+        for n, p in enumerate((LENS, TOWER), start=1)
+    )
+    + "\n\n"
+)
+
+
+def _call(role: str, task: str, reply: str, spent: Usage) -> LLMCalled:
+    return LLMCalled(role=role, prompt=_CONTEXT + task, reply=reply, usage=spent)
+
+
+def _spent(seconds: float, prompt: int = 0, cached: int = 0, reply: int = 0, nli: int = 0) -> Usage:
+    return Usage(
+        llm_calls=1 if prompt else 0,
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=reply,
+        nli_pairs=nli,
+        seconds=seconds,
+    )
+
+
+def _finished(node: str, spent: Usage, **writes: str) -> NodeFinished:
+    return NodeFinished(node=node, reads={"question": QUESTION}, writes=writes, usage=spent)
+
+
+def _written(text: str, trial: int, spent: Usage) -> list[Event]:
+    cut = len(text) // 2
+    return [
+        NodeStarted(node="claim_generator"),
+        ClaimDelta(text=text[:cut]),
+        ClaimDelta(text=text[cut:]),
+        _call("claim_generator", "Write the next sentence of the answer.", text, spent),
+        ClaimDrafted(text=text, trial=trial),
+        _finished("claim_generator", spent, draft=text),
+    ]
+
+
+def _checked(node: str, text: str, score: float, tier: str, trials: int = 1) -> list[Event]:
+    spent = _spent(0.6, nli=1)
+    status = "supported" if score >= 0.5 else "unsupported"
+    verdict = Verdict.model_validate(
+        {"status": status, "tier": tier, "score": score, "trials": trials}
+    )
+    return [
+        NodeStarted(node=node),
+        PairsScored(pairs=((TOWER.premise, text, score),)),
+        ClaimVerified(text=text, verdict=verdict),
+        _finished(node, spent, draft=f"{text} ({status})"),
+    ]
+
+
+def _accepted(claim: Claim) -> list[Event]:
+    return [
+        NodeStarted(node="claim_acceptor"),
+        ClaimAccepted(claim=claim),
+        _finished("claim_acceptor", _spent(0.02), claims=claim.text),
+    ]
+
+
+EVENTS: tuple[Event, ...] = (
+    NodeStarted(node="retriever"),
+    PassagesRetrieved(passages=(LENS, TOWER)),
+    _finished("retriever", Usage(retrievals=1, seconds=0.4), passages="2 passages"),
+    *_written(BUILT, 1, _spent(3.2, 812, 0, 24)),
+    *_checked("generation_verifier", BUILT, 0.98, "cited"),
+    *_accepted(RUN_CLAIMS[0]),
+    *_written(WRONG, 1, _spent(2.1, 836, 790, 22)),
+    *_checked("generation_verifier", WRONG, 0.07, "cited"),
+    *_checked("memory_verifier", WRONG, 0.12, "memory"),
+    ClaimRejected(text=WRONG, reason="neither its citations nor the memory entail it"),
+    NodeStarted(node="evidence_finder"),
+    EvidenceFound(queries=("who made the Pellow Head lens",), passages=(MUSEUM,)),
+    _finished("evidence_finder", Usage(retrievals=1, seconds=1.9), passages="Harbour Museum"),
+    *_written(MADE, 2, _spent(2.6, 1022, 790, 27)),
+    *_checked("memory_verifier", MADE, 0.91, "memory", 2),
+    *_accepted(RUN_CLAIMS[1]),
+    *_written(DINNER, 4, _spent(2.2, 1058, 1001, 25)),
+    *_checked("memory_verifier", DINNER, 0.34, "memory", 4),
+    *_accepted(RUN_CLAIMS[2]),
+    NodeStarted(node="answer_composer"),
+    _finished("answer_composer", _spent(0.01), answer=ANSWER.text),
+    AnswerReady(answer=ANSWER),
+)
+
+
+def timed(events: Sequence[Event] = EVENTS) -> list[tuple[float, Event]]:
+    """The events as they would come: each node takes the seconds that it says."""
+    now, found = 0.0, []
+    for event in events:
+        if isinstance(event, NodeFinished):
+            now += event.usage.seconds
+        found.append((now, event))
+    return found
+
+
+async def stream(events: Sequence[Event] = EVENTS) -> AsyncIterator[Event]:
+    for event in events:
+        yield event

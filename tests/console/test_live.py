@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from citeproof.console.live import show
+from citeproof.errors import CiteproofError
+from citeproof.tools.events import (
+    AnswerReady,
+    ClaimAccepted,
+    ClaimDelta,
+    ClaimDrafted,
+    ClaimRejected,
+    Event,
+    NodeStarted,
+)
+from citeproof.types import Answer, Passage, Usage
+from tests.console.sample import ANSWER, CLAIMS, EVENTS, MADE, QUESTION, claim, stream
+
+
+async def shown(
+    events: tuple[Event, ...] = EVENTS,
+    *,
+    terminal: bool = False,
+    trace: bool = False,
+    question: str = QUESTION,
+) -> str:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=100, highlight=False)
+    await show(stream(events), console, question=question, trace=trace)
+    return out.getvalue()
+
+
+def ending(**fields: object) -> AnswerReady:
+    return AnswerReady(answer=ANSWER.model_copy(update=fields))
+
+
+async def test_without_a_terminal_a_run_is_plain_lines() -> None:
+    assert await shown() == (
+        "Who built Pellow Head Lighthouse, and who made its lens?\n"
+        "\n"
+        "✓ The engineer Ines Marrable built Pellow Head Lighthouse between 1868 and 1871. [1]\n"
+        "✗ The lens was made by the Royal Glassworks of Vessay in 1871. "
+        "(rejected: neither its citations nor the memory entail it)\n"
+        "✓ The Corvane Glassworks in Lysmouth made its great lens and finished it in 1870. [1][2]\n"
+        "! The masons celebrated the first light with a dinner that the keepers attended. [3] "
+        "(unverified)\n"
+        "\n"
+        "1 of 3 claims could not be proved.\n"
+        "\n"
+        "Sources\n"
+        "[1] Pellow Head Lighthouse\n"
+        "    /home/ada/vessay/pellow-head-lighthouse.md\n"
+        "    “The engineer Ines Marrable built Pellow Head Lighthouse between 1868 and 1871.”\n"
+        "[2] The lens and the lamp, p. 12\n"
+        "    https://example.org/vessay-guide\n"
+        "    “The Corvane Glassworks finished the lens in 1870 and packed it for the voyage in "
+        "forty crates of straw.”\n"
+        "[3] Harbour Museum, p. 3\n"
+        "    /home/ada/vessay/harbour-museum.md\n"
+        "    “A painting in the hall shows the keepers at dinner with the masons in the year of "
+        "the first light.”\n"
+        "\n"
+        "Notes\n"
+        "- a reply of the citation_generator was unreadable and was asked for once more\n"
+        "\n"
+        "partial · 2 of 3 claims proved · 6 LLM calls · 5,402 tokens (76% of the prompt cached) · "
+        "9 NLI pairs · 2 retrievals · 21.4 s\n"
+    )
+
+
+async def test_on_a_terminal_verdicts_have_colours_and_the_claim_in_hand_moves() -> None:
+    text = await shown(terminal=True)
+    assert "\x1b[32mThe engineer Ines Marrable built" in text
+    assert "\x1b[9;31mThe lens was made by the Royal Glassworks" in text
+    assert "\x1b[33mThe masons celebrated" in text
+    assert "\x1b[7mThe Corvane" in text
+    assert "checking…" in text
+
+
+async def test_a_word_that_may_end_the_answer_is_never_shown_as_a_claim() -> None:
+    events = (
+        NodeStarted(node="claim_generator"),
+        ClaimDelta(text="DO"),
+        ClaimDelta(text="NE"),
+        AnswerReady(answer=ANSWER),
+    )
+    text = await shown(events, terminal=True)
+    assert "DO" not in text
+
+
+async def test_the_trace_tells_each_node_with_its_time_and_tokens() -> None:
+    text = await shown(trace=True)
+    assert "· claim_generator · 2.1 s · 858 tokens (94% of the prompt cached)\n" in text
+    assert "    read question: Who built Pellow Head Lighthouse, and" in text
+    assert "    wrote draft: The lens was made by the Royal Glassworks" in text
+    assert "· found 1 more passage for “who made the Pellow Head lens”\n" in text
+
+
+async def test_claims_that_no_event_told_come_from_the_answer() -> None:
+    text = await shown((AnswerReady(answer=ANSWER),))
+    assert f"✓ {MADE} [1][2]\n" in text
+    assert "\nAnswer\n" not in text
+
+
+async def test_an_answer_that_differs_from_what_was_shown_is_shown_whole() -> None:
+    events = (ClaimAccepted(claim=CLAIMS[0]), ending(claims=CLAIMS[1:2]))
+    text = await shown(events)
+    assert f"\nAnswer\n✓ {MADE} [1][2]\n" in text
+
+
+async def test_an_abstention_has_a_reason_and_no_claims() -> None:
+    answer = Answer(
+        question="?",
+        method="vtg",
+        status="abstained",
+        reason="No passage was found for the question.",
+        usage=Usage(retrievals=1, seconds=0.2),
+    )
+    text = await shown((AnswerReady(answer=answer),), question="")
+    assert text == (
+        "\nNo passage was found for the question.\n\nabstained · 1 retrieval · 0.20 s\n"
+    )
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+async def test_what_strangers_wrote_is_neither_markup_nor_control(terminal: bool) -> None:
+    evil = "[red]R[/red] \x1b]0;owned\x07\x1b[2J\u202eabc\u2066 e\nnd"
+    harmless = "[red]R[/red] ]0;owned[2Jabc e nd"
+    passage = Passage(id="p", title=evil, source=evil, text=f"{evil}. More.")
+    own = claim(evil, [("p", 1, f"{evil}.")], "supported", tier="cited", score=0.9)
+    answer = ANSWER.model_copy(
+        update={"claims": (own,), "passages": (passage,), "notes": (evil,), "reason": evil}
+    )
+    events = (
+        NodeStarted(node=evil),
+        ClaimDelta(text=evil),
+        ClaimDrafted(text=evil, trial=1),
+        ClaimRejected(text=evil, reason=evil),
+        ClaimAccepted(claim=own),
+        AnswerReady(answer=answer),
+    )
+    text = await shown(events, terminal=terminal, trace=True, question=evil)
+    assert harmless in text
+    for control in ("\x1b]0", "\x07", "\x1b[2J\u202e", "\u202e", "\u2066"):
+        assert control not in text
+    if not terminal:
+        assert "\x1b" not in text
+
+
+async def test_a_stream_without_an_answer_is_an_error() -> None:
+    with pytest.raises(CiteproofError, match="ended without an answer"):
+        await shown(EVENTS[:3])

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from citeproof.console.page import render_page, write_page
+from citeproof.console.steps import steps
+from citeproof.errors import InputError
+from citeproof.tools.events import (
+    AnswerReady,
+    ClaimRejected,
+    Event,
+    EvidenceFound,
+    LLMCalled,
+    NodeFinished,
+    NodeStarted,
+    PairsScored,
+    PassagesRetrieved,
+)
+from citeproof.types import Answer, Passage, Usage
+from tests.console.sample import ANSWER, CLAIMS, EVENTS, LENS, QUESTION, claim, timed
+
+_VOID = {"meta"}
+
+
+class Page(HTMLParser):
+    """Reads a page; it must be well formed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        return [
+            own
+            for name, own in self.tags
+            if name == tag and all(own.get(key) == value for key, value in attributes.items())
+        ]
+
+
+def test_the_page_loads_nothing_and_allows_only_its_own_style_and_script() -> None:
+    page = render_page(ANSWER, timed())
+    [policy] = Page(page).all("meta", **{"http-equiv": "Content-Security-Policy"})
+    for tag in ("style", "script"):
+        [inside] = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in (policy["content"] or "")
+        assert "url(" not in inside
+        assert "@import" not in inside
+    assert (policy["content"] or "").startswith("default-src 'none'; ")
+    attributes = [name for _, own in Page(page).tags for name in own]
+    assert not {"src", "style", "srcset"} & set(attributes)
+    assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_every_citation_leads_to_its_source_and_has_a_card() -> None:
+    page = Page(render_page(ANSWER))
+    ids = {own["id"] for _, own in page.tags if own.get("id")}
+    chips = page.all("a", **{"class": "chip"})
+    assert [(chip["href"], chip["data-card"]) for chip in chips] == [
+        ("#source-1", "card-1-1"),
+        ("#source-1", "card-2-1"),
+        ("#source-2", "card-2-2"),
+        ("#source-3", "card-3-3"),
+    ]
+    for chip in chips:
+        assert (chip["href"] or "")[1:] in ids
+        assert chip["data-card"] in ids
+    claims = [own for own in page.all("span") if (own.get("class") or "").startswith("claim ")]
+    assert [own["class"] for own in claims] == [
+        "claim supported",
+        "claim supported",
+        "claim unsupported",
+    ]
+    assert all(own["data-card"] in ids and own["tabindex"] == "0" for own in claims)
+
+
+def test_a_card_highlights_the_sentence_that_the_claim_rests_on() -> None:
+    page = render_page(ANSWER)
+    [card] = re.findall(r'<template id="card-2-2">(.*?)</template>', page, re.DOTALL)
+    # The passage breaks the line inside the sentence.
+    assert (
+        "<mark>The Corvane Glassworks finished the lens in 1870 and packed it\n"
+        "for the voyage in forty crates of straw.</mark> Not one prism broke." in card
+    )
+    assert "The lens and the lamp, p. 12" in card
+    [card] = re.findall(r'<template id="card-2">(.*?)</template>', page, re.DOTALL)
+    for word in ("Proved", "all passages found", "0.91", "2 times"):
+        assert word in card
+
+
+def test_the_trace_has_a_row_for_each_step() -> None:
+    page = Page(render_page(ANSWER, timed()))
+    assert len(page.all("span", **{"class": "node"})) == len(steps(timed())) == 15
+    assert "the same 786 characters as in the prompt before" in page.text
+    assert "score 0.07" in page.text
+    assert "trace" not in {own.get("id") for _, own in Page(render_page(ANSWER)).tags}
+
+
+def test_steps_hold_what_happened_inside_them() -> None:
+    found = steps(timed())
+    assert [step.node for step in found][:3] == [
+        "retriever",
+        "claim_generator",
+        "generation_verifier",
+    ]
+    writing = found[1]
+    assert (writing.began, round(writing.ended, 6)) == (0.4, 3.6)
+    assert [event.type for event in writing.events] == ["llm_called", "claim_drafted"]
+
+
+def test_a_step_that_was_broken_off_lasts_until_the_end() -> None:
+    [step] = steps([(5.0, NodeStarted(node="a")), (7.0, ClaimRejected(text="x", reason="y"))])
+    assert (step.began, step.ended, step.open) == (0.0, 2.0, True)
+
+
+def test_an_end_without_a_start_is_a_step_of_its_own() -> None:
+    finished = NodeFinished(node="a", usage=Usage(seconds=0.5))
+    [step] = steps([(1.0, EVENTS[1]), (2.0, finished)])
+    assert (step.began, step.ended) == (0.5, 1.0)
+
+
+EVIL = '</p></template><script>alert("1")</script><img src=x onerror=f()>\x1b[2J\u202e@@style@@'
+
+
+def hostile() -> tuple[Answer, list[Event]]:
+    passage = Passage(id="p", title=EVIL, source=f"javascript:{EVIL}", text=f"{EVIL}. More.")
+    own = claim(EVIL, [("p", 1, f"{EVIL}.")], "unchecked", reason=EVIL)
+    answer = Answer(
+        question=EVIL,
+        method=EVIL,
+        status="partial",
+        reason=EVIL,
+        text=EVIL,
+        claims=(own,),
+        passages=(passage,),
+        notes=(EVIL,),
+    )
+    events: list[Event] = [
+        NodeStarted(node=EVIL),
+        LLMCalled(role=EVIL, prompt=EVIL, reply=EVIL, usage=Usage()),
+        PairsScored(pairs=((EVIL, EVIL, 0.5),)),
+        PassagesRetrieved(passages=(passage,)),
+        EvidenceFound(queries=(EVIL,), passages=(passage,)),
+        ClaimRejected(text=EVIL, reason=EVIL),
+        NodeFinished(node=EVIL, reads={EVIL: EVIL}, writes={EVIL: EVIL}),
+        AnswerReady(answer=answer),
+    ]
+    return answer, events
+
+
+def test_whatever_strangers_wrote_stays_text() -> None:
+    answer, events = hostile()
+    text = render_page(answer, timed(events))
+    page = Page(text)
+    assert len(page.all("script")) == 1
+    assert page.all("img") == []
+    assert text.count("<template") == 2
+    assert not [own for own in page.all("a") if not (own["href"] or "").startswith("#")]
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    # A placeholder in a passage is no placeholder.
+    assert "@@style@@" in page.text
+
+
+def test_only_web_addresses_become_links() -> None:
+    page = Page(render_page(ANSWER))
+    [link] = page.all("a", target="_blank")
+    assert (link["href"], link["rel"]) == (LENS.source, "noopener noreferrer")
+
+
+def test_an_abstention_says_so() -> None:
+    answer = Answer(question=QUESTION, method="vtg", status="abstained", reason="Nothing found.")
+    page = Page(render_page(answer))
+    for words in ("No answer", "Nothing found.", "none is given"):
+        assert words in page.text
+    assert "Sources" not in page.text
+
+
+def test_a_citation_without_its_passage_is_no_crash() -> None:
+    page = Page(render_page(ANSWER.model_copy(update={"claims": CLAIMS[:1], "passages": ()})))
+    assert page.all("template", id="card-1-1") == []
+
+
+def test_a_page_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "answer.html"
+    write_page(target, "old ✓")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(InputError, match="cannot be written: No space left"):
+        write_page(target, "new")
+    assert [(file.name, file.read_text("utf-8")) for file in tmp_path.iterdir()] == [
+        ("answer.html", "old ✓")
+    ]
+    with pytest.raises(InputError, match="cannot be written"):
+        write_page(tmp_path / "no" / "such" / "folder.html", "new")

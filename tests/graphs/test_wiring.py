@@ -1,0 +1,195 @@
+"""What every graph can do: sync, async, streams, batches, threads, resuming."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from citeproof import Answer, Claim, Toolbox, Usage, build_vtg
+from citeproof.errors import ModelOutageError
+from citeproof.graphs.wiring import brief
+from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.tools.events import AnswerReady, ClaimAccepted, NodeFinished
+from tests.graphs.scripts import BUILT, LIT, A, B, Script
+
+TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
+
+
+def script() -> Script:
+    return Script(claims=[BUILT, LIT, "DONE"], citations=[[1], [2]])
+
+
+def test_invoke_and_ainvoke_give_the_same_answer() -> None:
+    sync = script().run()
+    later = asyncio.run(build_vtg(script().toolbox()).ainvoke({"question": sync.question}))
+
+    def timeless(answer: Answer) -> Answer:
+        usage = answer.usage.model_copy(update={"seconds": 0.0})
+        return answer.model_copy(update={"usage": usage})
+
+    assert timeless(later["answer"]) == timeless(sync)
+
+
+def test_the_output_is_the_answer_and_nothing_else() -> None:
+    assert set(build_vtg(script().toolbox()).invoke({"question": "Who?"})) == {"answer"}
+
+
+async def test_events_tell_the_run_in_order() -> None:
+    graph = build_vtg(script().toolbox())
+    events = [e async for e in graph.astream({"question": "Who?"}, stream_mode="custom")]
+    story = [e.type for e in events if not e.type.startswith(("node_", "llm_", "pairs_"))]
+    assert [kind for kind in story if kind != "claim_delta"] == [
+        "passages_retrieved",
+        "claim_drafted",
+        "claim_verified",
+        "claim_accepted",
+        "claim_drafted",
+        "claim_verified",
+        "claim_accepted",
+        "answer_ready",
+    ]
+    first_accepted = story.index("claim_accepted")
+    assert "claim_drafted" in story[first_accepted:], "the first claim comes before the last"
+    deltas = "".join(e.text for e in events if e.type == "claim_delta")
+    assert deltas == f"{BUILT}{LIT}DONE"
+    assert isinstance(events[-2], NodeFinished)
+    assert isinstance(events[-1], AnswerReady) or isinstance(events[-2], AnswerReady)
+
+
+async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
+    graph = build_vtg(script().toolbox())
+    events = [e async for e in graph.astream({"question": "Who?"}, stream_mode="custom")]
+    done = [e for e in events if isinstance(e, NodeFinished)]
+    assert [e.node for e in done][:5] == [
+        "retriever",
+        "claim_generator",
+        "citation_generator",
+        "generation_verifier",
+        "simplifier",
+    ]
+    assert done[1].reads["question"] == "Who?"
+    assert done[1].writes["draft"] == f"text={BUILT}"
+    assert sum((e.usage for e in done), Usage()).llm_calls == 5
+
+
+def test_the_sync_stream_has_the_same_events() -> None:
+    graph = build_vtg(script().toolbox())
+    events = list(graph.stream({"question": "Who?"}, stream_mode="custom"))
+    accepted = [e.claim for e in events if isinstance(e, ClaimAccepted)]
+    assert [claim.text for claim in accepted] == [BUILT, LIT]
+
+
+def parallel_toolbox() -> Toolbox:
+    """Answers any question with its own passage, whatever runs beside it."""
+
+    def reply(prompt: str) -> str:
+        name = prompt.split("Question: ")[1].split("?")[0].split()[-1]
+        if '{"citations"' in prompt:
+            return json.dumps({"citations": [1]})
+        return "DONE" if "Your reply so far" in prompt else f"{name} is here."
+
+    def find(query: str) -> list[Any]:
+        name = query.rstrip("?").split()[-1]
+        return [A.model_copy(update={"id": name, "text": f"{name} is here.", "title": name})]
+
+    return Toolbox(
+        ScriptedChatModel(reply),
+        retriever=ListRetriever(find),
+        entailment=TableEntailment(lambda premise, claim: float(claim in premise)),
+    )
+
+
+def test_a_batch_of_questions_runs_at_once_without_mixing() -> None:
+    graph = build_vtg(parallel_toolbox())
+    names = [f"Name{n}" for n in range(20)]
+    results = graph.batch([{"question": f"Where is {name}?"} for name in names])
+    assert [result["answer"].text for result in results] == [
+        f"{name} is here [1]." for name in names
+    ]
+    assert {result["answer"].usage.llm_calls for result in results} == {3}
+
+
+async def test_an_async_batch_too() -> None:
+    graph = build_vtg(parallel_toolbox())
+    results = await graph.abatch([{"question": f"Where is N{n}?"} for n in range(20)])
+    assert [r["answer"].text for r in results] == [f"N{n} is here [1]." for n in range(20)]
+
+
+def test_a_second_question_on_a_thread_starts_from_nothing() -> None:
+    first, second = script(), script()
+    saver = InMemorySaver()
+    config: Any = {"configurable": {"thread_id": "t"}}
+    for each in (first, second):
+        graph = build_vtg(each.toolbox(), checkpointer=saver)
+        answer = graph.invoke({"question": "Who built the tower?"}, config)["answer"]
+        assert answer.text == TEXT
+        assert answer.usage.llm_calls == 5
+        assert answer.passages == (A, B)
+
+
+def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
+    """The outage hits the second claim; the first is not written again."""
+    failing = Script(claims=[BUILT], citations=[[1]])
+
+    def reply(prompt: str) -> str:
+        if "Your reply so far" in prompt:
+            raise ConnectionError("the server is gone")
+        return failing.reply(prompt)
+
+    from citeproof import LLM
+
+    config: Any = {"configurable": {"thread_id": "t"}}
+    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
+        tools = failing.toolbox()
+        broken = Toolbox(
+            LLM(ScriptedChatModel(reply), retries=0),
+            retriever=tools.retriever,
+            entailment=tools.entailment,
+        )
+        with pytest.raises(ModelOutageError, match="the server is gone"):
+            build_vtg(broken, checkpointer=saver).invoke({"question": "Who?"}, config)
+    rest = Script(claims=[LIT, "DONE"], citations=[[2]])
+    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
+        graph = build_vtg(rest.toolbox(), checkpointer=saver)
+        answer = graph.invoke(None, config)["answer"]
+    assert answer.text == TEXT
+    assert rest.calls == {"claim_generator": 2, "citation_generator": 1}
+    assert rest.queries == []
+
+
+def test_a_checkpoint_can_name_only_the_states_own_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    serializer = JsonPlusSerializer(allowed_msgpack_modules=None)
+    saver = InMemorySaver(serde=serializer)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    build_vtg(script().toolbox(), checkpointer=saver).invoke({"question": "Who?"}, config)
+    assert saver.get(config) is not None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Not a model of ours."""
+
+    x: int
+
+
+def test_values_are_shown_in_short() -> None:
+    claims = [
+        Claim.model_validate({"text": f"Claim {n}.", "verdict": {"status": "unchecked"}})
+        for n in range(9)
+    ]
+    assert brief(claims[:2]) == "Claim 0.; Claim 1."
+    assert brief(claims).endswith("9 in all")
+    assert brief("x" * 500) == "x" * 239 + "…"
+    assert brief(Plain(1)) == "Plain(x=1)"
+    assert brief(A) == "Tower"

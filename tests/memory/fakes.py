@@ -1,0 +1,34 @@
+"""A deterministic embedding model: words, hashed into the places of a vector."""
+
+from __future__ import annotations
+
+import hashlib
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.tools.sentences import words
+
+
+class WordEmbeddings(Embeddings):
+    """Counts what it embeds, and can be told to fail at a given document."""
+
+    def __init__(self, name: str = "words", dimension: int = 64) -> None:
+        self.name = name
+        self.dimension = dimension
+        self.embedded: list[str] = []
+        self.fail_at: int | None = None
+        self.error: BaseException = RuntimeError("out of memory")
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        for text in texts:
+            if self.fail_at is not None and len(self.embedded) >= self.fail_at:
+                raise self.error
+            self.embedded.append(text)
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        vector = [0.01] * self.dimension
+        for word in words(text.lower()):
+            place = int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dimension
+            vector[place] += 1.0
+        return vector

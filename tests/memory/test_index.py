@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from citeproof.errors import ModelError, SettingsError, StoreError
+from citeproof.memory import indexing
+from citeproof.memory.index import Index, IndexReport
+from citeproof.settings import ChromaSettings, RetrieverSettings
+from tests.memory.fakes import WordEmbeddings
+
+FUSED = RetrieverSettings()
+LONG = " ".join(f"Line {n} of the long story is about sheep." for n in range(60))
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "tides.md").write_text("# Tides\n\nHigh water is at noon.\n")
+    (folder / "sheep.txt").write_text("Forty sheep live on the hill.")
+    (folder / "picture.png").write_bytes(b"x")
+    return folder
+
+
+def opened(tmp_path: Path, embeddings: WordEmbeddings | None = None, **options: bool) -> Index:
+    settings = ChromaSettings(path=tmp_path / "store")
+    return Index.open(settings, FUSED, embeddings or WordEmbeddings(), **options)
+
+
+def texts(index: Index) -> set[str]:
+    return {passage.text for passage in index.passages()}
+
+
+def test_update_indexes_and_reports(tmp_path: Path, documents: Path) -> None:
+    index, seen = opened(tmp_path), []
+    report = index.update([documents], progress=lambda *step: seen.append(step))
+    sheep, tides = (str(documents / name) for name in ("sheep.txt", "tides.md"))
+    assert report == IndexReport(
+        added=(sheep, tides), skipped=(str(documents / "picture.png"),), passages=2
+    )
+    assert sorted(seen) == [(sheep, 1, 1), (tides, 1, 1)]
+    assert [(mark.path, mark.title, mark.passages) for mark in index.documents()] == [
+        (sheep, "sheep", 1),
+        (tides, "Tides", 1),
+    ]
+    (passage,) = (p for p in index.passages() if p.source == tides)
+    assert index.get(["unknown", passage.id]) == [passage]
+    assert (passage.title, passage.text, passage.page) == ("Tides", "High water is at noon.", None)
+    index.close()
+
+
+def test_only_what_changed_is_embedded_again(tmp_path: Path, documents: Path) -> None:
+    embeddings = WordEmbeddings()
+    index = opened(tmp_path, embeddings)
+    index.update([documents])
+    index.close()
+    embeddings.embedded.clear()
+    index = opened(tmp_path, embeddings)
+    assert len(index.update([documents]).unchanged) == 2
+    assert embeddings.embedded == []
+    (documents / "sheep.txt").write_text("Fifty sheep live on the hill.")
+    (documents / "new.txt").write_text("A new thing.")
+    report = index.update([documents])
+    assert [Path(name).name for name in report.updated + report.added] == ["sheep.txt", "new.txt"]
+    assert embeddings.embedded == ["new\nA new thing.", "sheep\nFifty sheep live on the hill."]
+    assert texts(index) == {
+        "High water is at noon.",
+        "Fifty sheep live on the hill.",
+        "A new thing.",
+    }
+    index.close()
+
+
+def test_what_is_gone_is_dropped_and_the_rest_stays(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    elsewhere = tmp_path / "elsewhere.txt"
+    elsewhere.write_text("Kept elsewhere.")
+    index.update([documents, elsewhere])
+    (documents / "sheep.txt").unlink()
+    elsewhere.unlink()
+    report = index.update([documents])
+    assert report.removed == (str(documents / "sheep.txt"),)
+    assert texts(index) == {"High water is at noon.", "Kept elsewhere."}
+    assert index.update([elsewhere]).removed == (str(elsewhere),)
+    assert index.lexical(["kept elsewhere"], 3) == [[]]
+    index.close()
+
+
+def test_a_missing_folder_is_an_error_and_nothing_is_dropped(
+    tmp_path: Path, documents: Path
+) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    documents.rename(tmp_path / "unmounted")
+    report = index.update([documents])
+    assert report.removed == ()
+    assert "does not exist" in report.errors[0][1]
+    assert index.count() == 2
+    index.close()
+
+
+def test_bad_documents_are_listed_and_the_others_indexed(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    (documents / "bad.pdf").write_bytes(b"no pdf")
+    (documents / "sheep.txt").write_text("")
+    (documents / "rows.jsonl").write_text('{"text": ""}\n{"text": "One row."}\n')
+    report = index.update([documents])
+    assert [Path(name).name for name, _ in report.errors] == ["bad.pdf", "rows.jsonl", "sheep.txt"]
+    # It says something else now, namely nothing; what it said before is no evidence any more.
+    assert report.removed == (str(documents / "sheep.txt"),)
+    assert texts(index) == {"High water is at noon.", "One row."}
+    index.close()
+
+
+def test_a_file_that_cannot_be_opened_keeps_its_passages(
+    tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    read_bytes = Path.read_bytes
+
+    def denied(path: Path) -> bytes:
+        if path.name == "sheep.txt":
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    report = index.update([documents])
+    assert (len(report.errors), report.removed, index.count()) == (1, (), 2)
+    index.close()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("out of memory"), KeyboardInterrupt()])
+def test_an_interrupted_update_is_finished_by_the_next(
+    tmp_path: Path, documents: Path, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_BATCH", 4)
+    (documents / "long.txt").write_text(LONG * 5)
+    embeddings = WordEmbeddings()
+    embeddings.fail_at, embeddings.error = 7, error
+    index = opened(tmp_path, embeddings)
+    with pytest.raises((ModelError, KeyboardInterrupt)):
+        index.update([documents])
+    assert index.documents() == []
+    assert index.count() == 4
+    index.close()
+    embeddings.fail_at = None
+    embeddings.embedded.clear()
+    index = opened(tmp_path, embeddings)
+    report = index.update([documents])
+    assert len(report.added + report.updated) == 3
+    # The four that were stored are not embedded again.
+    assert len(embeddings.embedded) == report.passages - 4
+    assert len(index.update([documents]).unchanged) == 3
+    assert sum(mark.passages for mark in index.documents()) == index.count()
+    index.close()
+
+
+def test_ids_of_jsonl_belong_to_one_file(tmp_path: Path, documents: Path) -> None:
+    def write(name: str, *keys: str) -> None:
+        rows = [json.dumps({"id": key, "text": f"The text of {key}."}) for key in keys]
+        (documents / name).write_text("\n".join(rows))
+
+    index = opened(tmp_path)
+    write("one.jsonl", "a", "b")
+    write("two.jsonl", "b", "c")
+    report = index.update([documents])
+    assert [Path(name).name for name, _ in report.errors] == ["two.jsonl"]
+    assert "'b' is already that of a passage of" in report.errors[0][1]
+    assert len(index.get(["a", "b", "c"])) == 2
+    write("one.jsonl", "a")
+    write("two.jsonl", "b", "c")
+    assert index.update([documents]).errors == ()
+    # Also where the file that takes an id over is read before the one that gives it up.
+    write("one.jsonl", "a", "c")
+    write("two.jsonl", "b")
+    assert index.update([documents]).errors == ()
+    assert [Path(p.source).name for p in index.get(["a", "b", "c"])] == [
+        "one.jsonl",
+        "two.jsonl",
+        "one.jsonl",
+    ]
+    index.close()
+
+
+def test_the_bm25_index_is_kept_and_built_anew_when_stale(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    (first,) = index.lexical(["sheep hill"], 3)
+    kept = tmp_path / "store" / "bm25-passages" / "ids.json"
+    assert first == [p.id for p in index.passages() if "sheep" in p.text]
+    written = kept.read_bytes()
+    index.close()
+    index = opened(tmp_path)
+    assert index.lexical(["sheep hill"], 3) == [first]
+    assert kept.read_bytes() == written
+    (documents / "more.txt").write_text("Sheep, sheep, sheep.")
+    index.update([documents])
+    assert len(index.lexical(["sheep hill"], 3)[0]) == 2
+    index.close()
+    kept.write_text("broken")
+    index = opened(tmp_path)
+    assert len(index.lexical(["sheep hill"], 3)[0]) == 2
+    index.close()
+
+
+def test_other_passage_lengths_cut_anew(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text(LONG)
+    settings = ChromaSettings(in_memory=True)
+    index = Index.open(settings, RetrieverSettings(passage_words=50), WordEmbeddings())
+    first = index.update([tmp_path]).passages
+    index._retriever = RetrieverSettings(passage_words=200)
+    report = index.update([tmp_path])
+    assert len(report.updated) == 1
+    assert report.passages < first
+    index.close()
+
+
+def test_words_only_without_embeddings(tmp_path: Path, documents: Path) -> None:
+    settings, words = ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25")
+    index = Index.open(settings, words)
+    index.update([documents])
+    assert len(index.lexical(["noon"], 3)[0]) == 1
+    with pytest.raises(SettingsError, match="without an embedding model"):
+        index.dense(["noon"], 3)
+    index.close()
+    with pytest.raises(SettingsError, match="needs an embedding model"):
+        Index.open(settings, FUSED)
+    with pytest.raises(StoreError, match="from no model"):
+        Index.open(settings, FUSED, WordEmbeddings())
+
+
+def test_an_index_of_vectors_can_be_searched_by_words_but_not_changed_without_its_model(
+    tmp_path: Path, documents: Path
+) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    index = Index.open(ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25"))
+    assert len(index.lexical(["noon"], 3)[0]) == 1
+    assert len(index.update([documents]).unchanged) == 2
+    (documents / "new.txt").write_text("New.")
+    with pytest.raises(StoreError, match="without its embedding model"):
+        index.update([documents])
+    index.close()
+
+
+def test_another_model_needs_a_rebuild(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    other = WordEmbeddings("other", 32)
+    with pytest.raises(StoreError, match=r"from words, and the settings say other.*--rebuild"):
+        opened(tmp_path, other)
+    index = opened(tmp_path, other, rebuild=True)
+    assert index.count() == 0
+    assert len(index.update([documents]).added) == 2
+    assert len(index.dense(["noon"], 1)[0]) == 1
+    index.close()
+
+
+def test_clear(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    assert index.lexical(["noon"], 1) != [[]]
+    index.clear()
+    assert (index.count(), index.documents(), index.lexical(["noon"], 1)) == (0, [], [[]])
+    assert index.dense(["noon"], 1) == [[]]
+    assert len(index.update([documents]).added) == 2
+    index.close()
+
+
+def test_one_process_writes_at_a_time(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    with (
+        FileLock(tmp_path / "store" / "index.lock"),
+        pytest.raises(StoreError, match="another process"),
+    ):
+        index.update([documents])
+    assert len(index.update([documents]).added) == 2
+    index.close()
+
+
+def test_a_model_that_gives_too_few_vectors(tmp_path: Path, documents: Path) -> None:
+    class Short(WordEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return super().embed_documents(texts)[:1]
+
+    index = opened(tmp_path, Short())
+    with pytest.raises(ModelError, match="gave 1 vectors for 2"):
+        index.update([documents])
+    index.close()

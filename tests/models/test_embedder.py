@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models import embedder as module
+from citeproof.models.embedder import LocalEmbeddings, load_embedder
+from citeproof.settings import EmbeddingSettings, ModelSettings
+
+torch = pytest.importorskip("torch")
+
+
+class FakeModel:
+    """Says how long a text is and how often it has an `e`."""
+
+    def __init__(self) -> None:
+        self.device = SimpleNamespace(type="cpu")
+        self.asked: list[tuple[str, list[str], int]] = []
+        self.inside = 0
+
+    def get_embedding_dimension(self) -> int:
+        return 2
+
+    def _encode(self, kind: str, texts: list[str], batch_size: int) -> Any:
+        self.inside += 1
+        assert self.inside == 1, "two threads at once"
+        self.asked.append((kind, texts, batch_size))
+        self.inside -= 1
+        return torch.tensor([[float(len(t)), float(t.count("e"))] for t in texts])
+
+    def encode_document(self, texts: list[str], *, batch_size: int, **_: object) -> Any:
+        return self._encode("document", texts, batch_size)
+
+    def encode_query(self, texts: list[str], *, batch_size: int, **_: object) -> Any:
+        return self._encode("query", texts, batch_size)
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+    made: list[tuple[str, bool]] = []
+
+    def load(source: str, offline: bool) -> FakeModel:
+        made.append((source, offline))
+        return FakeModel()
+
+    monkeypatch.setattr(module, "_load", load)
+    return made
+
+
+def test_vectors_have_length_one(loads: list[tuple[str, bool]]) -> None:
+    embedder = LocalEmbeddings("x", lambda: "folder", batch_size=7)
+    assert loads == []
+    vectors = embedder.embed_documents(["eeee", "abc"])
+    assert vectors[0] == pytest.approx([math.sqrt(0.5)] * 2)
+    assert vectors[1] == pytest.approx([1.0, 0.0])
+    assert embedder.embed_query("abc") == pytest.approx([1.0, 0.0])
+    assert embedder.dimension == 2
+    assert loads == [("folder", False)]
+    assert [(kind, size) for kind, _, size in embedder._model.asked] == [
+        ("document", 7),
+        ("query", 7),
+    ]
+
+
+def test_nothing_is_loaded_for_nothing(loads: list[tuple[str, bool]]) -> None:
+    assert LocalEmbeddings("x", lambda: "folder").embed_documents([]) == []
+    assert loads == []
+
+
+def test_threads_load_it_once(loads: list[tuple[str, bool]]) -> None:
+    embedder = LocalEmbeddings("x", lambda: "folder")
+    barrier = threading.Barrier(4)
+
+    def embed(n: int) -> list[float]:
+        barrier.wait()
+        return embedder.embed_query("e" * (n + 1))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(embed, range(4)))) == 4
+    assert len(loads) == 1
+
+
+async def test_it_can_be_awaited(loads: list[tuple[str, bool]]) -> None:
+    embedder = LocalEmbeddings("x", lambda: "folder")
+    assert await embedder.aembed_query("abc") == pytest.approx([1.0, 0.0])
+
+
+def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(source: str, offline: bool) -> object:
+        raise OSError("no file named\n  model.safetensors")
+
+    monkeypatch.setattr(module, "_load", load)
+    embedder = load_embedder(EmbeddingSettings(model="some/model"), ModelSettings())
+    with pytest.raises(ModelError, match=r"some/model cannot be loaded: no file named model\."):
+        embedder.embed_query("x")
+
+
+def test_settings_choose_the_model(
+    loads: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "fetch", lambda model, *_, **__: f"cache/{model.name}")
+    local = load_embedder(EmbeddingSettings(), ModelSettings())
+    other = load_embedder(EmbeddingSettings(model="org/other"), ModelSettings(offline=True))
+    assert (local.name, other.name) == ("all-minilm-l6-v2", "org/other")
+    local.embed_query("x")
+    other.embed_query("x")
+    assert loads == [("cache/all-minilm-l6-v2", True), ("org/other", True)]
+
+
+def test_a_folder_that_does_not_exist() -> None:
+    with pytest.raises(ModelError, match="/no/such/model does not exist"):
+        load_embedder(EmbeddingSettings(model="/no/such/model"), ModelSettings())
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "citeproof\[local\]"'):
+        load_embedder(EmbeddingSettings(), ModelSettings())

