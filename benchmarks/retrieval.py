@@ -67,7 +67,6 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=300, help="questions from each set")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--embedder", default="local", help="as in `embedding.model`")
-    parser.add_argument("--without-titles", action="store_true", help="index a second time so")
     parser.add_argument("--store", type=Path, help="where to keep the index (default: nowhere)")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results/retrieval.md")
     chosen = parser.parse_args()
@@ -77,16 +76,7 @@ def main() -> None:
         store = chosen.store or Path(scratch)
         built = indexed(chosen.pool, store / "titled", chosen.embedder)
         searches = variants(built.index)
-        if chosen.without_titles:
-            bare = Path(scratch) / "bare.jsonl"
-            bare.write_text(
-                "".join(json.dumps({**row, "title": ""}) + "\n" for row in rows(chosen.pool)),
-                encoding="utf-8",
-            )
-            untitled = indexed(bare, store / "untitled", chosen.embedder).index
-            kinds: tuple[Kind, ...] = ("dense", "bm25", "fused")
-            for kind in kinds:
-                searches[f"{kind}, titles left out"] = through(untitled.retriever(kind))
+        searches["bm25, titles left out"] = through(untitled(chosen.pool, Path(scratch)))
         lines = report(searches, sets)
         conditions = describe(chosen, built, len(ids))
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
@@ -116,6 +106,17 @@ def indexed(pool: Path, store: Path, embedder: str) -> Indexed:
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return Indexed(index, seconds, cpu_seconds, peak)
+
+
+def untitled(pool: Path, scratch: Path) -> HybridRetriever:
+    bare = scratch / "bare.jsonl"
+    bare.write_text(
+        "".join(json.dumps({**row, "title": ""}) + "\n" for row in rows(pool)), encoding="utf-8"
+    )
+    words = RetrieverSettings(kind="bm25")
+    index = Index.open(ChromaSettings(path=scratch / "untitled"), words)
+    index.update([bare])
+    return index.retriever()
 
 
 def variants(index: Index) -> dict[str, Search]:

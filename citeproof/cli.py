@@ -20,10 +20,8 @@ from citeproof.errors import CiteproofError, InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citeproof.memory.index import IndexReport
     from citeproof.settings import Settings
     from citeproof.tools.events import Event
-    from citeproof.tools.toolbox import Toolbox
     from citeproof.types import Answer
 
 __all__ = ["app", "main"]
@@ -125,6 +123,7 @@ def index(
 ) -> None:
     """Read documents into the index; only what changed is read again."""
     from citeproof.console.opening import downloading
+    from citeproof.console.reading import read
     from citeproof.console.reports import indexed
     from citeproof.memory.index import Index
     from citeproof.models.embedder import load_embedder
@@ -135,7 +134,7 @@ def index(
         embeddings = load_embedder(settings.embedding, settings.models, progress=progress)
         opened = Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
     with contextlib.closing(opened):
-        report = _update(opened, documents, err)
+        report = read(opened, documents, err)
     indexed(report, _console())
     if not (report.added or report.updated or report.unchanged or report.removed):
         raise typer.Exit(1)
@@ -175,6 +174,7 @@ def ask(
     """
     from citeproof.console import arguments
     from citeproof.console.opening import downloading
+    from citeproof.console.reading import read_first
     from citeproof.tools.toolbox import Toolbox
 
     if not question.strip():
@@ -193,11 +193,16 @@ def ask(
         tools = Toolbox.from_settings(settings, progress=progress)
     with tools:
         if docs:
-            _read_first(tools, docs, err)
+            read_first(tools.index, docs, err)
         events: list[tuple[float, Event]] = []
         graph = arguments.build(method, tools, parameters)
-        # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
-        answer = _run(graph, question, events, err if as_json else None, trace=trace)
+        try:
+            # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
+            answer = _run(graph, question, events, err if as_json else None, trace=trace)
+        except KeyboardInterrupt as error:
+            # Told at once: the embedded model reads its batch to the end before it stops.
+            _complain("Interrupted; closing the models.")
+            raise typer.Exit(130) from error
     if html is not None:
         from citeproof.console.page import render_page, write_page
 
@@ -283,7 +288,7 @@ def graph(
 ) -> None:
     """Show a method's graph: as Mermaid text, or drawn."""
     from citeproof.console.arguments import sketch
-    from citeproof.console.diagram import draw, write_drawing, write_mermaid
+    from citeproof.console.drawing import draw, write_drawing, write_mermaid
 
     kinds = {".svg": "svg", ".png": "png", ".mmd": "mermaid", ".md": "mermaid"}
     if output is not None and output.suffix.lower() not in kinds:
@@ -322,29 +327,6 @@ def _settings(config: Path | None, store: Path | None, sets: list[str] | None) -
             fix="A setting has its section before it, such as llm.model.",
         )
     return arguments.settings(config, store=store, more=more)
-
-
-def _update(opened: Any, documents: list[Path], err: Console) -> IndexReport:
-    from citeproof.console.opening import indexing
-    from citeproof.tools.documents import find
-
-    with indexing(err, len(find(documents).files)) as progress:
-        report: IndexReport = opened.update(documents, progress=progress)
-    return report
-
-
-def _read_first(tools: Toolbox, docs: list[Path], err: Console) -> None:
-    from citeproof.console.reports import unread
-
-    report = _update(tools.index, docs, err)
-    unread(report, err)
-    if not (report.added or report.updated or report.unchanged):
-        raise InputError(
-            "None of the documents can be read",
-            why="; ".join(message for _, message in report.errors[:3])
-            or "no file is of a known kind",
-            fix="Give --docs text, Markdown, HTML, PDF, Word or JSON Lines files.",
-        )
 
 
 def _run(

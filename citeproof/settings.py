@@ -75,6 +75,11 @@ class LLMSettings(_Section):
                 raise ValueError("write it as http://host:port/v1 or https://host/v1")
         return value
 
+    @property
+    def embedded(self) -> bool:
+        """Whether this is the embedded model."""
+        return self.model == "local" and self.base_url is None
+
 
 class EntailmentSettings(_Section):
     """The model that says whether a premise entails a hypothesis."""

@@ -179,7 +179,11 @@ def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
     monkeypatch.setattr(cli, "_run", interrupt)
     result = run(cli.app, ["ask", "Who?"])
-    assert (result.exit_code, result.stderr, closed) == (130, "Interrupted.\n", [True])
+    assert (result.exit_code, result.stderr, closed) == (
+        130,
+        "Interrupted; closing the models.\n",
+        [True],
+    )
 
 
 def test_index_tells_what_it_did(tmp_path: Path) -> None:

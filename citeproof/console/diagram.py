@@ -1,4 +1,4 @@
-"""Draws a graph as SVG, here and now: LangGraph's own pictures come from a web service.
+"""Draws nodes and edges as SVG.
 
 Nodes stand in layers, each below all that lead to it. An edge to the next layer is a curve; one
 that skips layers runs down a rail at the left, one that leads back up a rail at the right. All
@@ -10,15 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
-from typing import Any, Literal
 
 from citeproof.console.layers import Edge, ordered, ranks
 from citeproof.console.markup import Markup, element
-from citeproof.errors import InputError, MissingExtraError
 
-__all__ = ["draw", "svg", "write_drawing", "write_mermaid"]
+__all__ = ["svg"]
 
 _HEIGHT, _ROOM, _GAP = 40.0, 36.0, 46.0
 """Height of a box, room between two of a layer, least room between two layers."""
@@ -38,49 +34,6 @@ sans-serif; text-anchor: middle; dominant-baseline: central } .name { font-weigh
 .tip { fill: #9f9a90 } .back { stroke: #8fbde6 } .back-tip { fill: #8fbde6 }
 .label { fill: #b5b0a6 } }
 """
-
-
-def draw(graph: Any) -> str:
-    """The SVG of a compiled LangGraph graph."""
-    drawable = graph.get_graph()
-    edges = [
-        Edge(edge.source, edge.target, edge.conditional, str(edge.data or ""))
-        for edge in drawable.edges
-    ]
-    return svg(list(drawable.nodes), edges)
-
-
-def write_drawing(path: Path, drawing: str, kind: Literal["svg", "png"]) -> None:
-    """Save an SVG, as it is or as a picture of dots.
-
-    Raises:
-        MissingExtraError: A PNG is asked for, and cairosvg is not installed.
-        InputError: The file cannot be written.
-    """
-    data = drawing.encode()
-    if kind == "png":
-        try:
-            cairosvg = import_module("cairosvg")
-        except (ImportError, OSError) as error:  # OSError: the cairo library itself is missing
-            raise MissingExtraError(
-                "A PNG cannot be drawn",
-                why=f"cairosvg does not load ({error})",
-                fix='Run: pip install "citeproof[png]", or write an SVG.',
-            ) from error
-        data = cairosvg.svg2png(bytestring=data, scale=2)
-    _write(path, data)
-
-
-def write_mermaid(path: Path, graph: Any) -> None:
-    """Save a compiled graph as Mermaid text; fenced, where the file is Markdown.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
-    text = graph.get_graph().draw_mermaid()
-    if path.suffix.lower() == ".md":
-        text = f"```mermaid\n{text}```\n"
-    _write(path, text.encode())
 
 
 def svg(nodes: Sequence[str], edges: Iterable[Edge]) -> str:
@@ -377,17 +330,6 @@ class _Plan:
             )
 
         return element("defs", tip("edge", "tip"), tip("back", "back-tip"))
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.expanduser().write_bytes(data)
-    except OSError as error:
-        raise InputError(
-            f"The drawing {path} cannot be written",
-            why=error.strerror or str(error),
-            fix="Name a file in a folder that you may write to.",
-        ) from error
 
 
 def _width(node: str) -> float:

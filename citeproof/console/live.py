@@ -227,8 +227,10 @@ class _View:
         parts = [plain(event.node), seconds(event.usage.seconds), tokens(event.usage)]
         self._aside(" · ".join(part for part in parts if part))
         for verb, values in (("read", event.reads), ("wrote", event.writes)):
-            for key, value in values.items():
+            for key, value in sorted(values.items()):
                 text = plain(value)
+                if not text:
+                    continue
                 short = text if len(text) <= 100 else f"{text[:99]}…"
                 _line(self.console, Text(f"{verb} {key}: {short}", style="dim"), indent=4)
 

@@ -171,7 +171,8 @@ def _call(call: LLMCalled, before: str) -> Markup:
                 prompt,
             ]
         )
-    facts = " · ".join(part for part in (tokens(call.usage), seconds(call.usage.seconds)) if part)
+    took = seconds(call.usage.seconds) if call.usage.seconds else ""
+    facts = " · ".join(part for part in (tokens(call.usage), took) if part)
     return join(
         [
             _part(f"Prompt ({call.role.replace('_', ' ')})", prompt, facts),
@@ -215,9 +216,10 @@ def _passages(title: str, passages: Sequence[Passage]) -> Markup:
 
 
 def _values(title: str, values: Mapping[str, str]) -> Markup:
-    if not values:
+    told = sorted((key, value) for key, value in values.items() if value)
+    if not told:
         return Markup()
-    rows = [join([element("dt", key), element("dd", value)]) for key, value in values.items()]
+    rows = [join([element("dt", key), element("dd", value)]) for key, value in told]
     return _part(title, element("dl", rows))
 
 

@@ -72,7 +72,7 @@ class Chroma:
                     host=settings.host, port=settings.port, ssl=settings.ssl, settings=private
                 )
             return cls(client, where)
-        folder = settings.path / "chroma"
+        folder = settings.path.absolute() / "chroma"  # Chroma keeps open stores by this string
         where = f"in {folder}"
         with _errors(where):
             folder.mkdir(parents=True, exist_ok=True)

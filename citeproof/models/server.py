@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalServer", "close_servers", "local_server"]
 
+SLOTS = 2
+"""Prompts whose key-value state is kept at hand: the writers' and the judge's."""
+
 _CACHE_MIB = 2048
 """Memory for the states of prompts that are not being answered now; llama.cpp's own default,
 8 GiB, is more than many a laptop has free."""
@@ -107,7 +110,8 @@ class LocalServer:
         params.model.path = str(self.model)
         params.model_alias = {"local"}  # else every reply and trace names the user's folder
         params.n_ctx = self.context
-        params.n_parallel = 1
+        params.n_parallel = SLOTS
+        params.kv_unified = True  # else each slot has only its share of the context
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
         params.cache_ram_mib = _CACHE_MIB

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = [
-    "GO_ON",
     "LOGPROB_WORDS",
     "SCHEMA_WORDS",
     "RefusedError",
@@ -36,9 +35,6 @@ __all__ = [
 SCHEMA_WORDS = "response_format|schema|structured|grammar|guided|tool|function"
 LOGPROB_WORDS = "logprob|max_(output_|completion_)?tokens"
 """How providers name what they refuse, as regular expressions."""
-
-GO_ON = {"add_generation_prompt": False, "continue_final_message": True}
-"""What vLLM must be told to go on with a reply; llama.cpp does so anyway."""
 
 Run = Callable[["BaseChatModel", list["BaseMessage"], "RunnableConfig"], Awaitable["BaseMessage"]]
 """One attempt: model, messages and config (which names the role, for traces) to the reply."""

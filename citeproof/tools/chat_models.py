@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["ChatModels", "open_chat_models", "secrets"]
 
 NO_KEY = "not-needed"
+VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
+"""What vLLM must be told to go on with a reply; llama.cpp does so anyway."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -36,8 +38,8 @@ class ChatModels:
         name: The model and where it is, for people to read; never with a key.
         timeout: Seconds until one call is given up; None leaves it to the model.
         limiter: Waited for before each call, outside the timeout.
-        continues: Whether the server goes on with a reply that is begun, instead of starting
-            another.
+        continues: What a server is sent beside a reply that is begun, so that it goes on with
+            it; None where it would start another.
         start: Starts the server, if it does not run; asked before each call, since whoever
             shares the server may have stopped it.
         stop: Stops the server.
@@ -50,7 +52,7 @@ class ChatModels:
         *,
         timeout: float | None = None,
         limiter: BaseRateLimiter | None = None,
-        continues: bool = False,
+        continues: Mapping[str, bool] | None = None,
         start: Callable[[], object] | None = None,
         stop: Callable[[], object] | None = None,
     ) -> None:
@@ -101,10 +103,15 @@ def open_chat_models(
     settings: LLMSettings,
     models: ModelSettings,
     *,
+    slot: int = 0,
     limiter: BaseRateLimiter | None = None,
     progress: Progress | None = None,
 ) -> ChatModels:
     """The chat model that the settings name.
+
+    The embedded server keeps the last prompt of each of its slots; prompts that begin
+    differently go to different slots, so that neither pushes the other out. Other servers do
+    not know the word.
 
     The embedded model is fetched and started. Any other is built here once, so that a missing
     package or key is told at once; nothing is sent.
@@ -116,6 +123,7 @@ def open_chat_models(
     """
     start: Callable[[], object] | None = None
     stop: Callable[[], object] | None = None
+    continues: Mapping[str, bool] | None = None
     if settings.base_url is not None:
         if settings.model == "local":
             raise SettingsError(
@@ -125,17 +133,18 @@ def open_chat_models(
         name = f"{settings.model} at {_shown(settings.base_url)}"
         key = settings.api_key or SecretStr(NO_KEY)
         build = partial(_compatible, settings, settings.model, settings.base_url, key)
+        continues = VLLM_GOES_ON if settings.continues else None
     elif settings.model == "local":
         from citeproof.models.server import local_server
 
         server = local_server(settings, models, progress=progress)
-        name, start, stop = "the embedded model", server.start, server.close
-        build = partial(_compatible, settings, "local", server.base_url, SecretStr(server.api_key))
+        name, start, stop, continues = "the embedded model", server.start, server.close, {}
+        key = SecretStr(server.api_key)
+        build = partial(_compatible, settings, "local", server.base_url, key, slot=slot)
     else:
         name = settings.model
         build = partial(_from_provider, settings)
     build()
-    continues = settings.model == "local" or settings.continues
     return ChatModels(
         build,
         name,
@@ -153,7 +162,9 @@ def secrets(model: BaseChatModel) -> Collection[str]:
     return {key for key in held if len(key) > 3 and key != NO_KEY}
 
 
-def _compatible(settings: LLMSettings, model: str, url: str, key: SecretStr) -> BaseChatModel:
+def _compatible(
+    settings: LLMSettings, model: str, url: str, key: SecretStr, slot: int | None = None
+) -> BaseChatModel:
     import openai
     from langchain_openai import ChatOpenAI
 
@@ -170,6 +181,7 @@ def _compatible(settings: LLMSettings, model: str, url: str, key: SecretStr) -> 
         stream_chunk_timeout=settings.timeout,
         # By name it would choose OpenAI's newer protocol, which few other servers speak.
         use_responses_api=False,
+        extra_body=None if slot is None else {"id_slot": slot},
         openai_proxy=None,
         # By default all ChatOpenAI objects share one client, whatever loop they run in. A
         # proxy from the environment must not see what is meant for this machine.

@@ -39,6 +39,9 @@ __all__ = ["END", "LLM", "open_llm"]
 END = "DONE"
 """What a model writes where nothing is left to say: the end token of the papers."""
 
+JUDGE_SLOT = 1
+"""The judge reads single passages, so its prompts begin otherwise than those of the writers."""
+
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -117,10 +120,12 @@ class LLM:
         """
         stops = list(stop) if stop else None
         given = 0
-        if prompt.begun and not self._models.continues:
+        going_on: dict[str, Any] = {}
+        if prompt.begun and self._models.continues is None:
             task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=END)
             prompt = replace(prompt, task=task, begun="")
-        going_on = {"extra_body": asking.GO_ON} if prompt.begun else {}
+        elif prompt.begun and self._models.continues:
+            going_on = {"extra_body": dict(self._models.continues)}
 
         async def whole(
             model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig
@@ -318,18 +323,19 @@ def open_llm(
         MissingExtraError: A provider's package is not installed.
         ModelError: The embedded model can't be had or started.
     """
-    opened: dict[LLMSettings, ChatModels] = {}
+    opened: dict[tuple[LLMSettings, int], ChatModels] = {}
     limiters: dict[tuple[object, ...], BaseRateLimiter] = {}
 
-    def llm(own: LLMSettings, roles: Mapping[str, LLM] | None = None) -> LLM:
-        if own not in opened:
-            opened[own] = open_chat_models(
-                own, models, limiter=_limiter(own, limiters), progress=progress
+    def llm(own: LLMSettings, name: str = "", roles: Mapping[str, LLM] | None = None) -> LLM:
+        slot = JUDGE_SLOT if name == "judge" and own.embedded else 0
+        if (own, slot) not in opened:
+            opened[own, slot] = open_chat_models(
+                own, models, slot=slot, limiter=_limiter(own, limiters), progress=progress
             )
-        return LLM(opened[own], retries=own.retries, roles=roles)
+        return LLM(opened[own, slot], retries=own.retries, roles=roles)
 
-    apart = {name: llm(own) for name, own in (roles or {}).items()}
-    return llm(settings, apart).for_role(role)
+    apart = {name: llm(own, name) for name, own in {"judge": settings, **(roles or {})}.items()}
+    return llm(settings, roles=apart).for_role(role)
 
 
 def _limiter(

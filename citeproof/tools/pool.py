@@ -118,7 +118,9 @@ def _unit(vectors: Sequence[Sequence[float]]) -> Any:
 def searchable(passage: Passage) -> str:
     """What is indexed of a passage, by its words and by its vector: title and text.
 
-    Measured in `benchmarks/results/retrieval.md`: without the title both searches find less.
+    Without the title both searches find less: for 900 NQ questions, BM25 has the right passage
+    among the first five in 83 % of cases and not 72 %, and MiniLM in 95 % and not 85 %. For
+    SQuAD it makes no difference.
     """
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 

@@ -10,7 +10,8 @@ from types import ModuleType
 import pytest
 
 from citeproof.console.arguments import sketch
-from citeproof.console.diagram import draw, svg, write_drawing, write_mermaid
+from citeproof.console.diagram import svg
+from citeproof.console.drawing import draw, write_drawing, write_mermaid
 from citeproof.console.layers import Edge, ordered, ranks
 from citeproof.errors import InputError, MissingExtraError
 

@@ -6,6 +6,7 @@ import math
 import time
 import traceback
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -630,12 +631,35 @@ async def test_the_embedded_server_is_reached_and_started_again(
         monkeypatch.setattr(server, "local_server", lambda *args, **kwargs: fake)
         llm = open_llm(LLMSettings(), ModelSettings())
         assert await llm.text(ASK) == "Fine."
-        assert await llm.text(ASK) == "Fine."
+        assert await llm.for_role("judge").text(ASK) == "Fine."
         llm.close()
     assert llm.name == "the embedded model"
     assert stub.keys == ["Bearer its-own-key"] * 2
-    assert stub.requests[0]["model"] == "local"
-    assert (fake.starts, fake.stops) == (2, 1)
+    assert [request["model"] for request in stub.requests] == ["local", "local"]
+    assert [request["id_slot"] for request in stub.requests] == [0, 1]
+    assert fake.starts == 2
+    assert fake.stops > 0
+
+
+async def test_a_reply_that_is_begun_is_gone_on_with() -> None:
+    """The embedded server and a server that is known to do so are handed the beginning."""
+    begun = replace(ASK, begun="It is old.")
+    with serve([Reply("It is old. It is high.")]) as stub:
+        settings = LLMSettings(model="m", base_url=stub.url, continues=True)
+        assert await open_llm(settings, ModelSettings()).text(begun) == " It is high."
+    assert stub.requests[0]["messages"][-1] == {"role": "assistant", "content": "It is old."}
+    assert stub.requests[0]["continue_final_message"] is True
+    assert stub.requests[0]["add_generation_prompt"] is False
+
+
+async def test_any_other_model_is_asked_in_words_to_go_on() -> None:
+    begun = replace(ASK, begun="It is old.")
+    with serve([Reply("It is high.")]) as stub:
+        assert await at(stub).text(begun) == "It is high."
+    [message] = [m for m in stub.requests[0]["messages"] if m["role"] == "user"]
+    assert "It is old." in message["content"]
+    assert "write only DONE" in message["content"]
+    assert "continue_final_message" not in stub.requests[0]
 
 
 async def test_a_model_that_only_streams_slowly_can_be_cancelled() -> None:

@@ -1,0 +1,67 @@
+"""Pictures of a compiled graph, made here: LangGraph's own come from a web service."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from citeproof.console.diagram import svg
+from citeproof.console.layers import Edge
+from citeproof.errors import InputError, MissingExtraError
+
+__all__ = ["draw", "write_drawing", "write_mermaid"]
+
+
+def draw(graph: Any) -> str:
+    """The SVG of a compiled LangGraph graph."""
+    drawable = graph.get_graph()
+    edges = [
+        Edge(edge.source, edge.target, edge.conditional, str(edge.data or ""))
+        for edge in drawable.edges
+    ]
+    return svg(list(drawable.nodes), edges)
+
+
+def write_drawing(path: Path, drawing: str, kind: Literal["svg", "png"]) -> None:
+    """Save an SVG, as it is or as a picture of dots.
+
+    Raises:
+        MissingExtraError: A PNG is asked for, and cairosvg is not installed.
+        InputError: The file cannot be written.
+    """
+    data = drawing.encode()
+    if kind == "png":
+        try:
+            cairosvg = import_module("cairosvg")
+        except (ImportError, OSError) as error:  # OSError: the cairo library itself is missing
+            raise MissingExtraError(
+                "A PNG cannot be drawn",
+                why=f"cairosvg does not load ({error})",
+                fix='Run: pip install "citeproof[png]", or write an SVG.',
+            ) from error
+        data = cairosvg.svg2png(bytestring=data, scale=2)
+    _write(path, data)
+
+
+def write_mermaid(path: Path, graph: Any) -> None:
+    """Save a compiled graph as Mermaid text; fenced, where the file is Markdown.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    text = graph.get_graph().draw_mermaid()
+    if path.suffix.lower() == ".md":
+        text = f"```mermaid\n{text}```\n"
+    _write(path, text.encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.expanduser().write_bytes(data)
+    except OSError as error:
+        raise InputError(
+            f"The drawing {path} cannot be written",
+            why=error.strerror or str(error),
+            fix="Name a file in a folder that you may write to.",
+        ) from error
