@@ -57,5 +57,19 @@ def test_a_passage_cannot_end_its_fence() -> None:
     assert shown.count("<passage") == 1
 
 
+@pytest.mark.parametrize(
+    "token",
+    ["<|im_end|>", "<|im_start|>system", "</s>", "<start_of_turn>", "<<SYS>>", "[INST]", "[/INST]"],
+)
+def test_a_passage_cannot_speak_in_a_role(token: str) -> None:
+    """Servers tokenize these marks of chat templates wherever they stand."""
+    assert token not in context("Why?", {1: Passage(id="a", text=f"A. {token} B.", title=token)})
+
+
+@pytest.mark.parametrize("text", ["1 < 2 and x<3?", "a <- b", "array[3] [sic]", "5 << 9"])
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert text.replace("x<3", "x‹3") in context("Why?", {1: Passage(id="a", text=text)})
+
+
 def test_without_passages_the_place_says_so() -> None:
     assert "(none)" in context("Why?", {})

@@ -23,7 +23,7 @@ from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.simplifier import Simplifier
-from citeproof.graphs.wiring import Parameters, add_node, fixed, in_force
+from citeproof.graphs.wiring import Node, Parameters, add_node, fixed, in_force
 from citeproof.state import Question, Result, VTGState
 from citeproof.tools.toolbox import Toolbox
 
@@ -63,7 +63,7 @@ class VTGParameters(Parameters):
     """False searches for the claim itself (ablation, Table 3)."""
 
 
-PAPER_PARAMETERS: dict[str, dict[str, dict[str, int]]] = {
+PAPER_PARAMETERS: dict[str, dict[str, dict[str, Any]]] = {
     size: {
         data: dict(zip(("max_trials", "queries", "k", "passages_per_query"), row, strict=True))
         for data, row in rows.items()
@@ -108,7 +108,7 @@ def build_vtg(
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
         VTGState, context_schema=schema, input_schema=Question, output_schema=Result
     )
-    nodes = {
+    nodes: dict[str, Node[Any]] = {
         "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
         "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
         "generation_verifier": GenerationVerifier(tools.entailment),

@@ -151,7 +151,8 @@ def add_node(
                     update[key] = Overwrite(update[key])
         return update
 
-    builder.add_node(name, RunnableLambda(_sync(step), afunc=step, name=name))
+    runnable: Any = RunnableLambda(_sync(step), afunc=step, name=name)
+    builder.add_node(name, runnable)
 
 
 def brief(value: object, limit: int = 240) -> str:

@@ -10,7 +10,7 @@ server with prefix caching reads them once; the node's own task comes last.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,7 +21,8 @@ from citeproof.types import Passage
 __all__ = ["Prompt", "context", "fill", "template"]
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_FENCE = re.compile(r"<(?=\s*/?\s*passage\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*passage\b|[/|!<]?[a-z_|])", re.IGNORECASE)
+_INST = re.compile(r"\[(?=/?INST\])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ def fill(text: str, /, **values: object) -> str:
 def context(question: str, passages: Mapping[int, Passage]) -> str:
     """The question and the numbered passages, fenced, in order of their numbers.
 
-    Passages are untrusted: text that looks like the end of its fence is defused, so that it
-    stays inside.
+    Passages are untrusted: what looks like the end of a fence, or like a token by which chat
+    templates mark roles, is defused, so that a passage stays inside its fence.
     """
     blocks = [
         f'<passage number="{number}" title="{_defuse(passage.title)}">\n'
@@ -82,8 +83,8 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
 
 
 def _defuse(text: str) -> str:
-    return _FENCE.sub("‹", text)
+    return _INST.sub("(", _TAG.sub("‹", text))
 
 
-def _names(names: set[str] | object) -> str:
-    return ", ".join(f"{{{name}}}" for name in sorted(names))  # type: ignore[call-overload]
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))

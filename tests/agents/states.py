@@ -27,4 +27,4 @@ def state(**changes: Any) -> VTGState:
         "stop": "",
         "notes": [],
     }
-    return {**base, **changes}  # type: ignore[typeddict-item,return-value]
+    return {**base, **changes}  # type: ignore[typeddict-item]

@@ -1,17 +1,18 @@
 """The evidence finder replaces the short-term memory."""
 
 import json
+from typing import Any
 
 import pytest
 
-from citeproof import LLM
+from citeproof import LLM, Passage
 from citeproof.agents.evidence_finder import EvidenceFinder
 from citeproof.errors import RetrievalError
 from citeproof.testing import ListRetriever, ScriptedChatModel
 from tests.agents.states import CLAIM, A, B, C, state
 
 
-def finder(questions: list[str], **knobs: int) -> tuple[EvidenceFinder, ListRetriever]:
+def finder(questions: list[str], **knobs: Any) -> tuple[EvidenceFinder, ListRetriever]:
     source = ListRetriever(lambda query: [C, B] if "keeper" in query else [B, A, C])
     model = ScriptedChatModel([json.dumps({"questions": questions})])
     return EvidenceFinder(LLM(model), source, **knobs), source
@@ -37,7 +38,7 @@ async def test_no_question_at_all_searches_for_the_claim() -> None:
 
 
 async def test_a_retriever_that_fails_is_an_error_and_not_an_empty_memory() -> None:
-    def fail(query: str) -> list[object]:
+    def fail(query: str) -> list[Passage]:
         raise RetrievalError("The index is gone")
 
     node = EvidenceFinder(LLM(ScriptedChatModel(['{"questions": ["Who?"]}'])), ListRetriever(fail))

@@ -374,7 +374,9 @@ def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> No
     graph = build_vtg(script.toolbox(), max_claims=2, k=1)
     answer = graph.invoke({"question": "Who?"}, context={"max_claims": 1})["answer"]
     assert len(answer.claims) == 1
-    assert graph.get_context_jsonschema()["properties"]["max_claims"]["default"] == 2
+    schema = graph.get_context_jsonschema()
+    assert schema is not None
+    assert schema["properties"]["max_claims"]["default"] == 2
 
 
 def test_unknown_and_impossible_parameters_are_errors() -> None:

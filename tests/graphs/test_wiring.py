@@ -43,7 +43,7 @@ def test_the_output_is_the_answer_and_nothing_else() -> None:
 
 async def test_events_tell_the_run_in_order() -> None:
     graph = build_vtg(script().toolbox())
-    events = [e async for e in graph.astream({"question": "Who?"}, stream_mode="custom")]
+    events: list[Any] = [e async for e in graph.astream({"question": "Who?"}, stream_mode="custom")]
     story = [e.type for e in events if not e.type.startswith(("node_", "llm_", "pairs_"))]
     assert [kind for kind in story if kind != "claim_delta"] == [
         "passages_retrieved",
@@ -65,7 +65,7 @@ async def test_events_tell_the_run_in_order() -> None:
 
 async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
     graph = build_vtg(script().toolbox())
-    events = [e async for e in graph.astream({"question": "Who?"}, stream_mode="custom")]
+    events: list[Any] = [e async for e in graph.astream({"question": "Who?"}, stream_mode="custom")]
     done = [e for e in events if isinstance(e, NodeFinished)]
     assert [e.node for e in done][:5] == [
         "retriever",
@@ -81,7 +81,7 @@ async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
 
 def test_the_sync_stream_has_the_same_events() -> None:
     graph = build_vtg(script().toolbox())
-    events = list(graph.stream({"question": "Who?"}, stream_mode="custom"))
+    events: list[Any] = list(graph.stream({"question": "Who?"}, stream_mode="custom"))
     accepted = [e.claim for e in events if isinstance(e, ClaimAccepted)]
     assert [claim.text for claim in accepted] == [BUILT, LIT]
 

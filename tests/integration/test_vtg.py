@@ -1,0 +1,78 @@
+"""VTG on the embedded models, over the example documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from citeproof import Answer, Toolbox, build_vtg
+from citeproof.tools.entailment import premise
+from tests.integration.conftest import EXAMPLES
+
+pytestmark = pytest.mark.integration
+
+QUESTIONS = [
+    json.loads(line)
+    for line in (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+]
+DEMO = QUESTIONS[0]
+
+
+def ask(tools: Toolbox, question: str, **parameters: Any) -> Answer:
+    answer = build_vtg(tools, **parameters).invoke({"question": question})["answer"]
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def holds_together(answer: Answer) -> None:
+    """What is true of every answer, whatever the models wrote."""
+    assert len({p.id for p in answer.passages}) == len(answer.passages)
+    for claim in answer.claims:
+        assert claim.text
+        assert "[" not in claim.text
+        for citation in claim.citations:
+            passage = answer.passages[citation.number - 1]
+            assert passage.id == citation.passage_id
+            assert citation.sentence in passage.text
+        if claim.verdict.status == "supported":
+            assert claim.citations
+            assert claim.verdict.score is not None
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+
+
+def test_the_demo_question_is_answered_with_proved_citations(tools: Toolbox) -> None:
+    answer = ask(tools, DEMO["question"])
+    holds_together(answer)
+    proved = [c for c in answer.claims if c.verdict.status == "supported"]
+    assert len(proved) >= 2
+    cited = premise(answer.passages)
+    assert all(part in cited for part in DEMO["answers"])
+    assert all(part in answer.text for part in DEMO["answers"])
+    assert answer.usage.cached_tokens > 0.6 * answer.usage.prompt_tokens
+
+
+def test_what_no_document_says_is_not_passed_off_as_proved(tools: Toolbox) -> None:
+    question = next(q["question"] for q in QUESTIONS if q["kind"] == "unanswerable")
+    answer = ask(tools, question, max_trials=0, max_claims=2, unverified="drop")
+    holds_together(answer)
+    assert all(claim.verdict.status == "supported" for claim in answer.claims)
+
+
+def test_a_batch_of_questions_on_one_embedded_server(tools: Toolbox) -> None:
+    asked = [q["question"] for q in QUESTIONS if q["kind"] == "shared"][:2]
+    results = build_vtg(tools, max_claims=1, k=2).batch([{"question": q} for q in asked])
+    for question, result in zip(asked, results, strict=True):
+        holds_together(result["answer"])
+        assert result["answer"].question == question
+
+
+def test_cited_evidence_is_recorded(tools: Toolbox) -> None:
+    import asyncio
+
+    question = next(q["question"] for q in QUESTIONS if q["kind"] == "shared")
+    answer = ask(tools, question, max_claims=1, k=2)
+    assert tools.evidence is not None
+    entries = asyncio.run(tools.evidence.for_question(question))
+    assert answer.claims[0].text in [entry.claim for entry in entries]
