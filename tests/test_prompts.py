@@ -68,7 +68,7 @@ def test_a_passage_cannot_speak_in_a_role(token: str) -> None:
 
 @pytest.mark.parametrize("text", ["1 < 2 and x<3?", "a <- b", "array[3] [sic]", "5 << 9"])
 def test_other_text_stays_as_it_is(text: str) -> None:
-    assert text.replace("x<3", "x‹3") in context("Why?", {1: Passage(id="a", text=text)})
+    assert text in context("Why?", {1: Passage(id="a", text=text)})
 
 
 def test_without_passages_the_place_says_so() -> None:

@@ -104,7 +104,7 @@ def build_vtg(
     Raises:
         SettingsError: A parameter is unknown or out of range.
     """
-    schema = fixed(VTGParameters, parameters)
+    schema = fixed(VTGParameters, parameters, tools.budget)
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
         VTGState, context_schema=schema, input_schema=Question, output_schema=Result
     )

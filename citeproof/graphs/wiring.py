@@ -57,13 +57,20 @@ class Parameters(BaseModel):
         )
 
 
-def fixed(schema: type[P], values: Mapping[str, Any]) -> type[P]:
+def fixed(schema: type[P], values: Mapping[str, Any], budget: BudgetSettings) -> type[P]:
     """The schema with other defaults: what the graph was built with, and a run may override.
+
+    Args:
+        schema: The graph's parameters.
+        values: Defaults that the caller sets.
+        budget: Limits that stand where the caller sets none.
 
     Raises:
         SettingsError: A parameter is unknown or out of range.
     """
     known = schema.model_fields
+    limits = {f"max_{name}": limit for name, limit in budget if limit is not None}
+    values = {**limits, **values}
     if unknown := sorted(values.keys() - known.keys()):
         raise SettingsError(
             f"Unknown parameter {', '.join(unknown)}", fix=f"Known: {', '.join(sorted(known))}."

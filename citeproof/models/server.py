@@ -112,6 +112,7 @@ class LocalServer:
         params.n_ctx = self.context
         params.n_parallel = SLOTS
         params.kv_unified = True  # else each slot has only its share of the context
+        params.cache_idle_slots = False  # else one slot's work empties the other
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
         params.cache_ram_mib = _CACHE_MIB

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from citeproof.memory.evidence import EvidenceLog
     from citeproof.memory.index import Index
     from citeproof.models.progress import Progress
-    from citeproof.settings import Settings
+    from citeproof.settings import BudgetSettings, Settings
     from citeproof.tools.entailment import Entailment
     from citeproof.tools.llm import LLM
     from citeproof.tools.retrieval import Retriever
@@ -39,6 +39,7 @@ class Toolbox:
             that no pair is computed twice.
         roles: Other language models for single roles (`settings.ROLES`).
         evidence: Where cited passages are recorded.
+        budget: Limits of a run that the graphs start from; a graph's own parameters win.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class Toolbox:
         entailment: Entailment | None = None,
         roles: Mapping[str, BaseChatModel | LLM] | None = None,
         evidence: EvidenceLog | None = None,
+        budget: BudgetSettings | None = None,
     ) -> None:
-        from citeproof.settings import ROLES
+        from citeproof.settings import ROLES, BudgetSettings
         from citeproof.tools.judge import Judge
         from citeproof.tools.retrieval import coerce_retriever
         from citeproof.tools.scores import KeptScores
@@ -65,6 +67,7 @@ class Toolbox:
         verifier = entailment or Judge(self.llm_for("judge"))
         self.entailment = verifier if isinstance(verifier, KeptScores) else KeptScores(verifier)
         self.evidence = evidence
+        self.budget = budget or BudgetSettings()
         self.index: Index | None = None
         self._closing = ExitStack()
 
@@ -103,7 +106,10 @@ class Toolbox:
 
         def open_index() -> Index:
             embeddings = load_embedder(chosen.embedding, chosen.models, progress=progress)
-            return Index.open(chosen.chroma, chosen.retriever, embeddings)
+            index = Index.open(chosen.chroma, chosen.retriever, embeddings)
+            if index.count():
+                embeddings.embed_query("")  # loads the model now, beside the other one
+            return index
 
         # The server's start and the embedder's take seconds each, and neither needs the other.
         with ThreadPoolExecutor(1) as beside:
@@ -117,6 +123,7 @@ class Toolbox:
             retriever=index.retriever(),
             entailment=open_entailment(chosen.entailment, lambda: llm.for_role("judge")),
             evidence=evidence,
+            budget=chosen.budget,
         )
         tools.index = index
         tools._closing.callback(llm.close)

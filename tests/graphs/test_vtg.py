@@ -8,6 +8,7 @@ import pytest
 
 from citeproof import PAPER_PARAMETERS, Toolbox, Usage, Verdict, build_vtg
 from citeproof.errors import InputError, SettingsError
+from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
 
@@ -353,6 +354,14 @@ def test_a_budget_of_calls_ends_the_run_with_what_is_proved() -> None:
     assert answer.status == "partial"
     assert answer.reason == "The budget of 3 calls is spent."
     assert answer.usage.llm_calls == 3
+
+
+def test_the_toolboxs_budget_holds_where_the_graph_sets_none() -> None:
+    script = Script(claims=[BUILT], citations=[])
+    tools = script.toolbox()
+    tools.budget = BudgetSettings(calls=1)
+    answer = build_vtg(tools).invoke({"question": "Who?"})["answer"]
+    assert answer.reason == "The budget of 1 calls is spent."
 
 
 def test_a_budget_of_tokens_ends_the_run() -> None:
