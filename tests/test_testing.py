@@ -19,7 +19,6 @@ from citeproof.testing import (
 )
 from citeproof.tools.entailment import Pair
 from citeproof.tools.llm import LLM
-from citeproof.tools.meter import Meter, metered
 from citeproof.types import Passage
 
 ASK = Prompt("System.", "Question: Why?", "Answer now.")
@@ -145,9 +144,8 @@ async def test_table_entailment() -> None:
         Pair("Title: T\nsky and sea", "It is blue."),
         Pair("earth", "It is blue."),
     ]
-    with metered(Meter()) as meter:
-        assert await model.scores(pairs) == [0.9, 0.1, 0.2]
-    assert (model.pairs, model.batches, meter.used.nli_pairs) == (pairs, [3], 3)
+    assert await model.scores(pairs) == [0.9, 0.1, 0.2]
+    assert (model.pairs, model.batches) == (pairs, [3])
     assert (model.name, model.threshold) == ("table", 0.5)
     by_function = TableEntailment(lambda premise, claim: float(claim in premise), threshold=0.8)
     assert await by_function.scores([Pair("a b", "b"), Pair("a", "b")]) == [1.0, 0.0]

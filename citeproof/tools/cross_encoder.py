@@ -50,7 +50,7 @@ class CrossEncoder:
         def length(text: str) -> int:
             return len(tokenizer.encode(text, add_special_tokens=False))
 
-        limit = int(model.max_length or tokenizer.model_max_length)
+        limit = min(tokenizer.model_max_length, model.config.max_position_embeddings)
         cut: list[tuple[str, str]] = []
         owner: list[int] = []
         for index, pair in enumerate(pairs):

@@ -1,0 +1,73 @@
+"""Concurrent callers share batches, and each gets its own scores."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from citeproof.tools.batcher import Batcher
+from citeproof.tools.entailment import Pair
+
+
+class Slow:
+    """Scores by the hypothesis; the first call waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.batches: list[list[str]] = []
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[float]:
+        """Score a batch."""
+        self.go.wait(5)
+        self.batches.append([pair.hypothesis for pair in pairs])
+        if any(pair.hypothesis == "bad" for pair in pairs):
+            raise ValueError("bad pair")
+        return [float(pair.hypothesis) for pair in pairs]
+
+
+async def test_pairs_that_come_while_a_batch_runs_make_the_next_one() -> None:
+    slow = Slow()
+    batcher = Batcher(slow)
+    first = asyncio.create_task(batcher.scores([Pair("p", "1")]))
+    await asyncio.sleep(0.05)
+    rest = [asyncio.create_task(batcher.scores([Pair("p", str(n))])) for n in (2, 3, 2)]
+    await asyncio.sleep(0.05)
+    slow.go.set()
+    assert await first == [1.0]
+    assert [await task for task in rest] == [[2.0], [3.0], [2.0]]
+    assert slow.batches == [["1"], ["2", "3"]]
+
+
+async def test_an_error_reaches_everyone_who_waits_and_the_next_call_works() -> None:
+    slow = Slow()
+    slow.go.set()
+    batcher = Batcher(slow)
+    with pytest.raises(ValueError, match="bad pair"):
+        await batcher.scores([Pair("p", "bad")])
+    assert await batcher.scores([Pair("p", "4")]) == [4.0]
+
+
+async def test_a_cancelled_caller_does_not_take_the_scores_of_others() -> None:
+    slow = Slow()
+    batcher = Batcher(slow)
+    blocker = asyncio.create_task(batcher.scores([Pair("p", "1")]))
+    await asyncio.sleep(0.05)
+    leaves = asyncio.create_task(batcher.scores([Pair("p", "2")]))
+    stays = asyncio.create_task(batcher.scores([Pair("p", "2")]))
+    await asyncio.sleep(0.05)
+    leaves.cancel()
+    await asyncio.sleep(0)
+    slow.go.set()
+    assert await blocker == [1.0]
+    assert await stays == [2.0]
+
+
+def test_it_works_from_one_event_loop_after_another() -> None:
+    slow = Slow()
+    slow.go.set()
+    batcher = Batcher(slow)
+    for n in range(3):
+        assert asyncio.run(batcher.scores([Pair("p", str(n))])) == [float(n)]

@@ -1,0 +1,139 @@
+"""Pairs, kept scores, the judge, and the choice of a back end."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from citeproof import LLM, Passage
+from citeproof.errors import ModelReplyError, StoreError
+from citeproof.settings import EntailmentSettings
+from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
+from citeproof.tools.entailment import Pair, open_entailment, pair, premise
+from citeproof.tools.judge import Judge
+from citeproof.tools.meter import Meter, metered
+from citeproof.tools.scores import KeptScores
+
+A = Passage(id="a", title="Tower", text="Ann Lee built the tower.")
+B = Passage(id="b", text="It was lit in 1871.")
+LEFT, RIGHT = Pair("p", "left"), Pair("p", "right")
+
+
+def test_a_premise_joins_passages_as_alce_does() -> None:
+    assert premise([A, B]) == "Title: Tower\nAnn Lee built the tower.\nIt was lit in 1871."
+
+
+def test_a_pair_has_its_passages_in_order_of_their_numbers() -> None:
+    made = pair("Who?", {9: B, 2: A}, "Ann Lee built it.")
+    assert made.premise == premise([A, B])
+    assert made.prefix.index('number="2"') < made.prefix.index('number="9"')
+
+
+def test_pairs_are_equal_whatever_their_prefix() -> None:
+    assert Pair("p", "h", prefix="x") == Pair("p", "h", prefix="y")
+    assert len({Pair("p", "h", prefix="x"), Pair("p", "h")}) == 1
+
+
+async def test_equal_pairs_are_computed_once_and_scores_keep_their_order() -> None:
+    table = TableEntailment({("p", "left"): 0.2, ("p", "right"): 0.8})
+    kept = KeptScores(table)
+    with metered(Meter()) as meter:
+        assert await kept.scores([RIGHT, LEFT, RIGHT]) == [0.8, 0.2, 0.8]
+        assert await kept.scores([LEFT]) == [0.2]
+    assert table.pairs == [RIGHT, LEFT]
+    assert meter.used.nli_pairs == 4
+
+
+async def test_a_score_file_outlives_the_process_and_holds_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "scores.db"
+    first = TableEntailment({("p", "left"): 0.25}, name="m")
+    assert await KeptScores(first, file=file).scores([LEFT]) == [0.25]
+    second = TableEntailment({}, name="m")
+    assert await KeptScores(second, file=file).scores([LEFT]) == [0.25]
+    assert second.pairs == []
+    assert b"left" not in file.read_bytes()
+
+
+async def test_scores_of_another_model_are_not_taken(tmp_path: Path) -> None:
+    file = tmp_path / "scores.db"
+    await KeptScores(TableEntailment({("p", "left"): 0.25}, name="m"), file=file).scores([LEFT])
+    other = TableEntailment({("p", "left"): 0.75}, name="n")
+    assert await KeptScores(other, file=file).scores([LEFT]) == [0.75]
+
+
+async def test_a_score_file_that_is_something_else_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "scores.db"
+    file.write_text("not a database, but long enough to look like one" * 50, encoding="utf-8")
+    with pytest.raises(StoreError, match="score file .* cannot be opened: file is not a database"):
+        await KeptScores(TableEntailment({}), file=file).scores([LEFT])
+    assert file.read_text(encoding="utf-8").startswith("not a database")
+
+
+async def test_nothing_is_kept_of_a_call_that_failed(tmp_path: Path) -> None:
+    class Broken:
+        name, threshold = "broken", 0.5
+
+        async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+            raise ModelReplyError("It broke")
+
+    file = tmp_path / "scores.db"
+    kept = KeptScores(Broken(), file=file)
+    for _ in range(2):
+        with pytest.raises(ModelReplyError):
+            await kept.scores([LEFT])
+    with sqlite3.connect(file) as database:
+        assert database.execute("SELECT count(*) FROM scores").fetchone() == (0,)
+
+
+async def test_the_judges_score_is_the_probability_of_yes() -> None:
+    model = ScriptedChatModel([Choice(Yes=0.9, No=0.1), Choice(Yes=0.25, No=0.75)])
+    scores = await Judge(LLM(model)).scores([LEFT, RIGHT])
+    assert scores == pytest.approx([0.9, 0.25])
+
+
+async def test_the_judge_asks_after_the_prefix_that_the_run_has_read() -> None:
+    model = ScriptedChatModel(lambda _: Choice(Yes=0.5, No=0.5))
+    made = pair("Who built it?", {1: A}, "Ann Lee built it.")
+    await Judge(LLM(model)).scores([made, made])
+    [call] = model.calls
+    assert made.prefix in call.prompt
+    assert "Statement: Ann Lee built it." in call.prompt
+
+
+async def test_the_judge_asks_of_one_premise_after_the_other() -> None:
+    model = ScriptedChatModel(lambda _: Choice(Yes=0.5, No=0.5))
+    asked = [Pair("b", "1"), Pair("a", "1"), Pair("b", "2"), Pair("a", "2")]
+    await Judge(LLM(model)).scores(asked)
+    order = [call.prompt.split("<passage>\n")[1][0] for call in model.calls]
+    assert order in (list("aabb"), list("bbaa"))
+
+
+async def test_a_judge_that_says_neither_is_an_error() -> None:
+    model = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
+    with pytest.raises(ModelReplyError, match="chose none of Yes, No"):
+        await Judge(LLM(model)).scores([LEFT])
+
+
+def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
+    def never() -> LLM:
+        raise AssertionError("no judge was asked for")
+
+    judge = LLM(ScriptedChatModel([]))
+    chosen = open_entailment(EntailmentSettings(), lambda: judge)
+    assert chosen.name.startswith("judge:")
+    nli = open_entailment(EntailmentSettings(model="some/nli", threshold=0.3), never)
+    assert (nli.name, nli.threshold) == ("some/nli", 0.3)
+    true = open_entailment(EntailmentSettings(model="some/t5", kind="seq2seq"), never)
+    assert (true.name, true.threshold) == ("some/t5", 0.5)
+
+
+async def test_concurrent_callers_of_kept_scores_get_their_own(tmp_path: Path) -> None:
+    kept = KeptScores(TableEntailment(lambda _, h: int(h) / 100), file=tmp_path / "s.db")
+    results = await asyncio.gather(
+        *(kept.scores([Pair("p", str(n)), Pair("p", str(n + 1))]) for n in range(50))
+    )
+    assert results == [[n / 100, (n + 1) / 100] for n in range(50)]

@@ -1,0 +1,173 @@
+"""The cross-encoder and seq2seq back ends, on tiny real models made here."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof.errors import ModelError
+from citeproof.tools.cross_encoder import CrossEncoder, entailment_index
+from citeproof.tools.entailment import Pair
+from citeproof.tools.seq2seq import Seq2Seq
+
+WORDS = [
+    "the",
+    "tower",
+    "was",
+    "built",
+    "lit",
+    "in",
+    "by",
+    "ann",
+    "lee",
+    "bo",
+    "ray",
+    "1871",
+    "premise",
+    "hypothesis",
+    ":",
+    ".",
+    "1",
+    "0",
+]
+PREMISES = ["the tower was built by ann lee .", "bo ray .", "the tower was lit in 1871 ."]
+PAIRS = [Pair(p, h) for p in PREMISES for h in ("ann lee .", "the tower .", "1871")]
+
+
+def tokenizer(folder: Path, limit: int) -> Any:
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    vocabulary = {word: n for n, word in enumerate([*special, *WORDS])}
+    core = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    core.pre_tokenizer = Whitespace()
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=limit,
+    )
+    made.save_pretrained(folder)
+    return made
+
+
+def bert(folder: Path, labels: list[str], limit: int = 64) -> str:
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    torch.manual_seed(7)
+    made = tokenizer(folder, limit)
+    config = BertConfig(
+        vocab_size=len(made),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=limit,
+        initializer_range=1.0,
+        id2label=dict(enumerate(labels)),
+        label2id={label: n for n, label in enumerate(labels)},
+        num_labels=len(labels),
+    )
+    BertForSequenceClassification(config).eval().save_pretrained(folder)
+    return str(folder)
+
+
+def scores(model: Any, pairs: list[Pair]) -> list[float]:
+    result: list[float] = asyncio.run(model.scores(pairs))
+    return result
+
+
+@pytest.mark.parametrize(
+    ("labels", "index"),
+    [
+        ({0: "contradiction", 1: "entailment", 2: "neutral"}, 1),
+        ({0: "ENTAILMENT", 1: "NOT_ENTAILMENT"}, 0),
+        ({0: "not-entailed", 1: "entailed"}, 1),
+        ({0: "LABEL_0"}, 0),
+    ],
+)
+def test_the_entailment_label_is_read_from_the_config(labels: dict[int, str], index: int) -> None:
+    assert entailment_index(labels, "m") == index
+
+
+def test_labels_without_names_are_an_error() -> None:
+    with pytest.raises(ModelError, match="does not say which.*label_0, label_1.*id2label"):
+        entailment_index({0: "LABEL_0", 1: "LABEL_1"}, "m")
+
+
+@pytest.mark.parametrize("labels", [["neutral", "entailment", "contradiction"], ["no", "entailed"]])
+def test_probabilities_are_the_models_own_whatever_the_batch(
+    tmp_path: Path, labels: list[str]
+) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    folder = bert(tmp_path, labels)
+    got = scores(CrossEncoder(folder, batch_size=2), PAIRS)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    words = AutoTokenizer.from_pretrained(folder)
+    with torch.inference_mode():
+        alone = [
+            model(**words(p.premise, p.hypothesis, return_tensors="pt")).logits.softmax(-1)[0, 1]
+            for p in PAIRS
+        ]
+    assert got == pytest.approx([float(value) for value in alone], abs=1e-5)
+    assert max(got) > 2 * min(got)
+    assert scores(CrossEncoder(folder, batch_size=32), PAIRS[::-1])[::-1] == pytest.approx(got)
+
+
+def test_of_a_long_premise_the_best_window_counts(tmp_path: Path) -> None:
+    folder = bert(tmp_path, ["no", "entailed"], limit=32)
+    model = CrossEncoder(folder)
+    parts = ["The tower was built by Ann Lee.", "Bo Ray.", "The tower was lit in 1871."] * 4
+    whole = scores(model, [Pair(" ".join(parts), "1871")])[0]
+    assert 0 < whole <= 1
+    assert whole > min(scores(model, [Pair(part, "1871") for part in set(parts)]))
+
+
+def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
+        scores(CrossEncoder(str(tmp_path / "none")), PAIRS)
+    with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
+        scores(Seq2Seq(str(tmp_path / "none")), PAIRS)
+
+
+def test_a_seq2seq_scores_one_against_zero(tmp_path: Path) -> None:
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(3)
+    made = tokenizer(tmp_path, 64)
+    config = T5Config(
+        vocab_size=len(made),
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        pad_token_id=0,
+        decoder_start_token_id=0,
+        initializer_factor=5.0,
+    )
+    model = T5ForConditionalGeneration(config).eval()
+    model.save_pretrained(tmp_path)
+    got = scores(Seq2Seq(str(tmp_path), batch_size=2), PAIRS)
+    one, zero = made.convert_tokens_to_ids(["1", "0"])
+    for pair, score in zip(PAIRS, got, strict=True):
+        text = f"premise: {pair.premise} hypothesis: {pair.hypothesis}"
+        with torch.inference_mode():
+            logits = model(
+                **made(text, return_tensors="pt", return_token_type_ids=False),
+                decoder_input_ids=torch.zeros(1, 1, dtype=torch.long),
+            ).logits[0, 0]
+        wanted = float(logits[[zero, one]].softmax(-1)[1])
+        assert score == pytest.approx(wanted, abs=1e-5)
