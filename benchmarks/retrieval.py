@@ -215,6 +215,7 @@ def describe(chosen: argparse.Namespace, built: Indexed, pooled: int) -> list[st
         f"- pool: {chosen.pool.name}, {pooled:,} objects, {built.index.count():,} passages",
         f"- questions: {chosen.limit} of each set at most, chosen with seed {chosen.seed}",
         f"- embedder: {embedder}; cores: {cores()}; Python {platform.python_version()}; {versions}",
+        "- `fused` takes 100 candidates from each search here (5 k); for k up to 10 it takes 50",
         "- the load of other programs is in all times",
         f"- indexing: {built.seconds:.0f} s ({built.cpu_seconds:.0f} s of processor time); "
         f"peak memory {built.peak_gib:.1f} GiB",

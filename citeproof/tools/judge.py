@@ -10,8 +10,9 @@ from citeproof.tools.llm import LLM
 
 __all__ = ["Judge"]
 
-THRESHOLD = 0.67
-"""Best of the embedded model on 40 pairs of a passage and a right or a near-miss answer."""
+THRESHOLD = 0.65
+"""Where the embedded model is right most often (68%) on 59 hard pairs: a passage with a true claim,
+or with one that differs in a single detail. Their area under the curve is 0.73."""
 
 
 class Judge:

@@ -122,7 +122,9 @@ def test_probabilities_are_the_models_own_whatever_the_batch(
         ]
     assert got == pytest.approx([float(value) for value in alone], abs=1e-5)
     assert max(got) > 2 * min(got)
-    assert scores(CrossEncoder(folder, batch_size=32), PAIRS[::-1])[::-1] == pytest.approx(got, abs=1e-5)
+    assert scores(CrossEncoder(folder, batch_size=32), PAIRS[::-1])[::-1] == pytest.approx(
+        got, abs=1e-5
+    )
 
 
 def test_of_a_long_premise_the_best_window_counts(tmp_path: Path) -> None:

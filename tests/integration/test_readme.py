@@ -1,0 +1,87 @@
+"""Every command and program of the README runs as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from citeproof import Settings
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the examples, as in a clone, and nothing else."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    return folder
+
+
+def run(folder: Path, *command: str) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_the_make_targets_exist() -> None:
+    setup = blocks("bash")[0].split()
+    assert setup == ["make", "demo", "make", "test"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{target}:" in makefile for target in ("demo", "test"))
+
+
+def test_the_commands_run(folder: Path) -> None:
+    lines = [line for line in blocks("bash")[1].splitlines() if line.startswith("citeproof")]
+    assert len(lines) >= 4
+    shown = {line: run(folder, "bash", "-c", line) for line in lines}
+    assert "78" in shown["citeproof index examples/documents"]
+    answer = next(text for line, text in shown.items() if "keeper's loaf" in line)
+    assert "nine days" in answer
+    assert "claims proved" in answer
+    page = (folder / "answer.html").read_text(encoding="utf-8")
+    assert "<mark>" in page
+
+
+def test_the_program_runs(folder: Path) -> None:
+    [program] = blocks("python")
+    shown = run(folder, sys.executable, "-c", program)
+    assert "nine days" in shown.splitlines()[0]
+    assert "supported" in shown
+
+
+def test_the_settings_are_valid() -> None:
+    [text] = blocks("toml")
+    settings = Settings.load(**tomllib.loads(text))
+    assert settings.llm.model == "openai:gpt-4o"
+    assert settings.for_role("judge").base_url == "http://127.0.0.1:8000/v1"
+    assert settings.for_role("claim_generator").model == "openai:gpt-4o"
+
+
+def test_the_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
