@@ -186,6 +186,9 @@ def ask(
     if unverified is not None:
         parameters["unverified"] = unverified
     arguments.sketch(method, parameters)  # a wrong parameter is told before models are loaded
+    chroma = settings.chroma
+    if not (docs or chroma.in_memory or chroma.host or chroma.path.is_dir()):
+        raise _nothing_indexed(chroma.path)  # before a folder is made for nothing
 
     err = _console(stderr=True)
     err.quiet = as_json and not err.is_terminal
@@ -194,6 +197,8 @@ def ask(
     with tools:
         if docs:
             read_first(tools.index, docs, err)
+        elif tools.index is not None and tools.index.count() == 0:
+            raise _nothing_indexed(chroma.path)
         events: list[tuple[float, Event]] = []
         graph = arguments.build(method, tools, parameters)
         try:
@@ -327,6 +332,13 @@ def _settings(config: Path | None, store: Path | None, sets: list[str] | None) -
             fix="A setting has its section before it, such as llm.model.",
         )
     return arguments.settings(config, store=store, more=more)
+
+
+def _nothing_indexed(store: Path) -> InputError:
+    return InputError(
+        f"There are no documents in the index {store}",
+        fix="Read yours first: citeproof index DOCS. Or name them with --docs.",
+    )
 
 
 def _run(

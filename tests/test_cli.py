@@ -22,12 +22,42 @@ run = CliRunner().invoke
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the command line runs: a folder of its own, with something indexed."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / ".citeproof").mkdir()
     monkeypatch.setattr(
         "citeproof.models.embedder.load_embedder",
         lambda *_, **__: DeterministicFakeEmbedding(size=8),
     )
+    return tmp_path
+
+
+def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(folder: Path) -> None:
+    (folder / ".citeproof").rmdir()
+    result = run(cli.app, ["ask", "Who built the tower?"])
+    assert result.exit_code == 2
+    assert "no documents in the index .citeproof. Read yours first: citeproof index" in (
+        result.stderr
+    )
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("opened")
+def test_ask_of_an_empty_index_says_what_to_do(folder: Path) -> None:
+    store = folder / "other"
+    store.mkdir()
+    result = run(cli.app, ["ask", "Who built the tower?", "--store", str(store)])
+    assert result.exit_code == 2
+    assert "There are no documents in the index" in result.stderr
+
+
+@pytest.mark.usefixtures("opened")
+def test_index_of_an_empty_folder_says_so(folder: Path) -> None:
+    (folder / "nothing").mkdir()
+    result = run(cli.app, ["index", "nothing"])
+    assert result.exit_code == 1
+    assert "There is no document of a known kind to read." in result.stdout
 
 
 @pytest.fixture
@@ -104,7 +134,7 @@ def test_ask_reads_documents_into_memory_first(opened: list[Settings], tmp_path:
     result = run(cli.app, ["ask", "Who built the tower?", "--docs", str(folder)])
     assert result.exit_code == 0, result.output
     assert opened[0].chroma.in_memory
-    assert not Path(".citeproof").exists()
+    assert list(Path(".citeproof").iterdir()) == []
     assert "empty.md is empty" in result.stderr
 
 

@@ -33,6 +33,8 @@ def indexed(report: IndexReport, console: Console) -> None:
     table.add_row("in all", Text(count(report.passages, "passage"), style="bold"))
     console.print(table)
     unread(report, console)
+    if not (report.passages or report.errors):
+        _print(console, Text("There is no document of a known kind to read.", style="yellow"))
 
 
 def unread(report: IndexReport, console: Console) -> None:

@@ -6,6 +6,7 @@ Offsets point into the text as it was taken out of the file.
 from __future__ import annotations
 
 import io
+import logging
 import re
 import statistics
 import warnings
@@ -82,6 +83,8 @@ def read_pdf(data: bytes, path: Path) -> Document:
         from pypdf import PdfReader
     except ImportError as error:
         raise _missing("PDF", "pdf") from error
+    # It logs what it repairs, to a terminal that did not ask; what it cannot repair is raised.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     texts: list[str] = []
     problems: list[str] = []
     try:
