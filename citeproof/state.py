@@ -8,9 +8,10 @@ whole run, whichever memory it sits in.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
 from citeproof.types import Answer, Claim, Passage, Usage, Verdict
 

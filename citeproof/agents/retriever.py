@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 from pydantic import ValidationError
+from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
 from citeproof.errors import InputError
 from citeproof.state import VTGUpdate
