@@ -38,10 +38,9 @@ def tools(claims: int) -> Toolbox:
 
     def reply(prompt: str) -> str:
         if '{"citations"' in prompt:
-            return json.dumps(
-                {"citations": [int(prompt.split("Sentence: Fact ")[1].split()[0]) + 1]}
-            )
-        written = prompt.split("Answer so far: ")[1].split("\n")[0].count("Fact")
+            fact = int(prompt.split("Sentence: Fact ")[1].split()[0])
+            return json.dumps({"citations": [fact + 1]})
+        written = prompt.partition("Your reply so far")[2].count("Fact")
         return f"Fact {written} holds." if written < claims else "DONE"
 
     return Toolbox(
