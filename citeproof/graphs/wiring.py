@@ -189,11 +189,11 @@ def _tuned(node: Node[Any], parameters: Parameters) -> Node[Any]:
     return replace(node, **changed) if changed else node
 
 
-def _keys_read(node: type[Any]) -> frozenset[str]:
+def _keys_read(node: type[Any]) -> tuple[str, ...]:
     hints = get_type_hints(node.__call__)
     hints.pop("return", None)
     [state] = hints.values()
-    return frozenset(get_type_hints(state))
+    return tuple(get_type_hints(state))
 
 
 def _sync(
