@@ -20,14 +20,20 @@ class NetworkBlockedError(RuntimeError):
 @pytest.fixture(autouse=True)
 def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only this machine can be reached, except by the tests in `tests/integration`."""
-    if INTEGRATION in request.path.parents:
-        return
+    if INTEGRATION not in request.path.parents:
+        block_network(monkeypatch)
+
+
+def block_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Refuse to reach other machines; the list fills with the addresses that were tried."""
+    tried: list[object] = []
     for name in ("connect", "connect_ex"):
         real = getattr(socket.socket, name)
 
         def guarded(own: socket.socket, address: Any, real: Any = real) -> Any:
             if own.family != getattr(socket, "AF_UNIX", None) and not _is_here(address):
-                raise NetworkBlockedError(f"A unit test must not reach {address!r}")
+                tried.append(address)
+                raise NetworkBlockedError(f"A test must not reach {address!r}")
             return real(own, address)
 
         monkeypatch.setattr(socket.socket, name, guarded)
@@ -35,10 +41,12 @@ def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
     def guarded_look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
         if host is not None and not _is_here((host,)):
-            raise NetworkBlockedError(f"A unit test must not look up {host!r}")
+            tried.append(host)
+            raise NetworkBlockedError(f"A test must not look up {host!r}")
         return look_up(host, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+    return tried
 
 
 @pytest.fixture(autouse=True)

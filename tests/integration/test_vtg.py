@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from citeproof import Answer, Toolbox, build_vtg
+from citeproof import Answer, Settings, Toolbox, build_vtg
 from citeproof.tools.entailment import premise
+from tests.conftest import block_network
 from tests.integration.conftest import EXAMPLES
 
 pytestmark = pytest.mark.integration
@@ -66,6 +68,20 @@ def test_a_batch_of_questions_on_one_embedded_server(tools: Toolbox) -> None:
     for question, result in zip(asked, results, strict=True):
         holds_together(result["answer"])
         assert result["answer"].question == question
+
+
+def test_nothing_leaves_the_machine(
+    tools: Toolbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Indexing and answering with the embedded models; attempts that a library hides count."""
+    tried = block_network(monkeypatch)
+    settings = Settings.load(chroma={"path": tmp_path / "store"}, models={"offline": True})
+    with Toolbox.from_settings(settings) as own:
+        assert own.index is not None
+        assert own.index.update([EXAMPLES / "documents" / "tregears-bakery.md"]).passages > 3
+        answer = ask(own, "How long does the keeper's loaf stay good?", max_claims=1, k=2)
+    assert answer.claims
+    assert tried == []
 
 
 def test_cited_evidence_is_recorded(tools: Toolbox) -> None:
