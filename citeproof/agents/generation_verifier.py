@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.state import DraftState, VTGUpdate, numbered
-from citeproof.tools.entailment import Entailment, pair
+from citeproof.tools.entailment import Entailment, verify
 from citeproof.tools.events import ClaimVerified, emit
 from citeproof.types import Verdict
 
@@ -24,15 +24,11 @@ class GenerationVerifier:
         if draft is None:
             return {}
         trials = len(state["rejected"]) + 1
-        verdict = Verdict(status="unsupported", tier="cited", score=0.0, trials=trials)
         if cited := numbered(state, draft.cited):
-            [score] = await self.entailment.scores([pair(state["question"], cited, draft.text)])
-            holds = score >= self.entailment.threshold
-            verdict = Verdict(
-                status="supported" if holds else "unsupported",
-                tier="cited",
-                score=score,
-                trials=trials,
+            verdict = await verify(
+                self.entailment, state["question"], cited, draft.text, tier="cited", trials=trials
             )
+        else:
+            verdict = Verdict(status="unsupported", tier="cited", score=0.0, trials=trials)
         emit(ClaimVerified(text=draft.text, verdict=verdict))
         return {"draft": draft.model_copy(update={"verdict": verdict})}

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.state import DraftState, VTGUpdate, remembered
-from citeproof.tools.entailment import Entailment, pair
+from citeproof.tools.entailment import Entailment, verify
 from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
-from citeproof.types import Verdict
 
 __all__ = ["MemoryVerifier"]
 
@@ -27,16 +26,12 @@ class MemoryVerifier:
         if draft is None:
             return {}
         memory = remembered(state)
-        [score] = await self.entailment.scores([pair(state["question"], memory, draft.text)])
-        holds = score >= self.entailment.threshold
-        verdict = Verdict(
-            status="supported" if holds else "unsupported",
-            tier="memory",
-            score=score,
-            trials=len(state["rejected"]) + 1,
+        trials = len(state["rejected"]) + 1
+        verdict = await verify(
+            self.entailment, state["question"], memory, draft.text, tier="memory", trials=trials
         )
         emit(ClaimVerified(text=draft.text, verdict=verdict))
-        if holds:
+        if verdict.status == "supported":
             cited = tuple(passage.id for passage in memory.values())
             return {"draft": draft.model_copy(update={"verdict": verdict, "cited": cited})}
         emit(

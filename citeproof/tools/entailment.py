@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from citeproof.prompts import context
-from citeproof.types import Passage
+from citeproof.types import Passage, Verdict
 
 if TYPE_CHECKING:
     from citeproof.settings import EntailmentSettings
     from citeproof.tools.llm import LLM
 
-__all__ = ["Entailment", "Pair", "open_entailment", "pair", "premise"]
+__all__ = ["Entailment", "Pair", "open_entailment", "pair", "premise", "verify"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,31 @@ def pair(question: str, passages: Mapping[int, Passage], claim: str) -> Pair:
     """The pair that checks a claim against numbered passages, in order of their numbers."""
     ordered = [passages[number] for number in sorted(passages)]
     return Pair(premise(ordered), claim, prefix=context(question, passages))
+
+
+async def verify(
+    entailment: Entailment,
+    question: str,
+    passages: Mapping[int, Passage],
+    claim: str,
+    *,
+    tier: Literal["cited", "memory"],
+    trials: int,
+) -> Verdict:
+    """Whether numbered passages together entail a claim: one tier of a verifier.
+
+    Args:
+        entailment: The model that scores, and its threshold.
+        question: The question of the run, for the pair's prefix.
+        passages: Number → passage; at least one.
+        claim: The claim, without citation marks.
+        tier: Which passages these are.
+        trials: How many times the claim has been written.
+    """
+    [score] = await entailment.scores([pair(question, passages, claim)])
+    holds = score >= entailment.threshold
+    status: Literal["supported", "unsupported"] = "supported" if holds else "unsupported"
+    return Verdict(status=status, tier=tier, score=score, trials=trials)
 
 
 def open_entailment(settings: EntailmentSettings, judge: Callable[[], LLM]) -> Entailment:
