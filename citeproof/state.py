@@ -10,17 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, NotRequired
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
 from citeproof.types import Answer, Claim, Passage, Usage, Verdict
 
 __all__ = [
+    "CaLMResult",
+    "CaLMState",
+    "CaLMUpdate",
+    "CandidateState",
+    "Contrast",
+    "Corroboration",
     "Draft",
     "DraftState",
+    "LLatrievalResult",
+    "LLatrievalState",
+    "LLatrievalUpdate",
     "MemoryState",
     "Question",
     "Result",
+    "Retrieval",
+    "SearchRound",
+    "SearchState",
+    "Swap",
     "VTGState",
     "VTGUpdate",
     "WritingState",
@@ -40,6 +53,39 @@ class Draft(BaseModel):
     """Ids of the passages it cites."""
     verdict: Verdict | None = None
     """None until a verifier has looked at it."""
+
+
+class Corroboration(BaseModel):
+    """What the verifier LM's answer says to one statement of the main LM (CaLM, section 4)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    statement: str
+    """Without citation marks."""
+    share: float = Field(ge=0.0, le=1.0)
+    """How much of the statement the verifier's answer says as well."""
+    by: str = ""
+    """The verifier's statement that says the most of it; empty where none says anything of it."""
+    corroborated: bool
+    """Whether the share is enough, and the statement cites something."""
+
+
+class Contrast(BaseModel):
+    """One round of CaLM: the two answers, and how far they agree."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: int = Field(ge=1)
+    rouge_2: float = Field(ge=0.0, le=1.0)
+    """F1 of the two answers."""
+    agreed: bool
+    """Whether the main LM's answer is accepted."""
+    answer: str
+    """The main LM's answer, without citation marks."""
+    verifier_answer: str
+    """The verifier LM's answer, without citation marks; empty where it had nothing to read."""
+    statements: tuple[Corroboration, ...]
+    """One for each statement of the main LM's answer, in order."""
 
 
 def append_new(old: list[Passage], new: list[Passage]) -> list[Passage]:
@@ -115,6 +161,39 @@ class VTGState(DraftState):
     answer: Answer
 
 
+class CandidateState(WritingState):
+    """The two answers of CaLM, of which `claims` is the main LM's, A.
+
+    D_L holds the passages of the kept statements, D_S those that are new in the round.
+    """
+
+    shown: int
+    """How many passages of the pool, from its top, the main LM has been shown so far."""
+    verifier_claims: list[Claim]
+    """A′: the verifier LM's answer to the same question."""
+    kept: list[Claim]
+    """A ∩ A′: the draft that the next round corrects."""
+    rounds: list[Contrast]
+    """What the rounds so far came to, one for each answer that was contrasted."""
+
+
+class CaLMState(CandidateState):
+    """The whole state of a CaLM run."""
+
+    documents: list[Any]
+    stop: str
+    """Why the run must end now; empty while it may go on."""
+    usage: Annotated[Usage, add_usage]
+    notes: Annotated[list[str], append_notes]
+    answer: Answer
+
+
+class CaLMResult(Result):
+    """The output of CaLM: the answer, and how it came about."""
+
+    rounds: list[Contrast]
+
+
 class VTGUpdate(TypedDict, total=False):
     """What a node may write."""
 
@@ -128,6 +207,103 @@ class VTGUpdate(TypedDict, total=False):
     stop: str
     notes: list[str]
     answer: Answer
+
+
+class CaLMUpdate(VTGUpdate, total=False):
+    """What a node of CaLM may write."""
+
+    shown: int
+    verifier_claims: list[Claim]
+    kept: list[Claim]
+    rounds: list[Contrast]
+
+
+class SearchRound(BaseModel):
+    """One query of a search that verifies what it has chosen (LLatrieval, Algorithm 1)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query: str
+    found: int = Field(ge=0)
+    """N or fewer: passages that the retriever gave."""
+    new: int = Field(ge=0)
+    """Those of them that no earlier round had found."""
+    sufficient: bool | None = None
+    """The verifier's verdict on D; None where D could not have changed, or nobody asked."""
+    score: float | None = Field(default=None, ge=0.0, le=10.0)
+    """The verifier's score of D, where it gives scores."""
+
+
+class Swap(BaseModel):
+    """What one window of candidates changed in D (LLatrieval, section 3.2)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    round: int = Field(ge=1)
+    entered: tuple[Passage, ...] = ()
+    left: tuple[Passage, ...] = ()
+
+
+class Retrieval(BaseModel):
+    """What LLatrieval has chosen for a question, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    verified: bool
+    """Whether the verifier found that the passages suffice to answer the question."""
+    reason: str
+    """Why the search stopped."""
+    candidates: int = Field(ge=0)
+    """Different passages that were read, to choose from."""
+    passages: tuple[Passage, ...]
+    """D: the chosen passages, k or fewer."""
+    rounds: tuple[SearchRound, ...]
+    swaps: tuple[Swap, ...]
+    """One for each window, in order."""
+
+
+class SearchState(MemoryState):
+    """LLatrieval's memory. D_L holds the chosen passages (D), and D_S nothing."""
+
+    query: str
+    """Q: what is searched for next, or was last."""
+    waiting: list[str]
+    """Ids of the candidates that the selector has still to read, in retrieval order."""
+    summaries: dict[str, str]
+    """Passage id → its summary for the question."""
+    rounds: list[SearchRound]
+    swaps: list[Swap]
+
+
+class LLatrievalState(SearchState):
+    """The whole state of an LLatrieval run."""
+
+    documents: list[Any]
+    claims: list[Claim]
+    """The answer; citations bear run numbers until it is composed."""
+    stop: str
+    """Why the run must end now; empty while it may go on."""
+    usage: Annotated[Usage, add_usage]
+    notes: Annotated[list[str], append_notes]
+    answer: Answer
+    retrieval: Retrieval
+
+
+class LLatrievalResult(Result):
+    """The output of LLatrieval: the answer, and what it was written from."""
+
+    retrieval: Retrieval
+
+
+class LLatrievalUpdate(VTGUpdate, total=False):
+    """What a node of LLatrieval may write."""
+
+    query: str
+    waiting: list[str]
+    summaries: dict[str, str]
+    rounds: list[SearchRound]
+    swaps: list[Swap]
+    retrieval: Retrieval
 
 
 def remembered(state: MemoryState) -> dict[int, Passage]:

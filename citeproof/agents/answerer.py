@@ -1,0 +1,110 @@
+"""Writes a whole answer with citation marks in one call (ALCE, section 3: VANILLA)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import MemoryState, VTGUpdate, remembered
+from citeproof.tools.citations import supporting_sentence
+from citeproof.tools.events import ClaimDelta, emit
+from citeproof.tools.llm import END, LLM
+from citeproof.tools.marked_text import read_marked
+from citeproof.types import Citation, Claim, Passage, Verdict
+
+__all__ = ["Answerer", "marked_claim"]
+
+MOST = 3
+"""Most passages a sentence may cite (ALCE's instruction)."""
+ABSTAIN = f" If the passages do not answer the question, write only {END}."
+EXAMPLE = "An example of such an answer, to another question from other passages:"
+UNCHECKED = "this method does not check its claims"
+
+_END = re.compile(rf"^\W*{END}\b", re.IGNORECASE)
+_LABEL = re.compile(r"^\W*answer[*_]*:[*_]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """Answers the question from the memory; every sentence is a claim that nothing has checked."""
+
+    llm: LLM
+    answer_tokens: int = 300
+    """Longest answer, in tokens."""
+    demonstration: str = ""
+    """A question with passages and its answer, shown as an example. What it quotes from outside
+    must have been fenced by whoever made it."""
+    may_abstain: bool = False
+    """Whether the model is offered to write nothing where the passages give no answer."""
+    temperature: float | None = None
+    """None takes that of the settings; answers of which one is chosen need more than 0."""
+
+    async def __call__(self, state: MemoryState) -> VTGUpdate:
+        """Set `claims` to the answer; empty where there is no passage to answer from."""
+        return {"claims": await self.write(state["question"], remembered(state))}
+
+    async def write(self, question: str, passages: Mapping[int, Passage]) -> list[Claim]:
+        """The answer as claims, in order.
+
+        Citations bear the numbers of `passages`; numbers that no passage bears are dropped
+        with their marks, and of the others the first three of a sentence count. No model is
+        called where there are no passages.
+
+        Args:
+            question: What is asked.
+            passages: Number → passage; the model sees these numbers.
+
+        Raises:
+            ModelOutageError: No answer in spite of retries.
+            ModelError: The provider refuses the call.
+            BudgetExceededError: The budget allows no further call.
+        """
+        if not passages:
+            return []
+        task = fill(
+            template("answerer"),
+            demonstration=f"{EXAMPLE}\n{self.demonstration}\n\n" if self.demonstration else "",
+            question=question,
+            # An example with a number that no passage bears would be copied all the same.
+            example=f"[{min(passages)}]",
+            numbers=", ".join(map(str, sorted(passages))),
+            abstain=ABSTAIN if self.may_abstain else "",
+        )
+        reply = await self.llm.text(
+            Prompt(template("system"), context(question, passages), task),
+            max_tokens=self.answer_tokens,
+            temperature=self.temperature,
+            on_delta=lambda text: emit(ClaimDelta(text=text)),
+        )
+        if _END.match(reply):
+            return []
+        return [
+            marked_claim(
+                sentence.text, [n for n in sentence.numbers if n in passages][:MOST], passages
+            )
+            for sentence in read_marked(_LABEL.sub("", reply))
+        ]
+
+
+def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:
+    """A claim that nothing has checked.
+
+    Args:
+        text: Without citation marks.
+        numbers: What it cites; each is a key of `passages`.
+        passages: Number → passage.
+    """
+    return Claim(
+        text=text,
+        citations=tuple(
+            Citation(
+                passage_id=passages[number].id,
+                number=number,
+                sentence=supporting_sentence(passages[number].text, text),
+            )
+            for number in numbers
+        ),
+        verdict=Verdict(status="unchecked", reason=UNCHECKED),
+    )

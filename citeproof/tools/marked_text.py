@@ -1,0 +1,72 @@
+"""Reads text that bears citation marks: which sentence cites which numbers."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from citeproof.tools.sentences import split
+
+__all__ = ["MarkedSentence", "read_marked"]
+
+_NUMBER = r"(?:(?:passages?|documents?|sources?)\s+)?\d{1,6}"
+_MARK = re.compile(
+    rf"[^\S\n]*\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]", re.IGNORECASE
+)
+_PART = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D*(\d+))?", re.IGNORECASE)
+_LONGEST_RANGE = 100
+_BULLET = re.compile(r"^(?:[-*+•#>:]+|\d{1,3}[.)])\s+")
+
+
+class MarkedSentence(NamedTuple):
+    """A sentence, and the numbers that its marks name, in order and each once."""
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+def read_marked(text: str) -> list[MarkedSentence]:
+    """The sentences of a text without their marks, each with the numbers it cites.
+
+    Marks are `[1]`, `[1][2]`, `[1, 2]`, `[1-3]` and `[passage 1]`. One that follows a full stop
+    belongs to the sentence that ends there; one that begins a line, to the sentence after it.
+    Any number is read; whether a passage bears it is for the caller to know. Bullets are
+    removed, and so are sentences without a letter or digit.
+    """
+    plain, marks = _apart(text)
+    spans = split(plain)
+    starts = [span.start for span in spans]
+    cited: list[list[int]] = [[] for _ in spans]
+    for place, numbers in marks:
+        if spans:
+            cited[max(0, bisect_left(starts, place) - 1)] += numbers
+    found = [
+        MarkedSentence(
+            _BULLET.sub("", plain[span.start : span.end]).strip(" \t\n*_"),
+            tuple(dict.fromkeys(numbers)),
+        )
+        for span, numbers in zip(spans, cited, strict=True)
+    ]
+    return [sentence for sentence in found if any(map(str.isalnum, sentence.text))]
+
+
+def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
+    """The text without marks; and for each mark a place in it, after its sentence's start."""
+    plain, done = "", 0
+    marks = []
+    for match in _MARK.finditer(text):
+        plain += text[done : match.start()]
+        done = match.end()
+        rest = _MARK.sub("", text[done:].partition("\n")[0])
+        begins_line = not plain.rpartition("\n")[2].strip()
+        after = len(rest) - len(rest.lstrip()) + 1 if begins_line and rest.strip() else 0
+        marks.append((len(plain) + after, list(_numbers(match[1]))))
+    return plain + text[done:], marks
+
+
+def _numbers(inside: str) -> Iterator[int]:
+    for first, last in _PART.findall(inside):
+        low, high = int(first), int(last or first)
+        yield from range(low, min(high, low + _LONGEST_RANGE) + 1)

@@ -1,0 +1,72 @@
+"""Marks are read apart from the sentences that bear them."""
+
+from __future__ import annotations
+
+import pytest
+
+from citeproof.tools.marked_text import read_marked
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It is old [2].", (2,)),
+        ("It is old [2][1].", (2, 1)),
+        ("It is old. [2]", (2,)),
+        ("It is old.[2]", (2,)),
+        ("It is old [1, 3].", (1, 3)),
+        ("It is old [1; 3].", (1, 3)),
+        ("It is old [1 and 3].", (1, 3)),
+        ("It is old [1-3].", (1, 2, 3)),
+        ("It is old [1–3, 7].", (1, 2, 3, 7)),
+        ("It is old [Passage 2].", (2,)),
+        ("It is old [passages 2 to 4].", (2, 3, 4)),
+        ("It [1] is old [1][1].", (1,)),
+        ("[2] It is old.", (2,)),
+        ("- It is old [2].", (2,)),
+        ("**It is old [2].**", (2,)),
+        ("It is old [0].", (0,)),
+        ("It is old.", ()),
+        ("It is old [3-1].", ()),
+    ],
+)
+def test_a_sentence_and_its_numbers(text: str, numbers: tuple[int, ...]) -> None:
+    [sentence] = read_marked(text)
+    assert (sentence.text, sentence.numbers) == ("It is old.", numbers)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is old [1]. It is white [2].",
+        "It is old. [1] It is white. [2]",
+        "It is old.[1] It is white.[2]",
+        "[1] It is old.\n[2] It is white.",
+        "[1]: It is old.\n\n[2]: It is white.",
+        "- It is old [1].\n- It is white [2].",
+        "1. It is old. [1]\n2. It is white. [2]",
+        "It is old.\n[1]\nIt is white.\n[2]",
+    ],
+)
+def test_each_mark_belongs_to_its_sentence(text: str) -> None:
+    assert [tuple(sentence) for sentence in read_marked(text)] == [
+        ("It is old.", (1,)),
+        ("It is white.", (2,)),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "[1]", "[1][2]\n", "...", "- "])
+def test_nothing_but_marks_is_no_sentence(text: str) -> None:
+    assert read_marked(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["He wrote [sic] it.", "See array[3x].", f"It [{'9' * 500}] is old."]
+)
+def test_other_brackets_stay(text: str) -> None:
+    assert [tuple(sentence) for sentence in read_marked(text)] == [(text, ())]
+
+
+def test_a_wide_range_is_cut() -> None:
+    [sentence] = read_marked("It is old [1-999999].")
+    assert len(sentence.numbers) == 101
