@@ -1,0 +1,103 @@
+"""Contrasts the main LM's answer with the verifier LM's (CaLM, section 4, step 4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from citeproof.state import CaLMUpdate, CandidateState, Contrast, Corroboration
+from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
+from citeproof.tools.rouge import rouge_2, tokenize
+from citeproof.types import Claim, Verdict
+
+__all__ = ["Contraster"]
+
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+@dataclass(frozen=True)
+class Contraster:
+    """Accepts the main LM's answer, or keeps what the verifier LM corroborates of it."""
+
+    threshold: float = 0.5
+    """θ: the least ROUGE-2 of the two answers at which the main LM's is accepted, 0 to 1."""
+    statement_threshold: float = 0.4
+    """The least share of a statement's bigrams in the verifier's answer that keeps it, 0 to 1."""
+    form: Literal["prose", "list"] = "prose"
+    """In a list each claim is an entity; it is kept where the verifier names the same one."""
+
+    async def __call__(self, state: CandidateState) -> CaLMUpdate:
+        """Add a round: how far the answers agree, and the statements that are kept.
+
+        A statement that cites nothing is never kept, and an answer that cites nothing is never
+        accepted. A verdict stays `unchecked`, since agreement is no proof by entailment; its
+        reason says whether the claim was corroborated.
+        """
+        # Counting is quick, but loading the library takes seconds.
+        contrast = await asyncio.to_thread(
+            self.contrast, state["claims"], state["verifier_claims"], len(state["rounds"]) + 1
+        )
+        claims = []
+        for claim, found in zip(state["claims"], contrast.statements, strict=True):
+            reason = _reason(claim, found)
+            verdict = Verdict(status="unchecked", trials=contrast.number, reason=reason)
+            claims.append(claim.model_copy(update={"verdict": verdict}))
+            emit(ClaimVerified(text=claim.text, verdict=verdict))
+            if not (contrast.agreed or found.corroborated):
+                emit(ClaimRejected(text=claim.text, reason=reason))
+        kept = [
+            claim
+            for claim, found in zip(claims, contrast.statements, strict=True)
+            if found.corroborated
+        ]
+        return {"claims": claims, "kept": kept, "rounds": [*state["rounds"], contrast]}
+
+    def contrast(
+        self, claims: Sequence[Claim], verifier_claims: Sequence[Claim], number: int
+    ) -> Contrast:
+        """The round of that number, from 1, for two answers; it blocks."""
+        said = [claim.text for claim in verifier_claims]
+        between = " " if self.form == "prose" else ", "
+        answer = between.join(claim.text for claim in claims)
+        verifier_answer = between.join(said)
+        rouge = rouge_2(answer, verifier_answer).f1
+        return Contrast(
+            number=number,
+            rouge_2=rouge,
+            agreed=rouge >= self.threshold and any(claim.citations for claim in claims),
+            answer=answer,
+            verifier_answer=verifier_answer,
+            statements=tuple(self._corroboration(claim, said) for claim in claims),
+        )
+
+    def _corroboration(self, claim: Claim, said: list[str]) -> Corroboration:
+        text = claim.text
+        if self.form == "list":
+            by = next((other for other in said if entity(other) == entity(text) != ""), "")
+            share, enough = float(bool(by)), bool(by)
+        else:
+            # One statement may be said again in several, so the whole answer counts.
+            share = rouge_2(text, " ".join(said)).recall
+            enough = share >= self.statement_threshold
+            shares = {other: rouge_2(text, other).recall for other in said}
+            by = max(shares, key=lambda other: shares[other], default="")
+            by = by if shares.get(by) else ""
+        return Corroboration(
+            statement=text, share=share, by=by, corroborated=enough and bool(claim.citations)
+        )
+
+
+def entity(text: str) -> str:
+    """An entity's name for comparison: no case, punctuation, or articles (SQuAD, ALCE)."""
+    words = tokenize(text)
+    return " ".join([word for word in words if word not in _ARTICLES] or words)
+
+
+def _reason(claim: Claim, found: Corroboration) -> str:
+    if not claim.citations:
+        return "it cites nothing to verify"
+    if found.corroborated:
+        return f"corroborated by the verifier LM, not by entailment: “{found.by}”"
+    return "the verifier LM does not say this"

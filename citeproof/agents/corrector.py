@@ -1,0 +1,75 @@
+"""Corrects the statements that were kept, over new passages (CaLM, section 4, step 5)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from citeproof.agents.form_answerer import Form, read_claims, written_out
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import CaLMUpdate, CandidateState, remembered
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+
+__all__ = ["Corrector"]
+
+AGAIN = "Your last reply held no answer after its heading. Write the heading and the answer only."
+
+_HEADING = re.compile(r"\b(?:corrected|final)\s+answer\b\W*?:[ \t*_]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Corrector:
+    """The main LM once more: it checks the draft and updates it to all that the passages say."""
+
+    llm: LLM
+    answer_tokens: int = 300
+    """Longest answer, in tokens."""
+    form: Form = "prose"
+
+    async def __call__(self, state: CandidateState) -> CaLMUpdate:
+        """Replace the main LM's answer by the corrected one.
+
+        A reply without an answer is asked for once more; then the draft stands for it, or,
+        where nothing was kept, the answer before.
+        """
+        if not (passages := remembered(state)):
+            return {}
+        prompt = self._prompt(state)
+        for again in ("", f"\n\n{AGAIN}"):
+            asked = replace(prompt, task=prompt.task + again)
+            reply = await self.llm.text(asked, max_tokens=self._most)
+            if claims := read_claims(self._answer(reply), passages, self.form):
+                return {"claims": claims, "verifier_claims": []}
+        note("corrector: no corrected answer could be read; what was there before stands")
+        return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
+
+    @property
+    def _most(self) -> int:
+        # The assessment of a list's draft comes before the list: 150 words, in tokens.
+        return self.answer_tokens + (250 if self.form == "list" else 0)
+
+    def _prompt(self, state: CandidateState) -> Prompt:
+        passages = remembered(state)
+        kept = [n for n, passage in passages.items() if passage.id in state["long_term"]]
+        task = fill(
+            template("corrector" if self.form == "prose" else "list_corrector"),
+            question=state["question"],
+            draft=written_out(state["kept"], self.form) or "(none)",
+            rests=_first(kept),
+            example=f"[{min(passages)}]",
+            numbers=", ".join(map(str, passages)),
+        )
+        return Prompt(template("system"), context(state["question"], passages), task)
+
+    def _answer(self, reply: str) -> str:
+        """What stands after the last heading; prose without one is all answer."""
+        parts = _HEADING.split(reply)
+        # Before a list stands an assessment, which must not be read as names.
+        return parts[-1] if len(parts) > 1 or self.form == "prose" else ""
+
+
+def _first(kept: list[int]) -> str:
+    if len(kept) < 2:
+        return f"the first passage, number {kept[0]}" if kept else "none of the passages"
+    return f"the first {len(kept)} passages, numbers {', '.join(map(str, kept))}"

@@ -1,0 +1,42 @@
+"""Reads a list of names that bear citation marks: which name cites which numbers."""
+
+from __future__ import annotations
+
+import re
+
+from citeproof.tools.marked_text import MarkedSentence, read_marked
+
+__all__ = ["read_marked_list"]
+
+# A name ends behind its marks, where another one follows.
+_AFTER_MARKS = re.compile(r"(?<=\])\s*[,;.]?\s+(?!\[)|(?<=\])[,;](?!\s*\[)")
+_COMMA = re.compile(r"[,;]\s+")
+_BEGIN = re.compile(r"^\s*(?:(?:[-*+•#>]+|\d{1,3}[.)])\s+)?(?:(?:and|or)\s+)?", re.IGNORECASE)
+_END = re.compile(r"[\s.,;:]+$")
+_EDGES = ' \t*_,;:"“”'
+
+
+def read_marked_list(text: str) -> list[MarkedSentence]:
+    """The names of a list without their marks, in order, each with the numbers it cites.
+
+    A name ends behind its marks or at the end of its line, so that `Washington, D.C. [1]` is
+    one. A list on one line without any mark is cut at its commas. Bullets are removed, and so
+    are names without a letter or digit; of names that are the same but for case the first
+    counts.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and not any(sentence.numbers for sentence in read_marked(text)):
+        pieces = _COMMA.split(lines[0])
+    else:
+        pieces = [piece for line in lines for piece in _AFTER_MARKS.split(line)]
+    found: dict[str, MarkedSentence] = {}
+    leading = ""
+    for piece in pieces:
+        # A full stop before the marks belongs to the name: `Washington, D.C. [1].`
+        read = read_marked(leading + _END.sub("", _BEGIN.sub("", piece)))
+        name = " ".join(sentence.text for sentence in read).strip(_EDGES)
+        numbers = (number for sentence in read for number in sentence.numbers)
+        if name:
+            found.setdefault(name.casefold(), MarkedSentence(name, tuple(dict.fromkeys(numbers))))
+        leading = "" if name else piece
+    return list(found.values())

@@ -1,0 +1,68 @@
+"""The verifier LM reads what the main LM cited, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.calm_verifier import CaLMVerifier
+from citeproof.testing import ScriptedChatModel
+from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
+
+
+def verifier(*replies: str, **knobs: Any) -> tuple[CaLMVerifier, ScriptedChatModel]:
+    model = ScriptedChatModel(replies)
+    return CaLMVerifier(LLM(model), LLM(ScriptedChatModel([])), **knobs), model
+
+
+async def test_it_reads_only_the_cited_passages_under_their_own_numbers() -> None:
+    node, model = verifier(f"{LIT[:-1]} [2][1].")
+    state = candidate(claims=[claim(LIT, 2)], short_term=["a", "b", "c"])
+    [said] = (await node(state))["verifier_claims"]
+    [call] = model.calls
+    assert (LIT in call.prompt, BUILT in call.prompt, KEPT in call.prompt) == (True, False, False)
+    assert 'number="2"' in call.prompt
+    assert (said.text, [c.number for c in said.citations]) == (LIT, [2])
+
+
+async def test_the_answer_that_it_verifies_is_not_shown_to_it() -> None:
+    node, model = verifier("x")
+    await node(candidate(claims=[claim("Cy Fox did it.", 1)]))
+    assert "Cy Fox" not in model.calls[0].prompt
+
+
+@pytest.mark.parametrize("claims", [[], [claim(BUILT), claim(LIT)]])
+async def test_nothing_cited_is_nothing_to_read_and_no_call(claims: list[Any]) -> None:
+    node, model = verifier()
+    assert await node(candidate(claims=claims)) == {"verifier_claims": []}
+    assert model.calls == []
+
+
+async def test_it_may_read_all_that_the_main_lm_read() -> None:
+    node, model = verifier("x", cited_only=False)
+    await node(candidate(claims=[claim(BUILT, 1)]))
+    assert LIT in model.calls[0].prompt
+    assert KEPT not in model.calls[0].prompt
+
+
+async def test_the_main_lm_may_verify_itself() -> None:
+    small, main = ScriptedChatModel([]), ScriptedChatModel([f"{BUILT[:-1]} [1]."])
+    node = CaLMVerifier(LLM(small), LLM(main), small_verifier=False)
+    [said] = (await node(candidate(claims=[claim(BUILT, 1)])))["verifier_claims"]
+    assert said.text == BUILT
+    assert (len(small.calls), len(main.calls)) == (0, 1)
+
+
+async def test_it_answers_in_the_form_and_length_of_the_main_lm() -> None:
+    node, model = verifier("Ann Lee [1], Bo Ray [1]", form="list", answer_tokens=44)
+    said = (await node(candidate(claims=[claim("Ann Lee", 1)])))["verifier_claims"]
+    assert [c.text for c in said] == ["Ann Lee", "Bo Ray"]
+    assert model.calls[0].arguments["max_tokens"] == 44
+
+
+@pytest.mark.parametrize("reply", ["", "  \n", "DONE", "[1]"])
+async def test_a_reply_that_says_nothing_is_an_empty_answer(reply: str) -> None:
+    node, _ = verifier(reply)
+    assert await node(candidate(claims=[claim(BUILT, 1)])) == {"verifier_claims": []}

@@ -1,0 +1,147 @@
+"""The contraster accepts an answer, or keeps what the verifier LM says of it as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof.agents.contraster import Contraster, entity
+from citeproof.state import CaLMUpdate, Contrast, Corroboration
+from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
+
+
+async def contrasted(
+    main: list[Any], verifier: list[Any], rounds: list[Contrast] | None = None, **knobs: Any
+) -> CaLMUpdate:
+    return await Contraster(**knobs)(
+        candidate(claims=main, verifier_claims=verifier, rounds=rounds or [])
+    )
+
+
+async def test_the_same_answer_agrees_whatever_its_marks() -> None:
+    update = await contrasted([claim(BUILT, 1), claim(LIT, 2)], [claim(BUILT, 2), claim(LIT)])
+    assert update["rounds"] == [
+        Contrast(
+            number=1,
+            answer=f"{BUILT} {LIT}",
+            verifier_answer=f"{BUILT} {LIT}",
+            rouge_2=1.0,
+            agreed=True,
+            statements=(
+                Corroboration(statement=BUILT, share=1.0, by=BUILT, corroborated=True),
+                Corroboration(statement=LIT, share=1.0, by=LIT, corroborated=True),
+            ),
+        )
+    ]
+
+
+@pytest.mark.parametrize(("threshold", "agreed"), [(0.5, True), (0.51, False)])
+async def test_the_threshold_itself_is_agreement(threshold: float, agreed: bool) -> None:
+    """Four bigrams each, of which two are common."""
+    main, said = claim("the old tower was lit", 1), claim("an old tower was here", 1)
+    [found] = (await contrasted([main], [said], threshold=threshold))["rounds"]
+    assert (found.rouge_2, found.agreed) == (0.5, agreed)
+
+
+async def test_only_what_the_verifier_says_too_is_kept_with_its_own_citations() -> None:
+    """`The tower` alone is in BUILT and LIT: it is named, and it is not enough."""
+    main = [claim(BUILT, 2), claim(LIT, 1, 2), claim(KEPT, 1)]
+    update = await contrasted(main, [claim("It stood on a hill then.", 1), claim(LIT, 1)])
+    assert not update["rounds"][0].agreed
+    [kept] = update["kept"]
+    assert (kept.text, [c.number for c in kept.citations]) == (LIT, [1, 2])
+    assert [found.by for found in update["rounds"][0].statements] == [LIT, LIT, ""]
+
+
+@pytest.mark.parametrize(("enough", "kept"), [(0.75, True), (0.76, False)])
+async def test_the_share_of_a_statement_that_keeps_it(enough: float, kept: bool) -> None:
+    """Three of the statement's four bigrams, spread over two sentences of the verifier."""
+    said = [claim("Ann Lee built much in her day.", 1), claim("They call the tower hers.", 1)]
+    update = await contrasted([claim(BUILT, 1)], said, statement_threshold=enough)
+    [found] = update["rounds"][0].statements
+    assert (found.share, found.by) == (0.75, said[0].text)
+    assert found.corroborated is kept
+    assert bool(update["kept"]) is kept
+
+
+async def test_a_statement_that_cites_nothing_is_never_kept() -> None:
+    update = await contrasted([claim(BUILT), claim(KEPT, 1)], [claim(BUILT, 1)])
+    [first, second] = update["rounds"][0].statements
+    assert (first.share, first.corroborated) == (1.0, False)
+    assert second.corroborated is False
+    assert update["kept"] == []
+
+
+async def test_an_answer_that_cites_nothing_is_never_accepted() -> None:
+    update = await contrasted([claim(BUILT)], [claim(BUILT, 1)])
+    assert update["rounds"][0].rouge_2 == 1.0
+    assert not update["rounds"][0].agreed
+
+
+@pytest.mark.parametrize(("main", "said"), [([BUILT], []), ([], [BUILT]), ([], [])])
+async def test_an_empty_answer_agrees_with_nothing(main: list[str], said: list[str]) -> None:
+    update = await contrasted([claim(t, 1) for t in main], [claim(t, 1) for t in said])
+    [found] = update["rounds"]
+    assert (found.rouge_2, found.agreed, update["kept"]) == (0.0, False, [])
+    assert all(statement.by == "" for statement in found.statements)
+
+
+async def test_verdicts_say_what_was_corroborated_and_prove_nothing() -> None:
+    before = (await contrasted([claim(LIT, 1)], []))["rounds"]
+    update = await contrasted(
+        [claim(BUILT, 1), claim(KEPT, 1), claim(LIT)], [claim(BUILT, 1)], before
+    )
+    verdicts = [c.verdict for c in update["claims"]]
+    assert {(v.status, v.tier, v.score, v.trials) for v in verdicts} == {
+        ("unchecked", None, None, 2)
+    }
+    assert [v.reason for v in verdicts] == [
+        f"corroborated by the verifier LM, not by entailment: “{BUILT}”",
+        "the verifier LM does not say this",
+        "it cites nothing to verify",
+    ]
+    assert [found.number for found in update["rounds"]] == [1, 2]
+
+
+# Lists
+
+
+async def test_a_list_keeps_the_names_that_both_give() -> None:
+    main = [claim("The Thing", 1), claim("Halloween", 1), claim("Dark Star", 2), claim("Fog")]
+    said = [claim("the thing.", 1), claim("Halloween II", 1), claim("fog", 2)]
+    update = await contrasted(main, said, form="list", threshold=0.9)
+    assert [kept.text for kept in update["kept"]] == ["The Thing"]
+    [found] = update["rounds"]
+    assert found.answer == "The Thing, Halloween, Dark Star, Fog"
+    assert [(s.share, s.by) for s in found.statements] == [
+        (1.0, "the thing."),
+        (0.0, ""),
+        (0.0, ""),
+        (1.0, "fog"),
+    ]
+
+
+async def test_a_list_of_one_word_names_can_agree() -> None:
+    update = await contrasted([claim("Halloween", 1)], [claim("halloween", 1)], form="list")
+    assert update["rounds"][0].agreed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("The Thing", "thing", True),
+        ("Washington, D.C.", "washington D C", True),
+        ("A. The", "the a", False),
+        ("The The", "the the", True),
+        ("Élan", "élan", True),
+        ("Halloween", "Halloween II", False),
+    ],
+)
+def test_how_names_are_compared(one: str, other: str, same: bool) -> None:
+    assert (entity(one) == entity(other)) is same
+
+
+async def test_names_without_letters_are_not_the_same_name() -> None:
+    update = await contrasted([claim("?", 1)], [claim("!", 1)], form="list")
+    assert update["kept"] == []

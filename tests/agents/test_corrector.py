@@ -1,0 +1,145 @@
+"""The corrector shows the draft with its passages, and reads what stands after the heading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.corrector import AGAIN, Corrector
+from citeproof.testing import ScriptedChatModel
+from citeproof.tools.meter import Meter, metered
+from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
+
+NEXT: dict[str, Any] = {
+    "claims": [claim(KEPT, 1), claim(LIT, 2)],
+    "kept": [claim(LIT, 2)],
+    "long_term": ["b"],
+    "short_term": ["c", "d"],
+}
+
+
+def corrector(*replies: str, **knobs: Any) -> tuple[Corrector, ScriptedChatModel]:
+    model = ScriptedChatModel(replies)
+    return Corrector(LLM(model), **knobs), model
+
+
+async def test_the_prompt_has_the_draft_and_the_passages_of_the_round() -> None:
+    node, model = corrector("x [2].")
+    await node(candidate(**NEXT))
+    prompt = model.calls[0].prompt
+    for shown in (
+        "Draft: The tower was lit in 1871 [2].",
+        "rests on the first passage, number 2.",
+        "at least one number and at most three",
+        "such as [2]",
+        "numbered 2, 3, 4.",
+    ):
+        assert shown in prompt
+    assert BUILT not in prompt
+    assert prompt.index('number="2"') < prompt.index('number="3"') < prompt.index("Correct a draft")
+
+
+@pytest.mark.parametrize(
+    ("kept", "long_term", "draft", "rests"),
+    [
+        ([], [], "(none)", "none of the passages"),
+        (
+            [claim(BUILT, 1), claim(LIT, 2)],
+            ["a", "b"],
+            "Ann Lee built the tower [1]. The tower was lit in 1871 [2].",
+            "the first 2 passages, numbers 1, 2",
+        ),
+    ],
+)
+async def test_what_the_draft_rests_on(
+    kept: list[Any], long_term: list[str], draft: str, rests: str
+) -> None:
+    node, model = corrector("x [3].")
+    await node(candidate(kept=kept, long_term=long_term, short_term=["c"]))
+    assert f"Draft: {draft}\n" in model.calls[0].prompt
+    assert f"rests on {rests}." in model.calls[0].prompt
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Bo Ray kept the light [3].",
+        "Corrected answer: Bo Ray kept the light [3].",
+        "It misses the keeper [4].\n\n**Corrected Answer:** Bo Ray kept the light [3].",
+        "Corrected answer: x [2].\ncorrected answer:\nBo Ray kept the light [3][1][9].",
+    ],
+)
+async def test_the_answer_is_what_stands_after_the_last_heading(reply: str) -> None:
+    """Citations of passages that are not shown in the round, such as 1, are dropped."""
+    node, _ = corrector(reply)
+    update = await node(candidate(**NEXT, verifier_claims=[claim(LIT, 2)]))
+    [corrected] = update["claims"]
+    assert (corrected.text, [c.number for c in corrected.citations]) == (KEPT, [3])
+    assert update["verifier_claims"] == []
+
+
+async def test_a_reply_without_an_answer_is_asked_for_once_more() -> None:
+    node, model = corrector("Corrected answer:", f"{KEPT[:-1]} [3].")
+    with metered(Meter()) as meter:
+        [corrected] = (await node(candidate(**NEXT)))["claims"]
+    assert corrected.text == KEPT
+    first, second = model.calls
+    assert second.prompt == f"{first.prompt}\n\n{AGAIN}"
+    assert meter.notes == []
+
+
+@pytest.mark.parametrize(("kept", "stands"), [([LIT], [LIT]), ([], [KEPT, LIT])])
+async def test_then_the_draft_stands_or_else_the_answer_before(
+    kept: list[str], stands: list[str]
+) -> None:
+    node, _ = corrector("", "[2]")
+    state = candidate(**{**NEXT, "kept": [claim(text, 2) for text in kept]})
+    with metered(Meter()) as meter:
+        claims = (await node(state))["claims"]
+    assert [c.text for c in claims] == stands
+    assert [note.split(":")[0] for note in meter.notes] == ["corrector"]
+
+
+async def test_no_passages_is_no_call() -> None:
+    node, model = corrector()
+    assert await node(candidate(short_term=[])) == {}
+    assert model.calls == []
+
+
+# Lists
+
+LIST: dict[str, Any] = {**NEXT, "kept": [claim("Ann Lee", 2), claim("Bo Ray", 2)]}
+
+
+async def test_the_prompt_of_a_list() -> None:
+    node, model = corrector("Final answer: x [2]", form="list", answer_tokens=50)
+    await node(candidate(**LIST))
+    [call] = model.calls
+    for shown in (
+        "Draft: Ann Lee [2], Bo Ray [2]\n",
+        "at most 150 words",
+        '"Final answer:"',
+        "exactly one number",
+        "by commas",
+        "at least five",
+        "start from nothing",
+    ):
+        assert shown in call.prompt
+    assert call.arguments["max_tokens"] == 300
+
+
+async def test_the_assessment_before_a_list_is_not_read_as_names() -> None:
+    node, _ = corrector(
+        "The draft misses Cy Fox [3].\nFinal Answer: Ann Lee [2], Cy Fox [3].", form="list"
+    )
+    claims = (await node(candidate(**LIST)))["claims"]
+    assert [(c.text, c.citations[0].number) for c in claims] == [("Ann Lee", 2), ("Cy Fox", 3)]
+
+
+async def test_a_list_without_its_heading_is_asked_for_once_more() -> None:
+    node, model = corrector("It is fine.", "Still fine.", form="list")
+    claims = (await node(candidate(**LIST)))["claims"]
+    assert [c.text for c in claims] == ["Ann Lee", "Bo Ray"]
+    assert len(model.calls) == 2

@@ -1,0 +1,56 @@
+"""One answerer for prose and for lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.form_answerer import FormAnswerer
+from citeproof.testing import ScriptedChatModel
+from tests.agents.calm_states import candidate
+from tests.agents.states import A, B
+
+
+def answerer(reply: str, **knobs: Any) -> tuple[FormAnswerer, ScriptedChatModel]:
+    model = ScriptedChatModel([reply])
+    return FormAnswerer(LLM(model), **knobs), model
+
+
+async def test_prose_is_the_answerers() -> None:
+    node, _ = answerer("Ann Lee built the tower [1]. It was lit in 1871 [2][1].")
+    claims = (await node(candidate()))["claims"]
+    assert [(c.text, len(c.citations)) for c in claims] == [
+        ("Ann Lee built the tower.", 1),
+        ("It was lit in 1871.", 2),
+    ]
+
+
+async def test_every_name_of_a_list_is_a_claim_with_one_citation() -> None:
+    node, _ = answerer("Answers: Ann Lee [9][2][1], Bo Ray [3], Cy Fox", form="list")
+    claims = (await node(candidate()))["claims"]
+    assert [(c.text, [x.number for x in c.citations]) for c in claims] == [
+        ("Ann Lee", [2]),
+        ("Bo Ray", []),
+        ("Cy Fox", []),
+    ]
+    assert claims[0].citations[0].passage_id == "b"
+    assert claims[0].verdict.status == "unchecked"
+
+
+async def test_the_prompt_of_a_list() -> None:
+    node, model = answerer("x", form="list", answer_tokens=44, temperature=0.5)
+    await node.write("Who?", {2: B, 1: A})
+    [call] = model.calls
+    assert call.prompt.index("1871") < call.prompt.index("List the answers")
+    for asked in ("exactly one number", "by commas", "at least five", "numbered 1, 2.", "as [1]"):
+        assert asked in call.prompt
+    assert (call.arguments["max_tokens"], call.arguments["temperature"]) == (44, 0.5)
+
+
+@pytest.mark.parametrize("form", ["prose", "list"])
+async def test_no_passages_is_no_answer_and_no_call(form: Any) -> None:
+    node, model = answerer("Made up [1]", form=form)
+    assert await node(candidate(short_term=[])) == {"claims": []}
+    assert model.calls == []

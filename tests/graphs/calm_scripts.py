@@ -1,0 +1,69 @@
+"""A scripted CaLM run: what the two models reply, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from citeproof import Answer, Passage, Toolbox
+from citeproof.graphs.calm import build_calm
+from citeproof.state import Contrast
+from citeproof.testing import Call, ListRetriever, ScriptedChatModel
+
+POOL = [Passage(id=f"p{n}", title=f"T{n}", text=f"Fact {n} is told here.") for n in range(1, 10)]
+"""Passages 1 to 9 of the pool; `told(n)` is what passage n states."""
+
+
+def told(*numbers: int) -> str:
+    """An answer that says and cites what some passages state: word for word, so it agrees."""
+    return " ".join(f"Fact {n} is told here [{n}]." for n in numbers)
+
+
+WRONG = "Nobody ever wrote anything like that down [1]."
+"""An answer that shares nothing with any other."""
+
+
+@dataclass
+class Script:
+    """Replies of the main LM and of the verifier LM."""
+
+    main: Sequence[str]
+    verifier: Sequence[str] = ()
+    pool: Sequence[Passage] = field(default_factory=lambda: list(POOL))
+    models: dict[str, ScriptedChatModel] = field(init=False)
+    retriever: ListRetriever = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.models = {
+            "answerer": ScriptedChatModel(self.main),
+            "calm_verifier": ScriptedChatModel(self.verifier),
+        }
+        self.retriever = ListRetriever(lambda _: list(self.pool))
+
+    def toolbox(self) -> Toolbox:
+        """Tools in which any role but the two has nothing to say."""
+        return Toolbox(ScriptedChatModel([]), retriever=self.retriever, roles=self.models)
+
+    def calls(self, role: str) -> list[Call]:
+        """The calls of the main LM (`answerer`) or of the verifier LM (`calm_verifier`)."""
+        return self.models[role].calls
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Calls of the main LM and of the verifier LM."""
+        return len(self.calls("answerer")), len(self.calls("calm_verifier"))
+
+    def shown(self, role: str) -> list[list[int]]:
+        """Which passages each call of a role was shown, by their numbers."""
+        return [
+            [n for n in range(1, 100) if f'<passage number="{n}"' in call.prompt]
+            for call in self.calls(role)
+        ]
+
+    def run(self, **parameters: Any) -> tuple[Answer, list[Contrast]]:
+        """Invoke CaLM with three passages at a time, where nothing else is said."""
+        graph = build_calm(self.toolbox(), **{"k": 3, **parameters})
+        result = graph.invoke({"question": "What is told?"})
+        assert set(result) == {"answer", "rounds"}
+        return result["answer"], result["rounds"]

@@ -1,0 +1,33 @@
+"""Lists of names are read however they are set out."""
+
+import pytest
+
+from citeproof.tools.marked_list import read_marked_list
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Ann Lee [2], Bo Ray [1].", "Ann Lee 2, Bo Ray 1"),
+        ("Ann Lee [2], Bo Ray [1] and Cy Fox [3]", "Ann Lee 2, Bo Ray 1, Cy Fox 3"),
+        ("- Ann Lee [2]\n- Bo Ray\n3. Cy Fox [1]", "Ann Lee 2, Bo Ray, Cy Fox 1"),
+        ("[1] Ann Lee\n[2] Bo Ray", "Ann Lee 1, Bo Ray 2"),
+        ("Ann Lee [1], ann lee [2], Bo Ray [2]", "Ann Lee 1, Bo Ray 2"),
+        ("**Ann Lee** [1]; *Bo Ray* [passage 2]", "Ann Lee 1, Bo Ray 2"),
+        ("Ann Lee [1][2], Bo Ray [1, 2]", "Ann Lee 1 2, Bo Ray 1 2"),
+        ("Ann Lee [1],Bo Ray [2]", "Ann Lee 1, Bo Ray 2"),
+        ("Ann Lee, Bo Ray", "Ann Lee, Bo Ray"),
+        ("9/11 [1], 1984 [2]", "9/11 1, 1984 2"),
+        ("Who Goes There? Part Two [1], Dr. No [2]", "Who Goes There? Part Two 1, Dr. No 2"),
+        ("[1], [2]", ""),
+        ("", ""),
+    ],
+)
+def test_names_and_their_numbers(text: str, found: str) -> None:
+    read = read_marked_list(text)
+    assert ", ".join(" ".join([name.text, *map(str, name.numbers)]) for name in read) == found
+
+
+def test_a_comma_inside_a_marked_name_does_not_cut_it() -> None:
+    read = read_marked_list("Washington, D.C. [1], Paris [2].")
+    assert [tuple(name) for name in read] == [("Washington, D.C.", (1,)), ("Paris", (2,))]
