@@ -1,0 +1,77 @@
+"""D ← k passages of D and a window of candidates (LLatrieval, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from citeproof.errors import ModelReplyError
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import LLatrievalUpdate, SearchState, Swap
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+from citeproof.types import Passage
+
+__all__ = ["DocumentSelector"]
+
+
+class Selection(BaseModel):
+    """The reply: numbers of passages."""
+
+    numbers: list[int] = Field(max_length=64)
+
+
+@dataclass(frozen=True)
+class DocumentSelector:
+    """Reads the next window of candidates, and keeps the best k of what is known by then."""
+
+    llm: LLM
+    k: int = 5
+    """Size of D."""
+    window: int = 20
+    """Candidates that are read at a time."""
+
+    async def __call__(self, state: SearchState) -> LLatrievalUpdate:
+        """Choose D anew from D and the window; k passages, or all where there are fewer.
+
+        Numbers that are out of range or repeated are dropped. What is missing then is filled
+        up from D in order, then from the window in retrieval order; so D stays as it was where
+        the reply is unreadable.
+        """
+        before, waiting = state["long_term"], state["waiting"]
+        by_id = {passage.id: passage for passage in state["passages"]}
+        offered = list(dict.fromkeys([*before, *waiting[: self.window]]))
+        picked: list[int] = []
+        if len(offered) > self.k:
+            shown = [_short(by_id[key], state["summaries"].get(key)) for key in offered]
+            picked = await self._pick(state["question"], shown)
+        chosen = [offered[n - 1] for n in picked if 1 <= n <= len(offered)]
+        after = list(dict.fromkeys([*chosen, *offered]))[: self.k]
+        swap = Swap(
+            round=max(1, len(state["rounds"])),
+            entered=tuple(by_id[key] for key in after if key not in before),
+            left=tuple(by_id[key] for key in before if key not in after),
+        )
+        return {
+            "long_term": after,
+            "waiting": waiting[self.window :],
+            "swaps": [*state["swaps"], swap],
+        }
+
+    async def _pick(self, question: str, passages: Sequence[Passage]) -> list[int]:
+        # Numbered anew, so that D stands first and the numbers are small.
+        numbered = dict(enumerate(passages, start=1))
+        task = fill(template("document_selector"), k=self.k, count=len(numbered))
+        prompt = Prompt(template("system"), context(question, numbered), task)
+        try:
+            reply = await self.llm.parse(prompt, Selection, max_tokens=24 + 4 * len(numbered))
+        except ModelReplyError as error:
+            note(f"document_selector: no numbers could be read ({error.what})")
+            return []
+        return reply.numbers
+
+
+def _short(passage: Passage, summary: str | None) -> Passage:
+    return passage if summary is None else passage.model_copy(update={"text": summary})

@@ -1,0 +1,59 @@
+"""Asks for what the chosen passages lack (LLatrieval, section 3.2, Missing-Info Query)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import LLatrievalUpdate, SearchState, remembered
+from citeproof.tools.citations import strip_marks
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+
+__all__ = ["MissingInfo"]
+
+TRIED = "\n\nThis was searched for already; write something else:"
+
+_LABEL = re.compile(r"^\W*(?:(?:missing|new|pseudo)\W+)?(?:passage|question|query)\W*:\W*", re.I)
+_EDGES = ' \t\n"“”*_'
+
+
+@dataclass(frozen=True)
+class MissingInfo:
+    """Writes the next query.
+
+    A pseudo passage lies nearer to real passages in an embedding space than a question does.
+    Before the first search, when there is nothing yet that could lack anything, it is a
+    hypothetical answer (HyDE; Gao et al. 2023).
+    """
+
+    llm: LLM
+    query_style: Literal["passage", "question"] = "passage"
+
+    async def __call__(self, state: SearchState) -> LLatrievalUpdate:
+        """Set the query; an empty reply leaves the question itself."""
+        passages = remembered(state)
+        is_question = self.query_style == "question" and bool(passages)
+        queries = (done.query for done in state["rounds"])
+        tried = [query for query in dict.fromkeys(queries) if query != state["question"]]
+        task = fill(
+            template("missing_info_question" if is_question else "missing_info"),
+            question=state["question"],
+            tried="\n- ".join([TRIED, *tried]) if tried else "",
+        )
+        prompt = Prompt(template("system"), context(state["question"], passages), task)
+        reply = await self.llm.text(prompt, max_tokens=64 if is_question else 192)
+        query = _query(reply, first_line=is_question)
+        if not any(map(str.isalnum, query)):
+            note("missing_info: an empty query, the question itself was searched for")
+            query = state["question"]
+        return {"query": query}
+
+
+def _query(reply: str, *, first_line: bool) -> str:
+    text = _LABEL.sub("", strip_marks(reply)).strip(_EDGES)
+    if first_line:
+        text = text.partition("\n")[0]
+    return " ".join(text.split()).strip(_EDGES)

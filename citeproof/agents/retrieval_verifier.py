@@ -1,0 +1,59 @@
+"""Do the chosen passages suffice to answer the question? (LLatrieval, section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from citeproof.errors import ModelReplyError
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import LLatrievalUpdate, SearchState, remembered
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+
+__all__ = ["RetrievalVerifier"]
+
+
+class Support(BaseModel):
+    """The reply: how well the passages support an answer."""
+
+    score: float = Field(ge=0.0, le=10.0)
+
+
+@dataclass(frozen=True)
+class RetrievalVerifier:
+    """Closes a round: lets the model judge D as a whole."""
+
+    llm: LLM
+    verification: Literal["class", "score"] = "class"
+    """`class`: the model says yes or no. `score`: it gives 0 to 10, compared with the threshold."""
+    threshold: float = 7.0
+    """τ: scores from here on suffice."""
+
+    async def __call__(self, state: SearchState) -> LLatrievalUpdate:
+        """Give the last round its verdict; a reply that is none counts as insufficient."""
+        if not state["rounds"]:
+            return {}
+        sufficient, score = await self._verdict(state)
+        judged = {"sufficient": sufficient, "score": score}
+        *earlier, last = state["rounds"]
+        return {"rounds": [*earlier, last.model_copy(update=judged)]}
+
+    async def _verdict(self, state: SearchState) -> tuple[bool, float | None]:
+        passages = remembered(state)
+        if not passages:
+            return False, None
+        name = "retrieval_verifier" + ("_score" if self.verification == "score" else "")
+        task = fill(template(name), question=state["question"])
+        prompt = Prompt(template("system"), context(state["question"], passages), task)
+        try:
+            if self.verification == "score":
+                score = (await self.llm.parse(prompt, Support, max_tokens=24)).score
+                return score >= self.threshold, score
+            choice = await self.llm.choose(prompt, ("Yes", "No"))
+        except ModelReplyError as error:
+            note(f"retrieval_verifier: counted as not verified ({error.what})")
+            return False, None
+        return choice["Yes"] > choice["No"], None

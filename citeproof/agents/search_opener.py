@@ -1,0 +1,45 @@
+"""Q ← q, D ← {}: starts a search for passages (LLatrieval, Algorithm 1, lines 1-2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+
+from citeproof.errors import InputError
+from citeproof.state import LLatrievalUpdate
+
+__all__ = ["SearchOpener"]
+
+
+class OpenerState(TypedDict):
+    """What the opener reads."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class SearchOpener:
+    """Starts a run: checks the question, and clears all that an earlier run has left."""
+
+    async def __call__(self, state: OpenerState) -> LLatrievalUpdate:
+        """Make the question the first query.
+
+        Raises:
+            InputError: The question is empty.
+        """
+        question = state.get("question")
+        if not isinstance(question, str) or not question.strip():
+            raise InputError("The question is empty", fix="Ask something, in words.")
+        return {
+            "query": question,
+            "passages": [],
+            "long_term": [],
+            "short_term": [],
+            "waiting": [],
+            "summaries": {},
+            "rounds": [],
+            "swaps": [],
+            "claims": [],
+            "stop": "",
+        }

@@ -1,0 +1,171 @@
+"""LLatrieval: retrieval that a language model verifies and updates until it suffices.
+
+Li et al., "LLatrieval: LLM-Verified Retrieval for Verifiable Generation", Algorithm 1. Each
+round searches, lets the model choose k passages window by window, and asks it whether they
+suffice; where they do not, it says what they lack, and that is searched for next. An answer may
+be written from what was chosen, in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+
+from citeproof.agents.answerer import Answerer
+from citeproof.agents.candidate_finder import CandidateFinder
+from citeproof.agents.document_selector import DocumentSelector
+from citeproof.agents.missing_info import MissingInfo
+from citeproof.agents.retrieval_composer import RetrievalComposer
+from citeproof.agents.retrieval_verifier import RetrievalVerifier
+from citeproof.agents.search_opener import SearchOpener
+from citeproof.agents.summarizer import Summarizer
+from citeproof.graphs.wiring import Node, Parameters, add_node, fixed, in_force
+from citeproof.state import LLatrievalResult, LLatrievalState, Question
+from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["LLatrievalParameters", "build_llatrieval"]
+
+Graph: TypeAlias = CompiledStateGraph[LLatrievalState, Any, Question, LLatrievalResult]
+
+
+class LLatrievalParameters(Parameters):
+    """The knobs of LLatrieval; the defaults are the paper's (section 4.1)."""
+
+    max_rounds: int = Field(default=4, ge=1, le=20)
+    """T: most rounds of search, selection and verification."""
+    candidates: int = Field(default=50, ge=1, le=500)
+    """N: most passages found for a query."""
+    window: int = Field(default=20, ge=1, le=100)
+    """Candidates that the selector reads at a time, beside the passages that it has chosen."""
+    k: int = Field(default=5, ge=1, le=50)
+    """Passages that are chosen."""
+    first_query: Literal["question", "passage"] = "question"
+    """`passage` begins with a hypothetical answer (HyDE), as the paper does for its corpus of
+    web pages, which it searches by words (ELI5)."""
+    query_style: Literal["passage", "question"] = "passage"
+    """Form of the missing-info query."""
+    verification: Literal["class", "score"] = "class"
+    """`class`: the model says whether the passages suffice. `score`: it gives them 0 to 10."""
+    threshold: float = Field(default=7.0, ge=0.0, le=10.0)
+    """τ: least score that suffices. The paper varies it and sets no default; it finds 8 too
+    strict for ASQA."""
+    summarize: bool = True
+    """False lets the selector read the passages themselves, not their summaries."""
+    at_once: int = Field(default=8, ge=1, le=256)
+    """Most summaries that are written at a time."""
+    reread: bool = False
+    """True offers the selector again what earlier rounds have found and not kept (Algorithm 1,
+    line 7, read literally); otherwise each passage is read once."""
+    answer: bool = True
+    """False ends the run with the passages."""
+    answer_tokens: int = Field(default=300, ge=16, le=4000)
+    """Longest answer."""
+    may_abstain: bool = False
+    """Offers the answerer to write nothing where the passages give no answer."""
+
+
+def build_llatrieval(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "llatrieval", **parameters: Any
+) -> Graph:
+    """The compiled graph of LLatrieval.
+
+    Its output has, beside the `answer`, a `retrieval`: the chosen passages, whether they were
+    found to suffice, and what each round did. `LLatrievalRetriever` makes a retriever of it.
+
+    Args:
+        tools: Models and retriever.
+        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
+            its own.
+        name: The graph's name in traces.
+        **parameters: Fields of `LLatrievalParameters`. They become the defaults of the graph's
+            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range.
+    """
+    schema = fixed(LLatrievalParameters, parameters, tools.budget)
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(
+        LLatrievalState,
+        context_schema=schema,
+        input_schema=Question,
+        output_schema=LLatrievalResult,
+    )
+    nodes: dict[str, Node[Any]] = {
+        "missing_info": MissingInfo(tools.llm_for("missing_info")),
+        "candidate_finder": CandidateFinder(tools.retriever),
+        "summarizer": Summarizer(tools.llm_for("summarizer")),
+        "document_selector": DocumentSelector(tools.llm_for("document_selector")),
+        "retrieval_verifier": RetrievalVerifier(tools.llm_for("retrieval_verifier")),
+        "answerer": Answerer(tools.llm_for("answerer")),
+        "retrieval_composer": RetrievalComposer(),
+    }
+    add_node(builder, "search_opener", SearchOpener(), schema, begins=True)
+    for node_name, node in nodes.items():
+        add_node(builder, node_name, node, schema)
+
+    def edges(
+        source: str, route: Callable[[LLatrievalState, LLatrievalParameters], str], *targets: str
+    ) -> None:
+        def path(state: LLatrievalState) -> str:
+            return "retrieval_composer" if state["stop"] else route(state, in_force(schema))
+
+        builder.add_conditional_edges(
+            source, path, list(dict.fromkeys([*targets, "retrieval_composer"]))
+        )
+
+    builder.add_edge(START, "search_opener")
+    edges("search_opener", _after_search_opener, "candidate_finder", "missing_info")
+    edges("missing_info", lambda *_: "candidate_finder", "candidate_finder")
+    edges(
+        "candidate_finder",
+        _after_candidate_finder,
+        "summarizer",
+        "document_selector",
+        "retrieval_verifier",
+        "missing_info",
+        "answerer",
+    )
+    edges("summarizer", lambda *_: "document_selector", "document_selector")
+    edges("document_selector", _after_document_selector, "document_selector", "retrieval_verifier")
+    edges("retrieval_verifier", _after_retrieval_verifier, "missing_info", "answerer")
+    edges("answerer", lambda *_: "retrieval_composer")
+    builder.add_edge("retrieval_composer", END)
+
+    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
+    # The routes count rounds and windows themselves; this is for a mistake in them.
+    return graph.with_config(recursion_limit=25_000)
+
+
+def _after_search_opener(_: LLatrievalState, parameters: LLatrievalParameters) -> str:
+    return "missing_info" if parameters.first_query == "passage" else "candidate_finder"
+
+
+def _after_candidate_finder(state: LLatrievalState, parameters: LLatrievalParameters) -> str:
+    if not state["long_term"]:
+        return "retrieval_composer"
+    if state["waiting"]:
+        return "summarizer" if parameters.summarize else "document_selector"
+    # Without a new passage D is what it was when it was last found insufficient.
+    return "retrieval_verifier" if state["rounds"][-1].new else _next_round(state, parameters)
+
+
+def _after_document_selector(state: LLatrievalState, _: LLatrievalParameters) -> str:
+    return "document_selector" if state["waiting"] else "retrieval_verifier"
+
+
+def _after_retrieval_verifier(state: LLatrievalState, parameters: LLatrievalParameters) -> str:
+    if state["rounds"][-1].sufficient:
+        return _finish(parameters)
+    return _next_round(state, parameters)
+
+
+def _next_round(state: LLatrievalState, parameters: LLatrievalParameters) -> str:
+    return "missing_info" if len(state["rounds"]) < parameters.max_rounds else _finish(parameters)
+
+
+def _finish(parameters: LLatrievalParameters) -> str:
+    return "answerer" if parameters.answer else "retrieval_composer"

@@ -1,0 +1,91 @@
+"""LLatrieval as a retriever, for any other graph or chain to stand on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from citeproof.errors import InputError
+from citeproof.state import Retrieval
+from citeproof.tools.adapters import to_document
+from citeproof.tools.meter import spend
+from citeproof.types import Passage
+
+__all__ = ["LLatrievalRetriever"]
+
+
+class LLatrievalRetriever(BaseRetriever):
+    """A LangChain retriever, and one of citeproof's, over the graph of LLatrieval.
+
+    `LLatrievalRetriever(graph=build_llatrieval(tools))` goes wherever a retriever does, such as
+    `Toolbox(llm, retriever=…)`, and searches what those tools search. No answer is written. The
+    metadata of each document say, beside the passage's fields, whether all documents together
+    were `verified` to suffice, and after how many `rounds`. Inside a run of another graph the
+    search counts towards the cost of that run, once it is done; while it goes on, it keeps to
+    the budget of its own graph.
+    """
+
+    graph: Any
+    """What `build_llatrieval` gives."""
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """At most `k` passages, and no more than the graph chooses; none for an empty query.
+
+        Raises:
+            InputError: `k` is less than 1.
+            RetrievalError: The search below failed.
+            ModelError: The model does not answer.
+        """
+        if k < 1:
+            raise InputError(f"{k} passages cannot be retrieved", fix="Ask for at least one.")
+        if not query.strip():
+            return []
+        most = self.graph.context_schema().k
+        return list((await self._search(query, k=min(k, most))).passages)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if not query.strip():
+            return []
+        return _documents(await self._search(query, callbacks=run_manager.get_child()))
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if not query.strip():
+            return []
+        config = {"callbacks": run_manager.get_child()}
+        result = self._apart().invoke({"question": query}, config, context={"answer": False})
+        return _documents(_counted(result))
+
+    async def _search(self, query: str, *, callbacks: Any = None, **parameters: Any) -> Retrieval:
+        config = {"callbacks": callbacks} if callbacks else None
+        context = {"answer": False, **parameters}
+        return _counted(await self._apart().ainvoke({"question": query}, config, context=context))
+
+    def _apart(self) -> Any:
+        # A search keeps no state: with the checkpointer of a run around it, that run would store
+        # every search, and could take one query's for another's when it resumes.
+        return self.graph.copy(update={"checkpointer": False})
+
+
+def _counted(result: dict[str, Any]) -> Retrieval:
+    spend(result["answer"].usage)
+    retrieval = result["retrieval"]
+    assert isinstance(retrieval, Retrieval)
+    return retrieval
+
+
+def _documents(retrieval: Retrieval) -> list[Document]:
+    told = {"verified": retrieval.verified, "rounds": len(retrieval.rounds)}
+    documents = [to_document(passage) for passage in retrieval.passages]
+    for document in documents:
+        document.metadata |= told
+    return documents

@@ -1,0 +1,94 @@
+"""The candidate finder opens a round with what is new."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import Passage
+from citeproof.agents.candidate_finder import CandidateFinder
+from citeproof.errors import InputError, RetrievalError
+from citeproof.state import SearchRound
+from citeproof.testing import ListRetriever
+from tests.agents.search_states import BY_NAME, FIRST, search_state
+
+
+def finder(names: str, **knobs: Any) -> tuple[CandidateFinder, ListRetriever]:
+    source = ListRetriever(lambda query: [BY_NAME[name] for name in names])
+    return CandidateFinder(source, **{"k": 2, **knobs}), source
+
+
+def empty(**changes: Any) -> Any:
+    nothing: dict[str, Any] = {"passages": [], "long_term": [], "waiting": [], "rounds": []}
+    return search_state(**{**nothing, **changes})
+
+
+async def test_the_first_candidates_fill_d_and_all_of_them_wait() -> None:
+    node, source = finder("abcd")
+    update = await node(empty(query="a query"))
+    assert source.queries == ["a query"]
+    assert update["long_term"] == ["a", "b"]
+    assert update["waiting"] == ["a", "b", "c", "d"]
+    assert update["rounds"] == [SearchRound(query="a query", found=4, new=4)]
+
+
+async def test_at_most_n_candidates_are_found() -> None:
+    node, _ = finder("abcdefgh", candidates=3)
+    assert (await node(empty()))["waiting"] == ["a", "b", "c"]
+
+
+async def test_n_is_never_less_than_k() -> None:
+    node, _ = finder("abcdefgh", candidates=1)
+    assert (await node(empty()))["long_term"] == ["a", "b"]
+
+
+async def test_no_more_than_k_leave_nothing_to_choose() -> None:
+    node, _ = finder("ab")
+    update = await node(empty())
+    assert (update["long_term"], update["waiting"]) == (["a", "b"], [])
+
+
+async def test_passages_of_earlier_rounds_do_not_wait_again() -> None:
+    node, _ = finder("cahb")
+    state: Any = search_state(passages=[BY_NAME[n] for n in "abc"], waiting=[], query="more")
+    update = await node(state)
+    assert update["waiting"] == ["h"]
+    assert update["long_term"] == ["a", "b"]
+    assert update["rounds"] == [FIRST, SearchRound(query="more", found=4, new=1)]
+
+
+async def test_with_reread_only_those_of_d_do_not_wait_again() -> None:
+    node, _ = finder("cahb", reread=True)
+    state: Any = search_state(passages=[BY_NAME[n] for n in "abc"], waiting=[])
+    update = await node(state)
+    assert update["waiting"] == ["c", "h"]
+    assert update["rounds"][-1].new == 1
+
+
+async def test_a_retriever_that_repeats_itself_is_read_once() -> None:
+    node, _ = finder("aabbcc")
+    update = await node(empty())
+    assert update["waiting"] == ["a", "b", "c"]
+    assert update["rounds"][0].found == 3
+
+
+async def test_documents_with_the_question_are_searched() -> None:
+    documents = ["Bo Ray kept the light.", "Cats sleep all day."]
+    node = CandidateFinder(None, k=1)
+    state: Any = {**empty(query="Who kept the light?"), "documents": documents}
+    update = await node(state)
+    assert [passage.text for passage in update["passages"]] == documents[:1]
+
+
+async def test_neither_retriever_nor_documents_is_an_error() -> None:
+    with pytest.raises(InputError, match="nothing to answer from"):
+        await CandidateFinder(None)(empty())
+
+
+async def test_a_retriever_that_fails_is_an_error() -> None:
+    def fail(query: str) -> list[Passage]:
+        raise RetrievalError("The index is gone")
+
+    with pytest.raises(RetrievalError, match="The index is gone"):
+        await CandidateFinder(ListRetriever(fail))(empty())

@@ -1,0 +1,101 @@
+"""The document selector keeps the best k of D and a window."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.document_selector import DocumentSelector
+from citeproof.state import Swap
+from citeproof.testing import ScriptedChatModel
+from citeproof.tools.meter import Meter, metered
+from tests.agents.search_states import BY_NAME, search_state
+from tests.graphs.llatrieval_scripts import shown, texts
+
+
+def selector(*replies: Any, **knobs: Any) -> tuple[DocumentSelector, ScriptedChatModel]:
+    said = [json.dumps({"numbers": r}) if isinstance(r, list) else r for r in replies]
+    model = ScriptedChatModel(said)
+    return DocumentSelector(LLM(model), **{"k": 2, "window": 3, **knobs}), model
+
+
+async def test_d_stands_first_and_the_window_follows_in_retrieval_order() -> None:
+    node, model = selector([4, 2])
+    update = await node(search_state(long_term=["b", "a"], waiting=list("hcdefg")))
+    assert shown(model.calls[0].prompt) == ["b", "a", "h", "c", "d"]
+    assert "Choose 2 of these" in model.calls[0].prompt
+    assert "numbered 1 to 5." in model.calls[0].prompt
+    assert update["long_term"] == ["c", "a"]
+    assert update["waiting"] == ["e", "f", "g"]
+
+
+async def test_what_a_window_swapped_is_told() -> None:
+    node, _ = selector([1, 5])
+    before = Swap(round=1)
+    update = await node(search_state(swaps=[before]))
+    swap = Swap(round=1, entered=(BY_NAME["e"],), left=(BY_NAME["b"],))
+    assert update["swaps"] == [before, swap]
+
+
+async def test_summaries_are_read_in_place_of_texts() -> None:
+    node, model = selector([1, 2])
+    await node(search_state(summaries={"b": "Short b.", "c": "Short c."}))
+    assert texts(model.calls[0].prompt) == [
+        "All about a.",
+        "Short b.",
+        "Short c.",
+        "All about d.",
+        "All about e.",
+    ]
+
+
+async def test_a_passage_that_is_in_d_and_in_the_window_is_shown_once() -> None:
+    node, model = selector([3, 1])
+    update = await node(search_state(waiting=list("abcd")))
+    assert shown(model.calls[0].prompt) == ["a", "b", "c"]
+    assert update["long_term"] == ["c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "chosen"),
+    [
+        ([3, 4], ["c", "d"]),
+        ([4, 3, 5, 1], ["d", "c"]),  # more than k
+        ([9, 3, 0, -1, 4], ["c", "d"]),  # out of range
+        ([3, 3, 3, 4], ["c", "d"]),  # repeated
+        ([5], ["e", "a"]),  # too few: filled up from D in order
+        ([2], ["b", "a"]),
+        ([9, 9], ["a", "b"]),
+        ([], ["a", "b"]),
+    ],
+)
+async def test_numbers_that_are_wrong_or_missing(numbers: list[int], chosen: list[str]) -> None:
+    node, _ = selector(numbers)
+    assert (await node(search_state()))["long_term"] == chosen
+
+
+async def test_after_d_the_window_fills_up_in_retrieval_order() -> None:
+    node, _ = selector([4], k=3)
+    update = await node(search_state(long_term=["a"], waiting=list("dcbe")))
+    assert update["long_term"] == ["b", "a", "d"]
+
+
+@pytest.mark.parametrize("reply", ["the second one", '{"numbers": "two"}', '{"n": [1]}', "[3, 4]"])
+async def test_an_unreadable_reply_is_asked_for_once_more_then_d_stays(reply: str) -> None:
+    node, model = selector(reply, reply)
+    with metered(Meter()) as meter:
+        update = await node(search_state())
+    assert len(model.calls) == 2
+    assert update["long_term"] == ["a", "b"]
+    assert update["waiting"] == ["f", "g", "h"]
+    assert [note.split(":")[0] for note in meter.notes] == ["document_selector"]
+
+
+async def test_with_no_more_than_k_there_is_nothing_to_ask() -> None:
+    node, model = selector(k=5)
+    update = await node(search_state(waiting=["c"]))
+    assert update["long_term"] == ["a", "b", "c"]
+    assert model.calls == []

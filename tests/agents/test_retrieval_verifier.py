@@ -1,0 +1,91 @@
+"""The retrieval verifier judges the chosen passages as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.retrieval_verifier import RetrievalVerifier
+from citeproof.state import SearchRound
+from citeproof.testing import Choice, ScriptedChatModel
+from citeproof.tools.meter import Meter, metered
+from tests.agents.search_states import FIRST, search_state
+from tests.graphs.llatrieval_scripts import shown
+
+
+def verifier(*replies: Any, **knobs: Any) -> tuple[RetrievalVerifier, ScriptedChatModel]:
+    model = ScriptedChatModel(replies)
+    return RetrievalVerifier(LLM(model), **knobs), model
+
+
+async def verdict(node: RetrievalVerifier) -> SearchRound:
+    return (await node(search_state()))["rounds"][-1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "sufficient"),
+    [
+        ("Yes", True),
+        ("No", False),
+        (Choice(Yes=0.6, No=0.4), True),
+        (Choice(Yes=0.4, No=0.6), False),
+        (Choice(Yes=0.5, No=0.5), False),
+    ],
+)
+async def test_by_class(reply: Any, sufficient: bool) -> None:
+    node, _ = verifier(reply)
+    done = await verdict(node)
+    assert (done.sufficient, done.score) == (sufficient, None)
+
+
+async def test_it_reads_the_chosen_passages_alone() -> None:
+    node, model = verifier("Yes")
+    await node(search_state(summaries={"a": "short"}))
+    assert shown(model.calls[0].prompt) == ["a", "b"]
+    assert "All about a." in model.calls[0].prompt
+
+
+@pytest.mark.parametrize("reply", ["Maybe", "Yesterday", "", "[YES]"])
+async def test_neither_yes_nor_no_is_not_verified(reply: str) -> None:
+    node, _ = verifier(reply, reply)
+    with metered(Meter()) as meter:
+        assert (await verdict(node)).sufficient is False
+    assert any(note.startswith("retrieval_verifier: counted as not") for note in meter.notes)
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "sufficient"),
+    [(7, 7.0, True), (6.9, 7.0, False), (0, 0.0, True), (10, 10.0, True), (9, 10.0, False)],
+)
+async def test_by_score(score: float, threshold: float, sufficient: bool) -> None:
+    node, _ = verifier({"score": score}, verification="score", threshold=threshold)
+    done = await verdict(node)
+    assert (done.sufficient, done.score) == (sufficient, score)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["seven", '{"score": "high"}', '{"score": 70}', '{"score": -1}', '{"score": NaN}', "{}"],
+)
+async def test_a_score_that_is_no_number_of_the_scale_is_not_verified(reply: str) -> None:
+    node, model = verifier(reply, reply, verification="score", threshold=0.0)
+    with metered(Meter()) as meter:
+        done = await verdict(node)
+    assert (done.sufficient, done.score) == (False, None)
+    assert len(model.calls) == 2
+    assert [note.split(":")[0] for note in meter.notes] == ["retrieval_verifier"]
+
+
+async def test_only_the_last_round_gets_the_verdict() -> None:
+    node, _ = verifier("Yes")
+    update = await node(search_state(rounds=[FIRST, FIRST]))
+    assert [done.sufficient for done in update["rounds"]] == [None, True]
+
+
+async def test_no_passages_suffice_for_nothing_without_a_call() -> None:
+    node, model = verifier()
+    update = await node(search_state(long_term=[]))
+    assert update["rounds"][-1].sufficient is False
+    assert model.calls == []

@@ -1,0 +1,107 @@
+"""The summarizer says in short what passages hold, each once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.summarizer import Summarizer
+from citeproof.errors import BudgetExceededError, ModelOutageError
+from citeproof.settings import BudgetSettings
+from citeproof.testing import ScriptedChatModel
+from citeproof.tools.meter import Meter, metered
+from tests.agents.search_states import PASSAGES, search_state
+
+
+def summarizer(
+    reply: Any = lambda prompt: f"Sum:  {prompt.split('All about ')[1][0]}.\n",
+    *,
+    retries: int = 0,
+    **knobs: Any,
+) -> tuple[Summarizer, ScriptedChatModel]:
+    model = ScriptedChatModel(reply)
+    return Summarizer(LLM(model, retries=retries, backoff=0), **knobs), model
+
+
+async def test_d_and_all_that_waits_are_summarised() -> None:
+    node, model = summarizer(summary_tokens=33)
+    update = await node(search_state(waiting=["d"]))
+    assert update["summaries"] == {"a": "Sum: a.", "b": "Sum: b.", "d": "Sum: d."}
+    assert {call.arguments["max_tokens"] for call in model.calls} == {33}
+
+
+async def test_a_passage_is_summarised_once() -> None:
+    node, model = summarizer()
+    update = await node(search_state(waiting=["c"], summaries={"a": "kept", "b": "too"}))
+    assert update["summaries"] == {"a": "kept", "b": "too", "c": "Sum: c."}
+    assert len(model.calls) == 1
+
+
+async def test_each_prompt_shows_the_question_and_one_passage() -> None:
+    node, model = summarizer()
+    await node(search_state(waiting=["c"]))
+    for call in model.calls:
+        assert "Question: Who?" in call.prompt
+        assert call.prompt.count("All about") == 1
+
+
+class Slow:
+    """Stands where an LLM goes; knows how many calls were under way at a time."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+
+    async def text(self, prompt: Any, **options: Any) -> str:
+        """Let the others begin before this call ends."""
+        self.now += 1
+        self.most = max(self.most, self.now)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        self.now -= 1
+        return "Sum."
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 6])
+async def test_they_are_written_in_parallel_up_to_a_limit(at_once: int) -> None:
+    llm = Slow()
+    node = Summarizer(llm, at_once=at_once)  # type: ignore[arg-type]
+    assert list(await node.summaries("Who?", PASSAGES[:6])) == list("abcdef")
+    assert llm.most == at_once
+
+
+@pytest.mark.parametrize("reply", ["", " \n", "…", "--"])
+async def test_an_empty_summary_leaves_the_passages_own_text(reply: str) -> None:
+    node, _ = summarizer([reply])
+    with metered(Meter()) as meter:
+        assert await node.summaries("Who?", PASSAGES[:1]) == {"a": "All about a."}
+    assert [note.split(":")[0] for note in meter.notes] == ["summarizer"]
+
+
+async def test_an_outage_is_the_nodes_error_and_ends_the_other_calls() -> None:
+    def reply(prompt: str) -> str:
+        if "about b" in prompt:
+            raise ConnectionError("the server is gone")
+        return "Sum."
+
+    node, model = summarizer(reply, at_once=1)
+    with pytest.raises(ModelOutageError, match="the server is gone"):
+        await node.summaries("Who?", PASSAGES)
+    await asyncio.sleep(0)
+    assert len(model.calls) == 2
+
+
+async def test_the_budget_ends_it() -> None:
+    node, model = summarizer(at_once=1)
+    meter = Meter(budget=BudgetSettings(calls=3))
+    with metered(meter), pytest.raises(BudgetExceededError, match="3 calls"):
+        await node.summaries("Who?", PASSAGES)
+    assert len(model.calls) == meter.used.llm_calls == 3
+
+
+async def test_nothing_to_summarise_calls_nobody() -> None:
+    node, model = summarizer()
+    assert await node(search_state(long_term=[], waiting=[])) == {"summaries": {}}
+    assert model.calls == []
