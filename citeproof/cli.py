@@ -1,4 +1,4 @@
-"""The command line: index, ask, doctor, models, graph, config.
+"""The command line: index, ask, check, entail, methods, doctor, models, graph, config.
 
 Nothing heavy is imported before a command needs it, so that `--help` answers at once.
 """
@@ -28,6 +28,8 @@ __all__ = ["app", "main"]
 
 ABSTAINED = 3
 """Exit code of `ask` where the documents do not answer the question."""
+UNPROVED = 1
+"""Exit code of `check` where a sentence is not supported by what it cites."""
 
 
 class _Commands(TyperGroup):
@@ -80,6 +82,22 @@ Sets = Annotated[
         metavar="KEY=VALUE",
         help="A setting (llm.model=openai:gpt-4o) or a method's parameter (max_trials=3).",
     ),
+]
+Backend = Annotated[
+    str | None,
+    typer.Option(
+        "--backend",
+        metavar="auto|cascade|cross-encoder|judge|seq2seq",
+        help="What says whether a passage entails a sentence; by default what the settings name.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", help="Entailment model: local, judge, or a name or folder."),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", help="Scores from here on (0 to 1) count as entailed."),
 ]
 
 
@@ -219,6 +237,109 @@ def ask(
 
 
 @app.command()
+def check(
+    text: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TEXT", help="A file of sentences, with or without [1]; - reads stdin."
+        ),
+    ],
+    docs: Annotated[
+        Path,
+        typer.Option(
+            "--docs",
+            help="What [1] means: line 1 of a .jsonl of passages, or file 1 of a folder.",
+        ),
+    ],
+    k: Annotated[
+        int, typer.Option("--k", min=1, help="Passages to try beside those that are cited.")
+    ] = 5,
+    backend: Backend = None,
+    model: Model = None,
+    threshold: Threshold = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write the report as a page.")
+    ] = None,
+    no_fail: Annotated[
+        bool, typer.Option("--no-fail", help="Exit with 0 whatever the verdicts.")
+    ] = False,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Check a text that any system wrote: which sentences do the documents support?
+
+    Exit code 0 where its own citations support every sentence, 1 where not.
+    """
+    import asyncio
+
+    from citeproof.console import check as shown
+    from citeproof.console.verifier import verifier
+    from citeproof.tools.checking import check as checked
+    from citeproof.tools.numbered import read_numbered
+
+    settings = _settings(config, None, _entailing(sets, backend, model, threshold))
+    said = shown.read(text)
+    read = read_numbered(docs, settings.retriever.passage_words)
+    shown.refuse_own(text, read)
+    for problem in read.problems:
+        _complain(problem)
+    err = _console(stderr=True)
+    with verifier(settings, err) as entailment, err.status("checking…"):
+        report = asyncio.run(checked(said, read.passages, entailment, k=k))
+    if as_json:
+        typer.echo(report.model_dump_json(indent=2))
+    else:
+        shown.show(report, _console())
+    if html is not None:
+        from citeproof.console.check_page import render_check
+        from citeproof.console.page import write_page
+
+        write_page(html, render_check(report, "Standard input" if str(text) == "-" else text.name))
+        if not as_json:
+            typer.echo(f"Page: {html}")
+    if report.counts.supported + report.counts.unchecked < len(report.sentences) and not no_fail:
+        raise typer.Exit(UNPROVED)
+
+
+@app.command()
+def entail(
+    pairs: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PAIRS.jsonl",
+            help='Lines such as {"premise": "…", "hypothesis": "…"}; - reads stdin.',
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the lines here; by default to stdout.")
+    ] = None,
+    backend: Backend = None,
+    model: Model = None,
+    threshold: Threshold = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Score pairs: does the premise entail the hypothesis?
+
+    Every line is written back with `score` (0 to 1) and `entailed`. Where lines have a `label`,
+    the agreement with it is told at the end.
+    """
+    import asyncio
+
+    from citeproof.console.entail import checked, opened, result, run, told
+    from citeproof.console.verifier import verifier
+
+    settings = _settings(config, None, _entailing(sets, backend, model, threshold))
+    err = _console(stderr=True)
+    with opened(pairs) as file:
+        total = checked(file, pairs)
+        with result(out, pairs) as lines, verifier(settings, err) as entailment:
+            agreement = asyncio.run(run(file, pairs, total, entailment, lines, err))
+    told(agreement, err)
+
+
+@app.command()
 def doctor(
     speed: Annotated[bool, typer.Option("--speed", help="Also time the models.")] = False,
     config: Config = None,
@@ -281,6 +402,15 @@ def models_list(config: Config = None, sets: Sets = None) -> None:
 
 
 @app.command()
+def methods() -> None:
+    """List the methods: what each does, and what it costs."""
+    from citeproof.console.arguments import ABOUT
+    from citeproof.console.reports import methods as table
+
+    table(ABOUT, _console())
+
+
+@app.command()
 def graph(
     method: Annotated[str, typer.Argument(help="Whose graph.")],
     output: Annotated[
@@ -332,6 +462,15 @@ def _settings(config: Path | None, store: Path | None, sets: list[str] | None) -
             fix="A setting has its section before it, such as llm.model.",
         )
     return arguments.settings(config, store=store, more=more)
+
+
+def _entailing(
+    sets: list[str] | None, backend: str | None, model: str | None, threshold: float | None
+) -> list[str]:
+    """The `--set` items, with those that the options for the entailment model stand for."""
+    options = {"kind": backend, "model": model, "threshold": threshold}
+    named = [f"entailment.{key}={value}" for key, value in options.items() if value is not None]
+    return [*(sets or []), *named]
 
 
 def _nothing_indexed(store: Path) -> InputError:

@@ -7,7 +7,29 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Answer", "Citation", "Claim", "Passage", "Usage", "Verdict"]
+__all__ = [
+    "Answer",
+    "CheckCounts",
+    "CheckReport",
+    "CheckVerdict",
+    "CheckedSentence",
+    "Citation",
+    "Claim",
+    "Passage",
+    "Support",
+    "Usage",
+    "Verdict",
+]
+
+CheckVerdict = Literal["supported", "misattributed", "uncited", "unsupported", "unchecked"]
+"""What a check finds out about a sentence:
+
+- supported: the passages that it cites entail it;
+- misattributed: they do not, but another passage does;
+- uncited: it cites nothing, and a passage entails it;
+- unsupported: no passage that was tried entails it;
+- unchecked: it states nothing, being a heading, a lead-in or a question.
+"""
 
 
 class _Value(BaseModel):
@@ -110,3 +132,59 @@ class Answer(_Value):
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
     """What went otherwise than planned and was repaired, such as an unreadable reply."""
+
+
+class Support(_Value):
+    """A passage that entails a checked sentence, by itself or with others."""
+
+    number: int | None = None
+    """The number that cites it; None where no number does."""
+    passage: Passage
+    sentence: str = ""
+    """The sentence of the passage that supports the checked one best."""
+
+
+class CheckedSentence(_Value):
+    """One sentence of a checked text."""
+
+    text: str
+    """The sentence, without citation marks, bullets and emphasis."""
+    paragraph: int = Field(ge=1)
+    """Which paragraph of the text it stands in."""
+    citations: tuple[int, ...] = ()
+    """The numbers that it cites, in order and each once, those that do not exist included."""
+    invalid: tuple[int, ...] = ()
+    """Those of its citations that do not exist."""
+    verdict: CheckVerdict
+    score: float | None = Field(default=None, ge=0.0, le=1.0)
+    """Probability of entailment: that of `support`, or else the best of all that were tried;
+    None where none was."""
+    support: tuple[Support, ...] = ()
+    """What entails the sentence: one passage, or several cited ones that do so only together."""
+
+
+class CheckCounts(_Value):
+    """How many sentences have each verdict."""
+
+    supported: int = 0
+    misattributed: int = 0
+    uncited: int = 0
+    unsupported: int = 0
+    unchecked: int = 0
+
+
+class CheckReport(_Value):
+    """What a check of a whole text found out."""
+
+    sentences: tuple[CheckedSentence, ...] = ()
+    """In the order of the text."""
+    counts: CheckCounts = CheckCounts()
+    citation_recall: float | None = Field(default=None, ge=0.0, le=1.0)
+    """Share of the sentences, without the unchecked ones, that their own citations support; None
+    where there are none."""
+    invalid_citations: tuple[int, ...] = ()
+    """Cited numbers that do not exist, in ascending order."""
+    model: str = ""
+    """The entailment model, as reports name it."""
+    threshold: float = 0.0
+    """Scores from here on counted as entailed."""

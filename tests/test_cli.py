@@ -11,6 +11,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from typer.testing import CliRunner
 
 from citeproof import Answer, Toolbox, cli
+from citeproof.console.arguments import ABOUT, METHODS
 from citeproof.doctor import Check
 from citeproof.errors import FetchError
 from citeproof.memory.index import Index
@@ -169,7 +170,7 @@ def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPat
     ("arguments", "message"),
     [
         (["ask", "  "], "The question is empty. Ask something, in words.\n"),
-        (["ask", "?", "--method", "x"], "There is no method 'x'. Known: vtg.\n"),
+        (["ask", "?", "--method", "x"], "There is no method 'x'. Known: calm, llatrieval, vtg.\n"),
         (["ask", "?", "--set", "trials=3"], "Unknown parameter trials. Known: "),
         (["ask", "?", "--unverified", "hide"], "The parameter unverified cannot be 'hide': "),
         (["ask", "?", "--set", "k"], "--set k sets nothing: it is not of the form key=value. "),
@@ -195,7 +196,7 @@ def test_debug_shows_where_an_error_came_from_wherever_it_stands() -> None:
         result = run(cli.app, arguments)
         assert result.exit_code == 2
         assert "Traceback (most recent call last)" in result.stderr
-        assert result.stderr.endswith("There is no method 'x'. Known: vtg.\n")
+        assert result.stderr.endswith("There is no method 'x'. Known: calm, llatrieval, vtg.\n")
 
 
 def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,3 +319,11 @@ def test_json_stays_json_whatever_the_question(opened: list[Settings]) -> None:
     result = run(cli.app, ["ask", "--json", "--", "--debug [red]é\u202e"])
     assert json.loads(result.stdout)["question"] == "--debug [red]é\u202e"
     assert len(opened) == 1
+
+
+def test_methods_are_listed_with_what_they_do_and_cost() -> None:
+    result = run(cli.app, ["methods"])
+    assert result.exit_code == 0
+    assert set(ABOUT) == set(METHODS)
+    for name, (what, cost) in ABOUT.items():
+        assert f"{name}  {what}\n    {cost}\n" in result.stdout

@@ -18,21 +18,30 @@ def test_all_is_sorted_and_every_name_resolves() -> None:
 def test_the_public_names() -> None:
     assert sorted(citeproof.__all__) == [
         "Answer",
+        "CaLMParameters",
+        "CheckReport",
+        "CheckedSentence",
         "Citation",
         "CiteproofError",
         "Claim",
         "Entailment",
         "LLM",
+        "LLatrievalParameters",
+        "LLatrievalRetriever",
         "PAPER_PARAMETERS",
         "Pair",
         "Passage",
         "Retriever",
         "Settings",
+        "Support",
         "Toolbox",
         "Usage",
         "VTGParameters",
         "Verdict",
+        "build_calm",
+        "build_llatrieval",
         "build_vtg",
+        "check",
     ]
 
 

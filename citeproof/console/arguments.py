@@ -11,10 +11,25 @@ from citeproof.errors import SettingsError
 if TYPE_CHECKING:
     from citeproof.settings import Settings
 
-__all__ = ["METHODS", "build", "pairs", "settings", "sketch"]
+__all__ = ["ABOUT", "METHODS", "build", "pairs", "settings", "sketch"]
 
-METHODS = {"vtg": "build_vtg"}
+METHODS = {"vtg": "build_vtg", "calm": "build_calm", "llatrieval": "build_llatrieval"}
 """Method → its builder in `citeproof`."""
+ABOUT = {
+    "vtg": (
+        "writes claim by claim, proves each, finds new evidence where the proof fails",
+        "4 to 7 calls a claim, most of them short",
+    ),
+    "calm": (
+        "a second model answers again from the cited passages; disagreement starts a correction",
+        "2 to 7 calls, whole answers",
+    ),
+    "llatrieval": (
+        "selects, verifies and updates the passages until they suffice, then answers",
+        "a call for each passage read, and 3 a round",
+    ),
+}
+"""Method → what it does, and what it costs."""
 
 
 def settings(

@@ -42,6 +42,20 @@ _DOING = {
     "evidence_finder": "looking for more evidence…",
     "claim_acceptor": "checked",
     "answer_composer": "putting the answer together…",
+    "pool_retriever": "looking for passages…",
+    "answerer": "writing…",
+    "calm_verifier": "answering again from the cited passages…",
+    "contraster": "comparing both answers…",
+    "input_preparer": "looking for more evidence…",
+    "corrector": "correcting…",
+    "calm_composer": "putting the answer together…",
+    "search_opener": "looking for passages…",
+    "candidate_finder": "looking for passages…",
+    "summarizer": "summarizing what was found…",
+    "document_selector": "choosing passages…",
+    "retrieval_verifier": "asking whether they suffice…",
+    "missing_info": "asking what is missing…",
+    "retrieval_composer": "putting the answer together…",
 }
 _LOOK = {
     "supported": ("✓", "green", ""),
@@ -102,28 +116,28 @@ def conclude(answer: Answer, console: Console) -> None:
     """Print what stands below an answer: reason, sources, notes, cost."""
     if answer.reason:
         console.print()
-        _line(console, Text(plain(answer.reason), style="yellow"))
+        write_line(console, Text(plain(answer.reason), style="yellow"))
     if answer.passages:
         console.print()
-        _line(console, Text("Sources", style="bold"))
+        write_line(console, Text("Sources", style="bold"))
     for number, passage in enumerate(answer.passages, start=1):
-        _line(console, Text.assemble((f"[{number}] ", "cyan"), (where(passage), "bold")))
+        write_line(console, Text.assemble((f"[{number}] ", "cyan"), (where(passage), "bold")))
         if passage.source and plain(passage.source) != where(passage):
-            _line(console, Text(plain(passage.source), style="dim"), indent=4)
+            write_line(console, Text(plain(passage.source), style="dim"), indent=4)
         for sentence in _sentences(answer, passage.id):
             shown = Text(f"“{sentence}”")
             if console.is_terminal:
                 shown = _highlighted(passage.text, sentence)
-            _line(console, shown, indent=4)
+            write_line(console, shown, indent=4)
     if answer.notes:
         console.print()
-        _line(console, Text("Notes", style="bold"))
+        write_line(console, Text("Notes", style="bold"))
         for note in answer.notes:
-            _line(console, Text(f"- {plain(note)}", style="dim"))
+            write_line(console, Text(f"- {plain(note)}", style="dim"))
     console.print()
     ending = [answer.status, *([proved(answer)] if answer.claims else [])]
     colour = {"answered": "green", "partial": "yellow", "abstained": "red"}[answer.status]
-    _line(
+    write_line(
         console,
         Text.assemble(
             (" · ".join(ending), colour), (" · " + " · ".join(instruments(answer.usage)), "dim")
@@ -199,7 +213,7 @@ class _View:
             return
         if self.shown:
             self.console.print()
-            _line(self.console, Text("Answer", style="bold"))
+            write_line(self.console, Text("Answer", style="bold"))
         for claim, (_, numbers) in zip(answer.claims, final, strict=True):
             self._claim(claim, numbers)
 
@@ -216,12 +230,12 @@ class _View:
             line.append(" " + "".join(f"[{number}]" for number in numbers), style="cyan")
         if words:
             line.append(f" ({words})", style=f"italic {colour}")
-        _signed(self.console, Text(sign, style=f"bold {colour}"), line)
+        write_signed(self.console, Text(sign, style=f"bold {colour}"), line)
 
     def _rejected(self, event: ClaimRejected) -> None:
         line = Text.assemble((plain(event.text), "red strike"))
         line.append(f" (rejected: {plain(event.reason)})", style="dim")
-        _signed(self.console, Text("✗", style="bold red"), line)
+        write_signed(self.console, Text("✗", style="bold red"), line)
 
     def _node(self, event: NodeFinished) -> None:
         parts = [plain(event.node), seconds(event.usage.seconds), tokens(event.usage)]
@@ -232,13 +246,13 @@ class _View:
                 if not text:
                     continue
                 short = text if len(text) <= 100 else f"{text[:99]}…"
-                _line(self.console, Text(f"{verb} {key}: {short}", style="dim"), indent=4)
+                write_line(self.console, Text(f"{verb} {key}: {short}", style="dim"), indent=4)
 
     def _aside(self, text: str) -> None:
-        _line(self.console, Text(f"· {text}", style="cyan"))
+        write_line(self.console, Text(f"· {text}", style="cyan"))
 
 
-def _line(console: Console, text: Text, indent: int = 0) -> None:
+def write_line(console: Console, text: Text, indent: int = 0) -> None:
     if console.is_terminal:
         console.print(Padding(text, (0, 0, 0, indent)))
     else:
@@ -246,9 +260,9 @@ def _line(console: Console, text: Text, indent: int = 0) -> None:
         console.print(Text(" " * indent) + text, soft_wrap=True)
 
 
-def _signed(console: Console, sign: Text, text: Text) -> None:
+def write_signed(console: Console, sign: Text, text: Text) -> None:
     if not console.is_terminal:
-        _line(console, Text.assemble(sign, " ", text))
+        write_line(console, Text.assemble(sign, " ", text))
         return
     table = Table.grid(padding=(0, 1))
     table.add_row(sign, text)

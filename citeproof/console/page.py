@@ -21,7 +21,7 @@ from citeproof.types import Answer, Citation, Claim, Passage
 
 __all__ = ["render_page", "write_page"]
 
-_PLACE = re.compile(r"@@([a-z]+)@@")
+PLACE = re.compile(r"@@([a-z]+)@@")
 _VERDICTS = {
     "supported": ("✓", "Proved", "the passages that it cites entail it"),
     "unsupported": ("!", "Not proved", "no passage that was found entails it"),
@@ -50,9 +50,9 @@ def render_page(answer: Answer, events: Sequence[tuple[float, Event]] = ()) -> s
         events: The run's events, each with its time in seconds on any clock; without them the
             page has no trace.
     """
-    style, script = _file("page.css"), _file("page.js")
+    style, script = asset("page.css"), asset("page.js")
     parts = {
-        "policy": _policy(style, script),
+        "policy": policy(style, script),
         "title": element("title", answer.question),
         "style": style,
         "head": _head(answer),
@@ -63,7 +63,7 @@ def render_page(answer: Answer, events: Sequence[tuple[float, Event]] = ()) -> s
         "cards": _cards(answer),
         "script": script,
     }
-    return _PLACE.sub(lambda place: parts[place[1]], _file("page.html"))
+    return PLACE.sub(lambda place: parts[place[1]], asset("page.html"))
 
 
 def write_page(path: Path, page: str) -> None:
@@ -88,11 +88,11 @@ def write_page(path: Path, page: str) -> None:
             draft.unlink(missing_ok=True)
 
 
-def _file(name: str) -> str:
+def asset(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8").strip()
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str) -> str:
     def digest(text: str) -> str:
         return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -226,7 +226,7 @@ def _citation_card(passage: Passage, citation: Citation) -> Markup:
         [
             element("p", element("b", str(citation.number)), where(passage), class_="title"),
             element("p", passage.source, class_="source") if passage.source else "",
-            element("blockquote", _marked(passage.text, [citation.sentence])),
+            element("blockquote", quoted(passage.text, [citation.sentence])),
             element("a", "Go to the source", class_="jump", href=f"#source-{citation.number}"),
         ]
     )
@@ -248,8 +248,8 @@ def _sources(answer: Answer) -> Markup:
             element(
                 "li",
                 element("h3", where(passage)),
-                _source(passage.source),
-                element("blockquote", _marked(passage.text, [c.sentence for _, c in citing])),
+                source_link(passage.source),
+                element("blockquote", quoted(passage.text, [c.sentence for _, c in citing])),
                 element("p", "Cited by ", _listed(back), class_="back") if back else "",
                 id=f"source-{number}",
                 tabindex="-1",
@@ -264,7 +264,7 @@ def _sources(answer: Answer) -> Markup:
     )
 
 
-def _source(source: str) -> Markup:
+def source_link(source: str) -> Markup:
     if not source:
         return Markup()
     try:
@@ -277,7 +277,7 @@ def _source(source: str) -> Markup:
     return element("p", source, class_="source")
 
 
-def _marked(text: str, sentences: Iterable[str]) -> Markup:
+def quoted(text: str, sentences: Iterable[str]) -> Markup:
     """A passage with the sentences that claims rest on highlighted."""
     text = plain(text, lines=True)
     inside = [False] * len(text)

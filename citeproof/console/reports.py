@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from citeproof.doctor import Check
     from citeproof.memory.index import IndexReport
 
-__all__ = ["checks", "indexed", "models", "unread"]
+__all__ = ["checks", "indexed", "methods", "models", "unread"]
 
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
@@ -79,3 +79,10 @@ def models(rows: Iterable[tuple[str, ...]], console: Console) -> None:
 
 def _print(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=not console.is_terminal)
+
+
+def methods(about: Mapping[str, tuple[str, str]], console: Console) -> None:
+    """The methods by name, with what each does and costs."""
+    for name, (what, cost) in about.items():
+        _print(console, Text.assemble((name, "bold"), f"  {what}"))
+        _print(console, Text(f"    {cost}", style="dim"))

@@ -12,15 +12,31 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from citeproof.graphs.vtg import Graph
+    from citeproof.graphs.calm import Graph as CaLMGraph
+    from citeproof.graphs.llatrieval import Graph as LLatrievalGraph
+    from citeproof.graphs.vtg import Graph as VTGGraph
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["vtg"]
+__all__ = ["calm", "llatrieval", "vtg"]
 
 _opening = threading.Lock()
 
 
-async def vtg() -> Graph:
+async def calm() -> CaLMGraph:
+    """The graph of CaLM over the configured models and index."""
+    from citeproof.graphs.calm import build_calm
+
+    return build_calm(await asyncio.to_thread(_tools))
+
+
+async def llatrieval() -> LLatrievalGraph:
+    """The graph of LLatrieval over the configured models and index."""
+    from citeproof.graphs.llatrieval import build_llatrieval
+
+    return build_llatrieval(await asyncio.to_thread(_tools))
+
+
+async def vtg() -> VTGGraph:
     """The graph of VTG over the configured models and index."""
     from citeproof.graphs.vtg import build_vtg
 

@@ -1,0 +1,145 @@
+"""`citeproof check`: reads a text, and prints which of its sentences are supported by what."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from citeproof.console.live import write_line, write_signed
+from citeproof.console.text import count, find, plain, where
+from citeproof.errors import InputError
+from citeproof.tools.citations import strip_marks
+from citeproof.tools.documents import load
+from citeproof.tools.readers import decode
+from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support
+
+if TYPE_CHECKING:
+    from citeproof.tools.numbered import NumberedPassages
+
+__all__ = ["LOOK", "Look", "explained", "listed", "read", "recalled", "refuse_own", "show"]
+
+Look = tuple[str, str, str]
+"""Sign, colour, and the words that say it without colour."""
+
+LOOK: dict[CheckVerdict, Look] = {
+    "supported": ("✓", "green", "supported by what it cites"),
+    "misattributed": ("≠", "yellow", "supported, but not by what it cites"),
+    "uncited": ("+", "cyan", "supported, but cites nothing"),
+    "unsupported": ("✗", "red", "not supported by anything found"),
+    "unchecked": ("·", "dim", "states nothing to check"),
+}
+
+
+def read(text: Path) -> str:
+    """The text of a file; `-` is the standard input.
+
+    Raises:
+        DocumentError: The file cannot be read, or is not UTF-8.
+        InputError: There is no word in it.
+    """
+    if str(text) == "-":
+        said = decode(sys.stdin.buffer.read(), Path("The standard input"))
+    else:
+        path = text.expanduser()
+        said = decode(load(path), path)
+    if not any(map(str.isalnum, strip_marks(said))):
+        raise InputError("The text holds no sentence", fix="Give it words to check.")
+    return said
+
+
+def refuse_own(text: Path, documents: NumberedPassages) -> None:
+    """Refuse a text that is one of the documents.
+
+    Raises:
+        InputError: It is, and would prove itself.
+    """
+    path = text.expanduser()
+    if str(text) != "-" and any(file.exists() and path.samefile(file) for file in documents.files):
+        raise InputError(
+            f"{text} is one of the documents",
+            why="it would support itself",
+            fix="Move it out of their folder.",
+        )
+
+
+def show(report: CheckReport, console: Console) -> None:
+    """Print a report: each sentence with its verdict and what supports it, then the sums."""
+    paragraph = 1
+    for sentence in report.sentences:
+        if sentence.paragraph != paragraph:
+            console.print()
+            paragraph = sentence.paragraph
+        _sentence(sentence, console)
+    console.print()
+    if report.invalid_citations:
+        write_line(console, Text(_invalid(report.invalid_citations), style="yellow"))
+    complete = report.counts.supported + report.counts.unchecked == len(report.sentences)
+    write_line(
+        console,
+        Text.assemble(
+            (recalled(report), "green" if complete else "yellow"), (f" · {listed(report)}", "dim")
+        ),
+    )
+
+
+def recalled(report: CheckReport) -> str:
+    """How much of a text its own citations support: `3 of 4 sentences … (recall 75%)`."""
+    checked = len(report.sentences) - report.counts.unchecked
+    if report.citation_recall is None:
+        return "No sentence states anything that could be checked"
+    return (
+        f"{report.counts.supported} of {count(checked, 'sentence')} supported by what "
+        f"{'it cites' if checked == 1 else 'they cite'} (citation recall "
+        f"{report.citation_recall:.0%})"
+    )
+
+
+def listed(report: CheckReport) -> str:
+    """The number of sentences of each verdict: `1 supported · 0 misattributed · …`."""
+    counts = report.counts.model_dump()
+    return " · ".join(f"{counts[verdict]} {verdict}" for verdict in LOOK)
+
+
+def explained(sentence: CheckedSentence) -> str:
+    """The verdict in words, with the score: `supported by what it cites, score 0.97`."""
+    words = LOOK[sentence.verdict][2]
+    if sentence.score is None:
+        return words
+    best = "best score" if sentence.verdict == "unsupported" else "score"
+    return f"{words}, {best} {sentence.score:.2f}"
+
+
+def _sentence(sentence: CheckedSentence, console: Console) -> None:
+    sign, colour, _ = LOOK[sentence.verdict]
+    line = Text.assemble((plain(sentence.text), colour))
+    if sentence.citations:
+        marks = "".join(f"[{number}]" for number in sentence.citations)
+        line.append(f" {marks}", style="cyan")
+    write_signed(console, Text(sign, style=f"bold {colour}"), line)
+    if sentence.verdict != "unchecked":
+        write_line(console, Text(explained(sentence), style="dim"), indent=4)
+    if sentence.invalid:
+        write_line(console, Text(_invalid(sentence.invalid), style="yellow"), indent=4)
+    for support in sentence.support:
+        _support(support, console)
+
+
+def _support(support: Support, console: Console) -> None:
+    passage = support.passage
+    number = "" if support.number is None else f"[{support.number}] "
+    line = Text.assemble((number, "cyan"), (where(passage), "bold"))
+    if passage.source and plain(passage.source) != where(passage):
+        line.append(f" ({plain(passage.source)})", style="dim")
+    write_line(console, line, indent=4)
+    text, quoted = plain(passage.text), plain(support.sentence)
+    if quoted and find(text, quoted):
+        write_line(console, Text(f"“{quoted}”"), indent=8)
+
+
+def _invalid(numbers: tuple[int, ...]) -> str:
+    marks = "".join(f"[{number}]" for number in numbers)
+    return f"invalid citations: {marks}"

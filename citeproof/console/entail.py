@@ -1,0 +1,196 @@
+"""`citeproof entail`: scores a file of premise-hypothesis pairs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfileobj
+from typing import IO, TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.text import Text
+
+from citeproof.console.text import count
+from citeproof.errors import InputError
+from citeproof.tools.pairs import Agreement, rows, scored, written
+
+if TYPE_CHECKING:
+    from citeproof.tools.entailment import Entailment
+
+__all__ = ["checked", "opened", "result", "run", "told"]
+
+_INPUT = "standard input"
+
+
+@contextmanager
+def opened(pairs: Path) -> Iterator[IO[bytes]]:
+    """The lines of a file that can be read twice; `-` is the standard input.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    try:
+        with contextlib.ExitStack() as closing:
+            file: IO[bytes]
+            if str(pairs) == "-":
+                file = sys.stdin.buffer
+            else:
+                file = closing.enter_context(pairs.expanduser().open("rb"))
+            if str(pairs) == "-" or not file.seekable():
+                # What comes from a pipe comes once; a file keeps it without filling the memory.
+                kept = closing.enter_context(tempfile.TemporaryFile())
+                copyfileobj(file, kept)
+                file = kept
+            closing_later = closing.pop_all()
+    except OSError as error:
+        raise InputError(
+            f"{_name(pairs)} cannot be read",
+            why=error.strerror or str(error),
+            fix="Name a file of JSON lines, or - for the standard input.",
+        ) from error
+    with closing_later:
+        yield file
+
+
+def checked(file: IO[bytes], pairs: Path) -> int:
+    """How many pairs there are; every line is looked at.
+
+    Raises:
+        InputError: A line is no pair, or there is none.
+    """
+    file.seek(0)
+    number = sum(1 for _ in rows(file, _name(pairs)))
+    if not number:
+        raise InputError(
+            f"{_name(pairs)} holds no pair",
+            fix='Write each as a line {"premise": "…", "hypothesis": "…"}.',
+        )
+    return number
+
+
+@contextmanager
+def result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
+    """Where the scored lines go: the standard output, or a file that appears whole or not at all.
+
+    Raises:
+        InputError: The file is the input, is no plain file, or cannot be written.
+    """
+    if out is None or str(out) == "-":
+        yield sys.stdout.buffer
+        return
+    out = out.expanduser()
+    _refuse(out, pairs)
+    draft = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    with _telling(str(out)):
+        file = draft.open("wb")
+    try:
+        yield file
+        with _telling(str(out)):
+            file.close()
+            draft.replace(out)
+    finally:
+        with contextlib.suppress(OSError):  # a full disk refuses the rest a second time
+            file.close()
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+async def run(
+    file: IO[bytes], pairs: Path, total: int, entailment: Entailment, out: IO[bytes], err: Console
+) -> Agreement:
+    """Score every pair and write it, in order.
+
+    Args:
+        file: The lines, `checked`.
+        pairs: Where they come from, for errors.
+        total: How many there are.
+        entailment: What scores.
+        out: Where the lines go, with a flush after each chunk.
+        err: Where a bar shows how far it is, if that is a terminal.
+
+    Returns:
+        How well the scores agree with the labels.
+
+    Raises:
+        InputError: The lines cannot be written, or have changed since they were checked.
+        ModelError: The entailment model cannot be had.
+    """
+    agreement = Agreement()
+    file.seek(0)
+    with _bar(err, out) as bar:
+        task = bar.add_task("", total=total)
+        async for chunk in scored(rows(file, _name(pairs)), entailment):
+            with _telling("The result"):
+                out.write(b"".join(map(written, chunk)))
+                out.flush()  # so that it flows, and nothing is left to write at the end
+            for row in chunk:
+                agreement.add(row)
+            bar.advance(task, len(chunk))
+    return agreement
+
+
+def told(agreement: Agreement, console: Console) -> None:
+    """Print how well scores agree with labels; nothing where no pair has one."""
+    figures = {
+        "accuracy": agreement.accuracy,
+        "balanced accuracy": agreement.balanced_accuracy,
+        "AUC": agreement.auc,
+    }
+    known = [f"{name} {value:.3f}" for name, value in figures.items() if value is not None]
+    if known:
+        line = " · ".join([count(agreement.pairs, "labelled pair"), *known])
+        console.print(Text(line), soft_wrap=True)
+    if agreement.unread:
+        line = f"{count(agreement.unread, 'label')} left out: neither entailed nor not entailed"
+        console.print(Text(line, style="yellow"), soft_wrap=True)
+
+
+@contextmanager
+def _telling(target: str) -> Iterator[None]:
+    """Say what could not be written, but for a reader that has read enough, as `head` has."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(
+            f"{target} cannot be written",
+            why=error.strerror or str(error),
+            fix="Name a file in a folder that you may write to, with room enough.",
+        ) from error
+
+
+def _name(pairs: Path) -> str:
+    return _INPUT if str(pairs) == "-" else str(pairs)
+
+
+def _refuse(out: Path, pairs: Path) -> None:
+    if not out.exists():
+        return
+    if not out.is_file():
+        raise InputError(f"{out} is not a plain file", fix="Name another one with --out.")
+    if str(pairs) != "-" and out.samefile(pairs.expanduser()):
+        raise InputError(
+            f"{out} is the input", why="it would be overwritten", fix="Name another file."
+        )
+
+
+def _bar(err: Console, out: IO[bytes]) -> Progress:
+    # Where lines and bar share a terminal, each would be written into the other.
+    hidden = not err.is_terminal or out.isatty()
+    return Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=hidden,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

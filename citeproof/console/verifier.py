@@ -1,0 +1,67 @@
+"""Opens the entailment model for a command, before the reader's eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from citeproof.console.opening import downloading
+from citeproof.console.text import plain
+from citeproof.models.entailment import entailment_folder
+from citeproof.tools.entailment import Entailment, open_entailment
+from citeproof.tools.llm import open_llm
+
+if TYPE_CHECKING:
+    from citeproof.models.progress import Progress
+    from citeproof.settings import Settings
+    from citeproof.tools.llm import LLM
+
+__all__ = ["verifier"]
+
+
+@contextmanager
+def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
+    """The entailment model that the settings name, inside the block.
+
+    The language model that judges is opened when it is first needed, and closed at the end.
+
+    Args:
+        settings: Those of the command.
+        console: Told about what is downloaded and loaded.
+
+    Raises:
+        SettingsError: The settings do not fit together.
+        MissingExtraError: The back end needs an extra that is not installed.
+        ModelError: A model cannot be had.
+    """
+    chosen = settings.entailment
+    with ExitStack() as closing:
+
+        def judge() -> LLM:
+            llm = open_llm(
+                settings.for_role("judge"), settings.models, role="judge", progress=_lines(console)
+            )
+            closing.callback(llm.close)
+            return llm
+
+        with downloading(console, "opening models…") as progress:
+            entailment = open_entailment(chosen, judge, settings.models, progress)
+            if chosen.model == "local" and chosen.backend != "judge":
+                entailment_folder(settings.models, progress)  # now: it may be a download
+        yield entailment
+
+
+def _lines(console: Console) -> Progress:
+    """Tells each download in a line, which goes well with any bar that is there."""
+    told: set[str] = set()
+
+    def tell(label: str, done: int, total: int) -> None:
+        if label not in told:
+            told.add(label)
+            console.print(Text(plain(f"Fetching {label} ({total / 1e6:,.0f} MB)")), soft_wrap=True)
+
+    return tell

@@ -1,0 +1,102 @@
+"""Reads documents whose passages are cited by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from citeproof.errors import CiteproofError, InputError
+from citeproof.tools.documents import find, load, parse, read
+from citeproof.tools.passages import cut
+from citeproof.tools.readers import Document, decode, read_jsonl
+from citeproof.types import Passage
+
+__all__ = ["NumberedPassages", "read_numbered"]
+
+_JSON_LINES = (".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True)
+class NumberedPassages:
+    """What the numbers of a text can cite."""
+
+    passages: dict[int, tuple[Passage, ...]]
+    """Number, from 1 → its passages; none where there is nothing to read. Every id is that of
+    one passage."""
+    files: tuple[Path, ...]
+    """Where they come from, in order; absolute."""
+    problems: tuple[str, ...] = ()
+    """What could not be read, and why."""
+
+
+def read_numbered(documents: Path, passage_words: int = 100) -> NumberedPassages:
+    """The passages of a file or a folder, by the numbers that cite them.
+
+    A file of JSON lines gives a number to each of its objects: the third line that is not blank
+    is [3], even if the second holds no text. Any other file is [1]. In a folder every file of a
+    known kind is one number, in the order in which `citeproof index` reads them, even if some
+    cannot be read.
+
+    Args:
+        documents: What to read.
+        passage_words: Words that a passage has, more or less; an object of JSON lines is kept
+            whole up to four times as many.
+
+    Raises:
+        InputError: There is no passage.
+        DocumentError: It is a single file, and cannot be read.
+        MissingExtraError: Its format needs an extra that is not installed.
+    """
+    path = documents.expanduser().absolute()
+    if path.is_dir():
+        return _folder(path, passage_words)
+    if path.suffix.lower() in _JSON_LINES:
+        return NumberedPassages(_by_number(_objects(path, passage_words)), (path,))
+    return NumberedPassages(_by_number([read(path, passage_words)]), (path,))
+
+
+def _folder(path: Path, passage_words: int) -> NumberedPassages:
+    found = find([path])
+    problems = [message for _, message in found.errors]
+    groups: list[Sequence[Passage]] = []
+    for file in found.files:
+        try:
+            groups.append(read(file, passage_words))
+        except CiteproofError as error:
+            groups.append(())  # the files below it keep their numbers
+            problems.append(str(error))
+    if not any(groups):
+        raise InputError(
+            f"{path} holds no document that can be read",
+            why="; ".join(problem.rstrip(".") for problem in problems[:3]),
+            fix="Give it text, Markdown, HTML, PDF, Word or JSON Lines files.",
+        )
+    return NumberedPassages(_by_number(groups), tuple(found.files), tuple(problems))
+
+
+def _objects(path: Path, passage_words: int) -> list[Sequence[Passage]]:
+    """The passages of each object of a JSON lines file; one without text has none."""
+    data = load(path)
+    parse(data, path)  # as a whole first, for errors that name the line
+    lines = [line for line in decode(data, path).split("\n") if line.strip()]
+    groups: list[Sequence[Passage]] = []
+    for number, line in enumerate(lines, start=1):
+        parts = read_jsonl(line.encode(), path).parts
+        named = [replace(part, id=part.id or f"{path.name}:{number}") for part in parts]
+        groups.append(cut(Document(str(path), path.stem, tuple(named)), passage_words))
+    return groups
+
+
+def _by_number(groups: Sequence[Sequence[Passage]]) -> dict[int, tuple[Passage, ...]]:
+    """Groups, numbered from 1; ids that two files give to different passages are told apart."""
+    known: dict[str, Passage] = {}
+    numbered: dict[int, tuple[Passage, ...]] = {}
+    for number, group in enumerate(groups, start=1):
+        own = []
+        for passage in group:
+            if known.setdefault(passage.id, passage) != passage:
+                passage = passage.model_copy(update={"id": f"{number}:{passage.id}"})
+            own.append(passage)
+        numbered[number] = tuple(own)
+    return numbered

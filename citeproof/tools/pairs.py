@@ -1,0 +1,195 @@
+"""Premise-hypothesis pairs as JSON lines: read, checked, scored, and held against labels."""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from typing import Any
+
+from citeproof.errors import InputError
+from citeproof.tools.entailment import Entailment, Pair
+
+__all__ = ["CHUNK", "Agreement", "Row", "gold", "rows", "scored", "written"]
+
+CHUNK = 512
+"""Pairs that are scored at once, and the most that are held in memory."""
+_FORM = 'Write each line as {"premise": "…", "hypothesis": "…"}, with any other fields you like.'
+_LABELS = {
+    "entailment": True,
+    "entailed": True,
+    "true": True,
+    "neutral": False,
+    "contradiction": False,
+    "not_entailed": False,
+    "not_entailment": False,
+    "false": False,
+}
+
+Row = dict[str, Any]
+"""One line: an object with texts under `premise` and `hypothesis`, and whatever else."""
+
+
+def rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
+    """The objects of JSON lines, in order; blank lines are left out.
+
+    Args:
+        lines: UTF-8, with or without a byte order mark.
+        name: What errors call the file.
+
+    Raises:
+        InputError: A line is not UTF-8, not JSON, or not an object with a premise and a
+            hypothesis that are texts and not blank.
+    """
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _row(line, f"{name}, line {number},")
+
+
+async def scored(found: Iterable[Row], entailment: Entailment) -> AsyncIterator[list[Row]]:
+    """The same objects with `score` (0 to 1) and `entailed`, chunk by chunk.
+
+    What they hold under these two names is replaced.
+
+    Raises:
+        ModelError: The entailment model cannot be had.
+    """
+    waiting = iter(found)
+    while chunk := list(islice(waiting, CHUNK)):
+        pairs = [Pair(_whole(row["premise"]), _whole(row["hypothesis"])) for row in chunk]
+        scores = await entailment.scores(pairs)
+        yield [
+            row | {"score": score, "entailed": score >= entailment.threshold}
+            for row, score in zip(chunk, scores, strict=True)
+        ]
+
+
+def written(row: Row) -> bytes:
+    """A scored object as a JSON line in UTF-8, its score rounded to four digits."""
+    rounded = row | {"score": round(row["score"], 4)}
+    try:
+        return f"{json.dumps(rounded, ensure_ascii=False)}\n".encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write
+        return f"{json.dumps(rounded)}\n".encode()
+
+
+def gold(row: Row) -> bool | None:
+    """Whether an object's `label` says entailed; None where it says neither.
+
+    `entailment`, `entailed` and true count as entailed; `neutral`, `contradiction`,
+    `not_entailment`, `not_entailed` and false do not. Numbers say neither, since data sets do
+    not agree on what they mean.
+    """
+    label = row.get("label")
+    if isinstance(label, bool):
+        return label
+    if not isinstance(label, str):
+        return None
+    return _LABELS.get(label.strip().lower().replace(" ", "_").replace("-", "_"))
+
+
+@dataclass
+class Agreement:
+    """How well scores agree with labels; it keeps nine bytes of each labelled pair."""
+
+    unread: int = 0
+    """Labels that say neither entailed nor not entailed."""
+    _scores: array[float] = field(default_factory=lambda: array("d"))
+    _labels: bytearray = field(default_factory=bytearray)
+    _right: list[int] = field(default_factory=lambda: [0, 0])
+
+    def add(self, row: Row) -> None:
+        """Take a scored object into account, if it has a label."""
+        label = gold(row)
+        if label is None:
+            self.unread += row.get("label") is not None
+            return
+        self._scores.append(row["score"])
+        self._labels.append(label)
+        self._right[label] += row["entailed"] == label
+
+    @property
+    def pairs(self) -> int:
+        """How many labelled pairs there were."""
+        return len(self._labels)
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of the labelled pairs that were decided rightly; None where there are none."""
+        return sum(self._right) / self.pairs if self.pairs else None
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """Mean of the shares among entailed and other pairs; None where one kind is missing."""
+        entailed = sum(self._labels)
+        others = self.pairs - entailed
+        if not (entailed and others):
+            return None
+        return (self._right[True] / entailed + self._right[False] / others) / 2
+
+    @property
+    def auc(self) -> float | None:
+        """How probable it is that an entailed pair scores higher than another one.
+
+        Equal scores count half. None where one kind is missing.
+        """
+        entailed = sum(self._labels)
+        others = self.pairs - entailed
+        if not (entailed and others):
+            return None
+        wins, below = 0.0, 0
+        ranked = sorted(zip(self._scores, self._labels, strict=True))
+        for _, tied in groupby(ranked, key=lambda pair: pair[0]):
+            labels = [label for _, label in tied]
+            here = len(labels) - sum(labels)
+            wins += sum(labels) * (below + here / 2)
+            below += here
+        return wins / (entailed * others)
+
+
+def _row(line: bytes, place: str) -> Row:
+    try:
+        # The mark is taken off any line, as files with one may have been put together.
+        text = line.decode("utf-8-sig")
+        row = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except UnicodeDecodeError as error:
+        why = f"it is not valid UTF-8 at byte {error.start} of the line"
+        raise InputError(f"{place} cannot be read", why=why, fix="Save it as UTF-8.") from error
+    except (ValueError, RecursionError) as error:
+        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise InputError(f"{place} is not JSON", why=why, fix=_FORM) from error
+    if why := _problem(row):
+        raise InputError(f"{place} is no pair", why=why, fix=_FORM)
+    checked: Row = row
+    return checked
+
+
+def _problem(row: Any) -> str:
+    if not isinstance(row, dict):
+        return "it is not an object"
+    for key in ("premise", "hypothesis"):
+        if key not in row:
+            return f"it has no `{key}`"
+        if not isinstance(row[key], str):
+            return f"its `{key}` is not a text"
+        if not row[key].strip():
+            return f"its `{key}` is empty"
+    return ""
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(number := float(digits)):
+        raise ValueError(f"the number {digits} is too large")
+    return number
+
+
+def _whole(text: str) -> str:
+    # JSON may hold half of a surrogate pair, which tokenizers refuse.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,319 @@
+"""A text by someone else against documents: `citeproof check`."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from citeproof import CheckReport, cli
+from citeproof.console.check import show
+from citeproof.console.check_page import render_check
+from citeproof.errors import DocumentError, InputError
+from citeproof.settings import Settings
+from citeproof.testing import TableEntailment
+from citeproof.tools.numbered import read_numbered
+from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
+from tests.console.test_page import EVIL, Page
+
+run = CliRunner().invoke
+
+BUILT = "Ann Lee built the tower in 1871."
+KEPT = "Bo Ray kept the light for thirty years."
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableEntailment:
+    """What says that a premise entails the sentences that it holds, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    model = TableEntailment(lambda premise, claim: 0.97 if claim in premise else 0.02)
+
+    @contextmanager
+    def verifier(settings: Settings, console: Console) -> Iterator[TableEntailment]:
+        yield model
+
+    monkeypatch.setattr("citeproof.console.verifier.verifier", verifier)
+    return model
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text(f"# Tower\n\n{BUILT} It is white.\n", "utf-8")
+    (docs / "b.txt").write_text("")
+    (docs / "c.txt").write_text(KEPT, "utf-8")
+    (docs / "d.xyz").write_bytes(b"x")
+    return docs
+
+
+def jsonl(path: Path, *rows: object) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+def test_a_folder_gives_each_file_a_number(folder: Path) -> None:
+    Path("t.md").write_text(f"{BUILT} [1] {KEPT} [1] Geese fly [7].\n", "utf-8")
+    result = run(cli.app, ["check", "t.md", "--docs", str(folder)])
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        f"✓ {BUILT} [1]",
+        "    supported by what it cites, score 0.97",
+        f"    [1] Tower ({folder / 'a.md'})",
+        f"        “{BUILT}”",
+        f"≠ {KEPT} [1]",
+        "    supported, but not by what it cites, score 0.97",
+        f"    [3] c ({folder / 'c.txt'})",
+        f"        “{KEPT}”",
+        "✗ Geese fly. [7]",
+        "    not supported by anything found",
+        "    invalid citations: [7]",
+        "",
+        "invalid citations: [7]",
+        "1 of 3 sentences supported by what they cite (citation recall 33%) · 1 supported · "
+        "1 misattributed · 0 uncited · 1 unsupported · 0 unchecked",
+    ]
+    assert "b.txt is empty" in result.stderr
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code"),
+    [
+        (f"{BUILT} [1]", [], 0),
+        (f"# Tower\n\n{BUILT} [1] Who was she?", [], 0),
+        (BUILT, [], 1),
+        (BUILT, ["--no-fail"], 0),
+        (f"{BUILT} [3]", [], 1),
+        ("Geese fly.", [], 1),
+        ("Geese fly.", ["--no-fail", "--json"], 0),
+        ("# Nothing but a heading", [], 0),
+    ],
+)
+def test_the_exit_code_says_whether_all_is_supported(
+    folder: Path, text: str, options: list[str], code: int
+) -> None:
+    result = run(cli.app, ["check", "-", "--docs", str(folder), *options], input=text)
+    assert result.exit_code == code, result.output
+
+
+def test_json_is_the_report_and_nothing_else(folder: Path) -> None:
+    (folder / "b.txt").unlink()
+    arguments = ["check", "-", "--docs", str(folder), "--json", "--html", "r.html"]
+    result = run(cli.app, arguments, input=f"{BUILT} [1] {KEPT}")
+    report = CheckReport.model_validate_json(result.stdout)
+    assert [one.verdict for one in report.sentences] == ["supported", "uncited"]
+    assert report.sentences[1].support[0].number == 2
+    assert report.citation_recall == 0.5
+    assert result.stderr == ""
+    assert BUILT in Path("r.html").read_text("utf-8")
+
+
+def test_lines_of_passages_keep_their_numbers() -> None:
+    docs = jsonl(
+        Path("d.jsonl"),
+        {"text": BUILT, "title": "Tower", "source": "https://example.org/t"},
+        {"text": " "},
+        {"text": KEPT, "id": "bo"},
+        {"text": KEPT, "id": "bo"},
+    )
+    docs.write_text(docs.read_text().replace("\n", "\n\n", 1))
+    for number, code in ((3, 0), (4, 0), (2, 1), (5, 1)):
+        result = run(cli.app, ["check", "-", "--docs", "d.jsonl"], input=f"{KEPT} [{number}]")
+        assert result.exit_code == code, number
+        assert ("invalid citations: [5]" in result.stdout) == (number == 5)
+    result = run(cli.app, ["check", "-", "--docs", "d.jsonl"], input=f"{BUILT} [1]")
+    assert "    [1] Tower (https://example.org/t)\n" in result.stdout
+
+
+def test_k_is_how_many_others_are_tried(table: TableEntailment) -> None:
+    jsonl(Path("d.jsonl"), *({"text": f"Geese fly, says {n}."} for n in range(9)))
+    for k in ("1", "4"):
+        table.pairs.clear()
+        run(cli.app, ["check", "-", "--docs", "d.jsonl", "--k", k], input="Geese fly.")
+        assert len(table.pairs) == int(k)
+
+
+@pytest.mark.parametrize(
+    ("text", "docs", "message"),
+    [
+        (b"", "docs", "The text holds no sentence. "),
+        (b" [1]\n***", "docs", "The text holds no sentence. "),
+        (b"caf\xe9", "docs", "The standard input cannot be read as text: it is not valid utf-8 at"),
+        (b"It is old.", "nowhere", "nowhere cannot be read: there is no such file."),
+        (b"It is old.", "docs/d.xyz", "d.xyz cannot be read: its format is unknown."),
+        (b"It is old.", "docs/b.txt", "b.txt is empty."),
+        (b"It is old.", "bad.jsonl", "bad.jsonl, line 2, is not JSON: "),
+        (b"It is old.", "blank.jsonl", "blank.jsonl holds no text."),
+        (b"It is old.", "empty", "empty holds no document that can be read."),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line_and_exit_code_2(
+    table: TableEntailment, folder: Path, text: bytes, docs: str, message: str
+) -> None:
+    Path("bad.jsonl").write_text('{"text": "a"}\nnope\n')
+    Path("blank.jsonl").write_text('{"text": " "}\n')
+    Path("empty").mkdir()
+    result = run(cli.app, ["check", "-", "--docs", docs], input=text)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert table.batches == []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "t.md cannot be read: there is no such file."),
+        (b"caf\xe9", "t.md cannot be read as text: it is not valid utf-8 at byte 3."),
+        (b"a\x00b", "t.md cannot be read as text: it holds NUL bytes"),
+        (b" \n", "t.md is empty."),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_bad_input(
+    folder: Path, data: bytes | None, message: str
+) -> None:
+    if data is not None:
+        Path("t.md").write_bytes(data)
+    result = run(cli.app, ["check", "t.md", "--docs", str(folder)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+
+
+def test_a_text_among_the_documents_would_prove_itself(folder: Path) -> None:
+    result = run(cli.app, ["check", "docs/a.md", "--docs", str(folder)])
+    assert result.exit_code == 2
+    assert "docs/a.md is one of the documents: it would support itself." in result.stderr
+
+
+def test_a_folder_of_which_nothing_can_be_read_says_why(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(InputError, match="not valid utf-8"):
+        read_numbered(docs)
+
+
+def test_a_file_that_cannot_be_read_keeps_its_number(folder: Path) -> None:
+    read = read_numbered(folder)
+    assert {number: len(own) for number, own in read.passages.items()} == {1: 1, 2: 0, 3: 1}
+    assert [file.name for file in read.files] == ["a.md", "b.txt", "c.txt"]
+    assert len(read.problems) == 1
+
+
+def test_long_objects_are_cut_and_keep_their_number() -> None:
+    long = " ".join(f"Goose {n} flew over the tower." for n in range(100))
+    read = read_numbered(jsonl(Path("d.jsonl"), {"text": long}, {"text": KEPT}))
+    assert len(read.passages[1]) > 1
+    assert [passage.id for passage in read.passages[2]] == ["d.jsonl:2"]
+
+
+def test_a_file_of_lines_in_a_folder_is_one_number(folder: Path) -> None:
+    jsonl(folder / "e.jsonl", {"text": "One.", "id": "x"}, {"text": "Two.", "id": "y"})
+    jsonl(folder / "f.jsonl", {"text": "Three.", "id": "x"})
+    read = read_numbered(folder)
+    assert [passage.text for passage in read.passages[4]] == ["One.", "Two."]
+    ids = [passage.id for own in read.passages.values() for passage in own]
+    assert len(ids) == len(set(ids))
+
+
+def test_two_texts_with_one_id_are_refused() -> None:
+    with pytest.raises(DocumentError, match="an earlier line has the same id 'x'"):
+        read_numbered(jsonl(Path("d.jsonl"), {"text": "a", "id": "x"}, {"text": "b", "id": "x"}))
+
+
+def test_the_page_is_written_and_named(folder: Path) -> None:
+    Path("t <b>.md").write_text(f"{BUILT} [1]", "utf-8")
+    result = run(cli.app, ["check", "t <b>.md", "--docs", str(folder), "--html", "r.html"])
+    assert result.stdout.endswith("Page: r.html\n")
+    page = Path("r.html").read_text("utf-8")
+    assert "<h1>t &lt;b&gt;.md</h1>" in page
+    assert "Every sentence supported" in page
+
+
+def hostile() -> CheckReport:
+    passage = Passage(id=EVIL, title=EVIL, source=f"javascript:{EVIL}", text=f"{EVIL}. More.")
+    support = Support(number=1, passage=passage, sentence=f"{EVIL}.")
+    sentence = CheckedSentence(
+        text=EVIL,
+        paragraph=1,
+        citations=(1, 9),
+        invalid=(9,),
+        verdict="supported",
+        score=0.9,
+        support=(support,),
+    )
+    return CheckReport(
+        sentences=(sentence,),
+        counts=CheckCounts(supported=1),
+        citation_recall=1.0,
+        invalid_citations=(9,),
+        model=EVIL,
+        threshold=0.5,
+    )
+
+
+def test_whatever_strangers_wrote_stays_text_on_the_page() -> None:
+    text = render_check(hostile(), EVIL)
+    page = Page(text)
+    assert len(page.all("script")) == 1
+    assert page.all("img") == []
+    assert text.count("<template") == 1
+    assert not [own for own in page.all("a") if not (own["href"] or "").startswith("#")]
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "@@style@@" in page.text
+
+
+def test_whatever_strangers_wrote_stays_text_in_the_terminal() -> None:
+    for terminal in (True, False):
+        out = io.StringIO()
+        show(hostile(), Console(file=out, force_terminal=terminal, color_system=None, width=200))
+        assert "\x1b[2J" not in out.getvalue()
+        assert "\u202e" not in out.getvalue()
+        assert '<script>alert("1")</script>' in out.getvalue()
+
+
+def test_every_link_and_card_of_the_page_has_its_target(folder: Path) -> None:
+    text = f"{BUILT} [1] {KEPT} [1][9]\n\nGeese fly. {KEPT}"
+    result = run(cli.app, ["check", "-", "--docs", str(folder), "--json"], input=text)
+    page = Page(render_check(CheckReport.model_validate_json(result.stdout), "A text"))
+    ids = [own["id"] for _, own in page.tags if own.get("id")]
+    assert len(ids) == len(set(ids))
+    links = [(own["href"] or "")[1:] for own in page.all("a")]
+    cards = [own["data-card"] for _, own in page.tags if own.get("data-card")]
+    assert {*links, *cards} <= set(ids)
+    assert len(cards) == 4
+    shown = [own.get("class") for own in page.all("span") if "claim " in (own.get("class") or "")]
+    assert shown == [
+        "claim supported",
+        "claim misattributed",
+        "claim unsupported",
+        "claim uncited",
+    ]
+    [chip] = page.all("a", **{"class": "chip"})
+    assert chip["href"] == "#source-1"
+    [invalid] = page.all("span", **{"class": "chip invalid"})
+    assert invalid["aria-label"] == "Citation 9, which does not exist"
+    assert [own["data-number"] for own in page.all("li") if own.get("data-number")] == ["1", "3"]
+    assert len(page.all("p", **{"class": "prose"})) == 2
+
+
+def test_the_pages_policy_allows_its_own_style() -> None:
+    import base64
+    import hashlib
+    import re
+
+    text = render_check(hostile(), "A text")
+    [style] = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    [policy] = Page(text).all("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert f"style-src 'sha256-{digest}'" in (policy["content"] or "")
+    assert ".sign.misattributed" in style

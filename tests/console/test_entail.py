@@ -1,0 +1,343 @@
+"""Pairs in, scores out: `citeproof entail`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from citeproof import cli
+from citeproof.console.entail import checked, opened, result
+from citeproof.console.entail import run as run_pairs
+from citeproof.errors import InputError, ModelError
+from citeproof.settings import Settings
+from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
+from citeproof.tools.entailment import Pair
+from citeproof.tools.llm import LLM
+from citeproof.tools.pairs import CHUNK, Agreement, gold, written
+
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableEntailment:
+    """What scores in place of the model, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    model = TableEntailment(lambda premise, hypothesis: float(hypothesis in premise), threshold=0.5)
+
+    @contextmanager
+    def verifier(settings: Settings, console: Console) -> Iterator[TableEntailment]:
+        model.settings = settings.entailment  # type: ignore[attr-defined]
+        yield model
+
+    monkeypatch.setattr("citeproof.console.verifier.verifier", verifier)
+    return model
+
+
+def lines(*rows: Any) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def pair(premise: str = "It is old.", hypothesis: str = "old", **more: Any) -> dict[str, Any]:
+    return {"premise": premise, "hypothesis": hypothesis, **more}
+
+
+def test_lines_come_back_in_order_with_their_fields_and_scores(table: TableEntailment) -> None:
+    Path("p.jsonl").write_text(
+        lines(pair(id=7, x=[1, None, {"é": "塔"}]), pair(hypothesis="new", score="?", entailed=1)),
+        "utf-8",
+    )
+    done = run(cli.app, ["entail", "p.jsonl"])
+    assert done.exit_code == 0, done.output
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {**pair(id=7, x=[1, None, {"é": "塔"}]), "score": 1.0, "entailed": True},
+        {**pair(hypothesis="new"), "score": 0.0, "entailed": False},
+    ]
+    assert "塔" in done.stdout
+    assert done.stderr == ""
+
+
+def test_scores_are_rounded_but_the_decision_is_not(table: TableEntailment) -> None:
+    table.threshold = 0.65
+    table._scores = lambda *_: 0.649999
+    done = run(cli.app, ["entail", "-"], input=lines(pair()))
+    row = json.loads(done.stdout)
+    assert (row["score"], row["entailed"]) == (0.65, False)
+
+
+def test_standard_input_is_read_and_blank_lines_and_a_byte_order_mark_do_no_harm(
+    table: TableEntailment,
+) -> None:
+    given = b"\xef\xbb\xbf" + lines(pair()).encode() + b"\r\n \n" + lines(pair()).strip().encode()
+    done = run(cli.app, ["entail", "-"], input=given)
+    assert len(done.stdout.splitlines()) == 2
+    assert table.batches == [2]
+
+
+def test_pairs_are_scored_in_chunks(table: TableEntailment) -> None:
+    many = [pair(premise=f"{n}", hypothesis=f"{n % 2}") for n in range(CHUNK + 3)]
+    done = run(cli.app, ["entail", "-"], input=lines(*many))
+    assert table.batches == [CHUNK, 3]
+    assert [json.loads(line)["premise"] for line in done.stdout.splitlines()] == [
+        row["premise"] for row in many
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nope", "is not JSON: Expecting value. Write each line as {"),
+        ("[1]", "is no pair: it is not an object. Write each line as {"),
+        ('{"premise": "a"}', "is no pair: it has no `hypothesis`."),
+        ('{"hypothesis": "a"}', "is no pair: it has no `premise`."),
+        ('{"premise": "a", "hypothesis": 3}', "is no pair: its `hypothesis` is not a text."),
+        ('{"premise": null, "hypothesis": "a"}', "is no pair: its `premise` is not a text."),
+        ('{"premise": " ", "hypothesis": "a"}', "is no pair: its `premise` is empty."),
+        ('{"premise": "a", "hypothesis": "b", "x": NaN}', "is not JSON: NaN is no number"),
+        ('{"premise": "a", "hypothesis": "b", "x": 1e999}', "is not JSON: the number 1e999"),
+        ("[" * 100_000, "is not JSON: "),
+    ],
+)
+def test_a_bad_line_is_told_before_anything_is_scored(
+    table: TableEntailment, line: str, message: str
+) -> None:
+    Path("p.jsonl").write_text(f"{lines(pair())}\n{line}\n{lines(pair())}", "utf-8")
+    done = run(cli.app, ["entail", "p.jsonl", "--out", "o.jsonl"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"p.jsonl, line 3, {message}")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert table.batches == []
+    assert [file.name for file in Path().iterdir()] == ["p.jsonl"]
+
+
+def test_what_is_not_utf_8_is_told_with_its_line(table: TableEntailment) -> None:
+    Path("p.jsonl").write_bytes(lines(pair()).encode() + b'{"premise": "caf\xe9"}\n')
+    done = run(cli.app, ["entail", "p.jsonl"])
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "p.jsonl, line 2, cannot be read: it is not valid UTF-8 at byte 16 of the line. "
+        "Save it as UTF-8.\n"
+    )
+
+
+@pytest.mark.parametrize("given", ["", "\n \n"])
+def test_no_pairs_are_bad_input(table: TableEntailment, given: str) -> None:
+    done = run(cli.app, ["entail", "-"], input=given)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("standard input holds no pair. ")
+
+
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "."])
+def test_a_file_that_is_none_is_bad_input(table: TableEntailment, name: str) -> None:
+    done = run(cli.app, ["entail", name])
+    assert done.exit_code == 2
+    assert "cannot be read: " in done.stderr
+
+
+def test_a_file_is_written_whole(table: TableEntailment) -> None:
+    Path("o.jsonl").write_text("old")
+    done = run(cli.app, ["entail", "-", "--out", "o.jsonl"], input=lines(pair(), pair()))
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    assert len(Path("o.jsonl").read_text("utf-8").splitlines()) == 2
+    assert [file.name for file in Path().iterdir()] == ["o.jsonl"]
+
+
+def test_a_failure_leaves_the_old_file_and_no_half_of_a_new_one(
+    table: TableEntailment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("o.jsonl").write_text("old")
+    scores = table.scores
+
+    async def fails(pairs: Sequence[Pair]) -> list[float]:
+        if table.batches:
+            raise ModelError("It stopped")
+        return await scores(pairs)
+
+    monkeypatch.setattr(table, "scores", fails)
+    given = lines(*(pair(n=n) for n in range(CHUNK + 1)))
+    done = run(cli.app, ["entail", "-", "--out", "o.jsonl"], input=given)
+    assert (done.exit_code, done.stderr) == (2, "It stopped.\n")
+    assert [(file.name, file.read_text()) for file in Path().iterdir()] == [("o.jsonl", "old")]
+
+
+def test_the_input_is_not_overwritten_by_any_name(table: TableEntailment) -> None:
+    Path("p.jsonl").write_text(lines(pair()))
+    Path("link.jsonl").symlink_to("p.jsonl")
+    for name in ("p.jsonl", "./p.jsonl", "link.jsonl"):
+        done = run(cli.app, ["entail", "p.jsonl", "--out", name])
+        assert done.exit_code == 2
+        assert "is the input: it would be overwritten" in done.stderr
+    assert Path("p.jsonl").read_text() == lines(pair())
+    assert table.batches == []
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_model_works(
+    table: TableEntailment,
+) -> None:
+    Path("folder").mkdir()
+    for name, why in (("folder", "is not a plain file"), ("no/o.jsonl", "cannot be written: ")):
+        done = run(cli.app, ["entail", "-", "--out", name], input=lines(pair()))
+        assert done.exit_code == 2
+        assert why in done.stderr
+    assert table.batches == []
+
+
+def test_a_full_disk_is_told(table: TableEntailment, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    source = Path("p.jsonl")
+    source.write_text(lines(pair()))
+    with opened(source) as found:
+        total = checked(found, source)
+        disk = full.open("wb")
+        monkeypatch.setattr(Path, "open", lambda *_: disk)
+        with (
+            pytest.raises(InputError, match="cannot be written: No space left"),
+            result(Path("o.jsonl"), source) as out,
+        ):
+            asyncio.run(run_pairs(found, source, total, table, out, Console(stderr=True)))
+    assert [file.name for file in Path().iterdir()] == ["p.jsonl"]
+
+
+def test_a_pipe_is_read_though_it_comes_only_once(table: TableEntailment) -> None:
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_text(lines(pair(), pair())))
+    writer.start()
+    done = run(cli.app, ["entail", "pipe"])
+    writer.join()
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_options_go_over_the_settings(table: TableEntailment) -> None:
+    Path("mine.toml").write_text('[entailment]\nmodel = "a"\nthreshold = 0.2\nbatch_size = 3\n')
+    options = ["--backend", "cross-encoder", "--model", "b=c", "--threshold", "0.9"]
+    done = run(cli.app, ["entail", "-", "--config", "mine.toml", *options], input=lines(pair()))
+    assert done.exit_code == 0, done.output
+    chosen = table.settings  # type: ignore[attr-defined]
+    assert (chosen.kind, chosen.model, chosen.threshold) == ("cross-encoder", "b=c", 0.9)
+    assert chosen.batch_size == 3
+
+
+@pytest.mark.parametrize(
+    "options", [["--backend", "guess"], ["--threshold", "1.5"], ["--set", "k=3"]]
+)
+def test_wrong_options_are_bad_input(table: TableEntailment, options: list[str]) -> None:
+    done = run(cli.app, ["entail", "-", *options], input=lines(pair()))
+    assert done.exit_code == 2
+    assert table.batches == []
+
+
+def test_the_agreement_with_labels_is_told(table: TableEntailment) -> None:
+    given = lines(
+        pair(label="entailment"),
+        pair(hypothesis="new", label="entailed"),
+        pair(hypothesis="new", label="neutral"),
+        pair(hypothesis="new", label=False),
+        pair(label="-"),
+        pair(),
+        pair(label=None),
+    )
+    done = run(cli.app, ["entail", "-"], input=given)
+    assert done.stderr == (
+        "4 labelled pairs · accuracy 0.750 · balanced accuracy 0.750 · AUC 0.750\n"
+        "1 label left out: neither entailed nor not entailed\n"
+    )
+    assert json.loads(done.stdout.splitlines()[0])["label"] == "entailment"
+
+
+@pytest.mark.parametrize(
+    ("label", "meaning"),
+    [
+        ("entailment", True),
+        ("Entailed", True),
+        (True, True),
+        ("true", True),
+        ("neutral", False),
+        ("contradiction", False),
+        ("not_entailed", False),
+        ("not entailment", False),
+        ("NOT-ENTAILED", False),
+        (False, False),
+        ("false", False),
+        (0, None),
+        (1, None),
+        ("-", None),
+        (None, None),
+        (["entailed"], None),
+    ],
+)
+def test_what_labels_mean(label: Any, meaning: bool | None) -> None:
+    assert gold({"label": label}) is meaning
+
+
+def agreement(*scored: tuple[float, bool]) -> Agreement:
+    found = Agreement()
+    for score, label in scored:
+        found.add({"score": score, "entailed": score >= 0.5, "label": label})
+    return found
+
+
+def test_figures_are_those_of_the_textbook() -> None:
+    found = agreement((0.9, True), (0.8, False), (0.4, True), (0.3, False), (0.2, False))
+    assert found.accuracy == pytest.approx(3 / 5)
+    assert found.balanced_accuracy == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert found.auc == pytest.approx(5 / 6)
+    assert agreement((0.1, True), (0.9, False)).auc == 0.0
+    assert agreement((0.5, True), (0.5, False), (0.5, False)).auc == 0.5
+
+
+def test_figures_that_need_both_kinds_are_left_out() -> None:
+    found = agreement((0.9, True), (0.1, True))
+    assert (found.accuracy, found.balanced_accuracy, found.auc) == (0.5, None, None)
+    nothing = agreement()
+    assert (nothing.pairs, nothing.accuracy, nothing.auc) == (0, None, None)
+
+
+def test_half_a_surrogate_pair_is_kept_and_harms_no_tokenizer(table: TableEntailment) -> None:
+    given = '{"premise": "old \\ud800", "hypothesis": "old"}\n'
+    done = run(cli.app, ["entail", "-"], input=given)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["premise"] == "old \ud800"
+    assert table.pairs[0].premise == "old \ufffd"
+    assert written({"x": "é", "score": 0.123456}) == '{"x": "é", "score": 0.1235}\n'.encode()
+
+
+def test_the_judge_is_opened_only_if_it_judges_and_closed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[str] = []
+    closed: list[str] = []
+
+    def open_llm(settings: Any, models: Any, *, role: str, progress: Any) -> LLM:
+        opened.append(role)
+        llm = LLM(ScriptedChatModel([Choice(Yes=0.9, No=0.1)]), role=role)
+        monkeypatch.setattr(llm, "close", lambda: closed.append(role))
+        return llm
+
+    monkeypatch.setattr("citeproof.console.verifier.open_llm", open_llm)
+    given = lines(pair())
+    done = run(cli.app, ["entail", "-", "--backend", "judge"], input=given)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["score"] == 0.9
+    assert (opened, closed) == (["judge"], ["judge"])
+
+    async def scores(_: Any, pairs: Sequence[Pair]) -> list[float]:
+        return [0.25] * len(pairs)
+
+    monkeypatch.setattr("citeproof.tools.cross_encoder.CrossEncoder.scores", scores)
+    options = ["--backend", "cross-encoder", "--model", "mine"]
+    done = run(cli.app, ["entail", "-", *options], input=given)
+    assert json.loads(done.stdout)["score"] == 0.25
+    assert opened == ["judge"]

@@ -1,0 +1,268 @@
+"""Verdicts on the sentences of a text, and what is tried to reach them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pydantic import ValidationError
+
+from citeproof import CheckReport, Passage, check
+from citeproof.errors import InputError
+from citeproof.testing import ListRetriever, TableEntailment
+from citeproof.tools.entailment import premise
+
+TOWER = Passage(id="tower", title="Tower", text="Ann Lee built the tower in 1871. It is white.")
+LIGHT = Passage(id="light", text="Bo Ray kept the light for thirty years.", page=3)
+STORM = Passage(id="storm", text="A storm broke the lamp in 1902.")
+PASSAGES = [TOWER, LIGHT, STORM]
+
+BUILT = "Ann Lee built the tower in 1871."
+KEPT = "Bo Ray kept the light for thirty years."
+BROKE = "A storm broke the lamp in 1902."
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+def reader(threshold: float = 0.9) -> TableEntailment:
+    """Scores the share of the hypothesis's words that the premise has."""
+
+    def score(premise: str, hypothesis: str) -> float:
+        return len(words(premise) & words(hypothesis)) / max(1, len(words(hypothesis)))
+
+    return TableEntailment(score, threshold=threshold, name="shares")
+
+
+async def test_each_verdict() -> None:
+    text = (
+        "Ann Lee built the tower in 1871 [1]. Bo Ray kept the light for thirty years [1]. "
+        "A storm broke the lamp in 1902. Geese fly south [2]. Who fed them [2]?"
+    )
+    report = await check(text, PASSAGES, reader())
+    assert [(one.text, one.verdict) for one in report.sentences] == [
+        (BUILT, "supported"),
+        (KEPT, "misattributed"),
+        (BROKE, "uncited"),
+        ("Geese fly south.", "unsupported"),
+        ("Who fed them?", "unchecked"),
+    ]
+    told = [[(own.number, own.passage.id) for own in one.support] for one in report.sentences]
+    assert told == [[(1, "tower")], [(2, "light")], [(3, "storm")], [], []]
+    assert [one.score for one in report.sentences] == [1.0, 1.0, 1.0, 0.0, None]
+    assert report.sentences[0].support[0].sentence == BUILT
+    assert report.sentences[1].support[0].passage.page == 3
+    assert report.counts.model_dump() == {
+        "supported": 1,
+        "misattributed": 1,
+        "uncited": 1,
+        "unsupported": 1,
+        "unchecked": 1,
+    }
+    assert report.citation_recall == 0.25
+    assert (report.model, report.threshold) == ("shares", 0.9)
+
+
+async def test_everything_is_scored_in_one_call_and_every_pair_once() -> None:
+    entailment = reader()
+    text = "Ann Lee built the tower [1][2]. Bo Ray kept the light."
+    await check(text, PASSAGES, entailment)
+    assert len(entailment.batches) == 1
+    tried = [(pair.premise, pair.hypothesis) for pair in entailment.pairs]
+    assert len(tried) == len(set(tried))
+    first = [one for one, hypothesis in tried if hypothesis.startswith("Ann")]
+    # Both cited passages alone and together; the third passage shares no word.
+    assert first == [TOWER.premise, LIGHT.premise, premise([TOWER, LIGHT])]
+
+
+async def test_a_score_on_the_threshold_counts_and_one_below_does_not() -> None:
+    scores = {("Tower", "It is old."): 0.7}
+    for threshold, verdict in ((0.7, "supported"), (0.7001, "unsupported")):
+        report = await check(
+            "It is old [1].", [TOWER], TableEntailment(scores, threshold=threshold)
+        )
+        assert report.sentences[0].verdict == verdict
+        assert report.sentences[0].score == 0.7
+
+
+async def test_passages_that_entail_only_together_are_all_named() -> None:
+    both = "Ann Lee built the tower in 1871, and Bo Ray kept the light for thirty years"
+    report = await check(f"{both} [2][1].", PASSAGES, reader(1.0))
+    [sentence] = report.sentences
+    assert sentence.verdict == "unsupported"  # "and" stands nowhere
+    report = await check(f"{both} [2][1].", PASSAGES, reader(0.9))
+    [sentence] = report.sentences
+    assert (sentence.verdict, sentence.citations) == ("supported", (2, 1))
+    assert [support.number for support in sentence.support] == [1, 2]
+
+
+async def test_one_passage_is_preferred_to_several_and_citations_to_others() -> None:
+    best = {STORM.premise: 0.99, premise([TOWER, LIGHT]): 0.97, LIGHT.premise: 0.95}
+    table = TableEntailment(lambda premise, _: best.get(premise, 0.6))
+    storm = ListRetriever({"": [STORM]})
+    report = await check("It is old [1][2].", PASSAGES, table, retriever=storm)
+    [sentence] = report.sentences
+    assert sentence.verdict == "supported"
+    assert [support.passage.id for support in sentence.support] == ["light"]
+    assert sentence.score == 0.95
+
+
+@pytest.mark.parametrize(
+    ("marks", "citations", "invalid"),
+    [
+        ("[0]", (0,), (0,)),
+        ("[99]", (99,), (99,)),
+        ("[1][2]", (1, 2), ()),
+        ("[2, 1]", (2, 1), ()),
+        ("[1-3]", (1, 2, 3), ()),
+        ("[1–4]", (1, 2, 3, 4), (4,)),
+        ("[1][1]", (1,), ()),
+        ("[1; 7]", (1, 7), (7,)),
+    ],
+)
+async def test_citations_and_those_that_do_not_exist(
+    marks: str, citations: tuple[int, ...], invalid: tuple[int, ...]
+) -> None:
+    for text in (f"It is old {marks}.", f"It is old. {marks}", f"It is old.{marks}"):
+        report = await check(text, PASSAGES, reader())
+        [sentence] = report.sentences
+        assert (sentence.text, sentence.citations) == ("It is old.", citations)
+        assert sentence.invalid == invalid
+        assert report.invalid_citations == invalid
+
+
+async def test_marks_behind_a_full_stop_belong_to_what_stands_before() -> None:
+    text = "Ann Lee built the tower in 1871. [1] Bo Ray kept the light. [2]\n\n[99]"
+    report = await check(text, PASSAGES, reader())
+    assert [one.citations for one in report.sentences] == [(1,), (2, 99)]
+    assert report.citation_recall == 1.0
+
+
+async def test_a_sentence_that_cites_only_what_does_not_exist_is_misattributed() -> None:
+    report = await check(f"{BROKE} [99]", PASSAGES, reader())
+    assert report.sentences[0].verdict == "misattributed"
+    assert report.sentences[0].support[0].number == 3
+
+
+async def test_a_huge_range_ends_somewhere() -> None:
+    report = await check(f"{BUILT} [1-999999]", PASSAGES, reader())
+    [sentence] = report.sentences
+    assert sentence.verdict == "supported"
+    assert 4 in sentence.invalid
+    assert len(sentence.invalid) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "unchecked"),
+    [
+        ("# Ann Lee built the tower.\nShe did.", ["Ann Lee built the tower."]),
+        ("The tower\n\nIt is old.", ["The tower"]),
+        ("**The tower**\n\nIt is old.", ["The tower"]),
+        ("The tower\n---\n\nIt is old.", ["The tower"]),
+        ("It has these parts:\n- A lamp.", ["It has these parts:"]),
+        ("Is it old [1]?", ["Is it old?"]),
+        ("It is old", []),
+        ("It is old\n\n", []),
+        ("It is old [1]\n\nIt is white.", []),
+        ("- It is old\n\n- It is white", []),
+        ("It is old.\n\nIt is white.", []),
+        ("one two three four five six seven eight nine ten eleven twelve more\n\nIt is old.", []),
+        ("The tower\nIt is old.", []),
+    ],
+)
+async def test_what_is_not_checked(text: str, unchecked: list[str]) -> None:
+    entailment = reader()
+    report = await check(text, PASSAGES, entailment)
+    assert [one.text for one in report.sentences if one.verdict == "unchecked"] == unchecked
+    assert not {pair.hypothesis for pair in entailment.pairs} & set(unchecked)
+
+
+async def test_bullets_emphasis_and_line_breaks_are_no_part_of_a_sentence() -> None:
+    report = await check(
+        "1. **Ann Lee** built\n   the `tower` [1].\n* It is white", PASSAGES, reader()
+    )
+    assert [one.text for one in report.sentences] == ["Ann Lee built the tower.", "It is white"]
+
+
+async def test_paragraphs_are_counted() -> None:
+    report = await check("# A\nOne is. Two are.\n\n\nThree are.", [], reader())
+    assert [one.paragraph for one in report.sentences] == [1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "***", "[1]"])
+async def test_no_words_no_sentences_no_pairs(text: str) -> None:
+    entailment = reader()
+    report = await check(text, PASSAGES, entailment)
+    assert (report.sentences, report.citation_recall) == ((), None)
+    assert entailment.batches == []
+
+
+async def test_without_passages_nothing_is_supported() -> None:
+    report = await check("It is old [1].", [], reader())
+    [sentence] = report.sentences
+    assert (sentence.verdict, sentence.score, sentence.invalid) == ("unsupported", None, (1,))
+
+
+async def test_other_scripts() -> None:
+    passage = Passage(id="ja", text="灯台は1871年に建てられた。")
+    report = await check(
+        "灯台は1871年に建てられた。[1] Élan né à Québec 🙂 [1].", [passage], reader()
+    )
+    assert [one.verdict for one in report.sentences] == ["supported", "unsupported"]
+    assert report.sentences[1].text == "Élan né à Québec 🙂."
+
+
+async def test_of_a_number_with_many_passages_the_nearest_are_tried() -> None:
+    pages = [Passage(id=f"p{n}", text=f"Page {n} tells of goose number {n}.") for n in range(40)]
+    pages[33] = Passage(id="p33", text="The keeper owned a parrot.")
+    entailment = reader()
+    report = await check("The keeper owned a parrot [2].", {1: [TOWER], 2: pages}, entailment, k=3)
+    [sentence] = report.sentences
+    assert (sentence.verdict, sentence.support[0].passage.id) == ("supported", "p33")
+    # At most three of the number, these together, and three others.
+    assert len(entailment.pairs) <= 7
+
+
+async def test_a_number_without_shared_words_is_tried_all_the_same() -> None:
+    pages = [Passage(id=f"p{n}", text=f"Goose {n}.") for n in range(9)]
+    table = TableEntailment(lambda premise, _: 1.0 if premise == "Goose 0." else 0.0)
+    report = await check("Une oie [1].", {1: pages}, table, k=2)
+    assert report.sentences[0].verdict == "supported"
+
+
+async def test_k_others_are_tried_beside_those_that_are_cited() -> None:
+    passages = [Passage(id=f"p{n}", text=f"The tower is old, says {n}.") for n in range(9)]
+    unlike = [Passage(id=f"u{n}", text="Geese fly.") for n in range(2)]
+    for k, first in ((1, passages[:2]), (2, passages[:2]), (5, passages[:2]), (3, unlike)):
+        passages[:2] = first
+        entailment = TableEntailment({})
+        await check("The tower is old [1][2].", passages, entailment, k=k)
+        others = [p.premise for p in passages[2:]]
+        assert sum(pair.premise in others for pair in entailment.pairs) == k
+
+
+async def test_a_retriever_may_find_what_no_number_cites() -> None:
+    report = await check(BROKE, [TOWER], reader(), retriever=ListRetriever([STORM]))
+    [support] = report.sentences[0].support
+    assert (support.number, support.passage) == (None, STORM)
+
+
+async def test_many_citations_are_not_read_as_one_endless_premise() -> None:
+    passages = [Passage(id=f"p{n}", text=f"Line {n}.") for n in range(30)]
+    entailment = TableEntailment({})
+    await check("It is old [1-30].", passages, entailment)
+    assert max(pair.premise.count("Line") for pair in entailment.pairs) == 10
+    assert {p.text for p in passages} <= {pair.premise for pair in entailment.pairs}
+
+
+async def test_k_must_make_sense() -> None:
+    with pytest.raises(InputError, match="0 passages cannot be tried"):
+        await check("It is old.", PASSAGES, reader(), k=0)
+
+
+async def test_a_report_is_frozen_and_survives_json() -> None:
+    report = await check(f"{BUILT} [1] {KEPT} [9]", PASSAGES, reader())
+    assert CheckReport.model_validate_json(report.model_dump_json()) == report
+    with pytest.raises(ValidationError):
+        report.model = "other"  # type: ignore[misc]
