@@ -1,0 +1,30 @@
+"""A tiny MPNet, made here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from citeproof.models import entailment
+from tests.tools.test_nli_models import tokenizer
+
+
+def tiny_mpnet(folder: Path) -> Path:
+    """A folder like that of all-mpnet-base-v2, without a head."""
+    import torch
+    from transformers import MPNetConfig, MPNetModel
+
+    torch.manual_seed(7)
+    made = tokenizer(folder, 64)
+    config = MPNetConfig(
+        vocab_size=len(made),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=66,
+    )
+    MPNetModel(config).eval().save_pretrained(folder)
+    for name in entailment._TOKENIZER:
+        if not (folder / name).exists():
+            (folder / name).write_text("{}" if name.endswith(".json") else "")
+    return folder

@@ -1,0 +1,110 @@
+"""Training on a tiny MPNet: what an interrupted run goes on to is what it would have been."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.models.tiny import tiny_mpnet
+from training import fit, rows
+
+PARTS = ["the tower", "ann lee", "bo ray", "1871"]
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tiny_mpnet(tmp_path / "base")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    made = [
+        rows.Row(f"{a} was built by {b} .", f"{b} was built .", label, "s")
+        for a in PARTS
+        for b in PARTS
+        for label in ("entailed", "neutral")
+    ]
+    assert rows.write(path, made) == 32
+    return path
+
+
+def run(base: Path, out: Path, data: Path, **options: Any) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    fit.fit(
+        base, out, [str(data)], rank=2, first_layer=0, tokens=64, parts=2, device="cpu", **options
+    )
+    return dict(load_file(out / "adapter_model.safetensors"))
+
+
+def test_a_run_goes_on_where_it_was_stopped(
+    base: Path,
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = run(base, tmp_path / "whole", data)
+    assert (
+        float(
+            whole["base_model.model.mpnet.encoder.layer.0.attention.attn.q.lora_B.weight"]
+            .abs()
+            .sum()
+        )
+        > 0
+    )
+    saved: list[int] = []
+    save = fit._save
+
+    def stop(*arguments: Any) -> None:
+        save(*arguments)
+        saved.append(1)
+        if len(saved) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(fit, "_save", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(base, tmp_path / "parts", data, save_every=1)
+    monkeypatch.setattr(fit, "_save", save)
+    assert (tmp_path / "parts.checkpoint").exists()
+    parts = run(base, tmp_path / "parts", data, save_every=1)
+    assert not (tmp_path / "parts.checkpoint").exists()
+    for name, value in whole.items():
+        assert torch.allclose(parts[name].float(), value.float(), atol=1e-3), name
+    kept = json.loads((tmp_path / "parts" / "training.json").read_text())
+    assert kept["rank"] == 2
+
+
+def test_another_runs_checkpoint_is_refused(base: Path, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    torch.save({"key": "of another run"}, tmp_path / "out.checkpoint")
+    with pytest.raises(Exception, match="other arguments; remove it first"):
+        run(base, out, data)
+
+
+def test_the_loss_of_a_pair_that_is_only_not_entailed() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0]])
+    share = logits.softmax(-1)[0]
+    assert float(fit.loss_of(logits, torch.tensor([0]))) == pytest.approx(-float(share[0].log()))
+    rest = -float((share[1] + share[2]).log())
+    assert float(fit.loss_of(logits, torch.tensor([-1]))) == pytest.approx(rest)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"premise": "p", "hypothesis": "h", "label": "maybe"}', "unknown label 'maybe'"),
+        ('{"premise": "p", "label": "neutral"}', "hypothesis"),
+        ("[]", "line 1"),
+        ("{", "line 1"),
+    ],
+)
+def test_a_line_that_is_no_row_is_told(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(ValueError, match=message):
+        list(rows.read(path))

@@ -1,0 +1,109 @@
+"""What is made has the label that it bears."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from training import make
+from training.rows import Row
+
+TOWER = make.Text(
+    "t",
+    "Orrin Tower",
+    "The tower was built in 1871 by Ann Lee. It was lit in 1874. Bo Ray kept it until 1902. "
+    "He wrote down every ship. The tower was sold to Cy Dunn.",
+)
+HARBOUR = make.Text("h", "Orrin Tower", "The harbour was dredged in 1911. Di Fox paid for it.")
+POOL = {"t": TOWER, "h": HARBOUR}
+ASKED = [
+    make.Asked("When was the tower built?", ("1871",), TOWER, "s"),
+    make.Asked("When was the tower lit?", ("1874",), TOWER, "s"),
+    make.Asked("Who kept the tower?", ("Bo Ray",), TOWER, "s"),
+    make.Asked("Who bought the tower?", ("Cy Dunn",), TOWER, "s"),
+]
+
+
+def test_a_question_without_its_answer_in_the_passage_is_left_out() -> None:
+    rows = [
+        {"question": "When?", "answers": ["1871"], "gold_passages": ["t"]},
+        {"question": "When?", "answers": ["1999"], "gold_passages": ["t"]},
+        {"question": "When?", "answers": ["1871"], "gold_passages": ["missing"]},
+    ]
+    assert [item.answers for item in make.asked(rows, POOL, "s")] == [("1871",)]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_questions_and_answers(seed: int) -> None:
+    rows = list(make.questions(ASKED, POOL, Random(seed)))
+    recipes = {row.source for row in rows}
+    assert {"s/answer", "s/other answer"} <= recipes
+    for row in rows:
+        if row.source in ("s/answer", "s/other answer"):
+            item = next(a for a in ASKED if _about(a.question) in row.hypothesis)
+            assert (item.answers[0] in row.hypothesis) == row.entailed
+        if row.source == "s/answer":
+            assert item.answers[0] in row.premise
+        if row.source == "s/same article":
+            assert row.premise == HARBOUR.premise
+
+
+def _about(question: str) -> str:
+    return {"built": "built", "lit": "lit", "kept": "kept"}.get(
+        question.rstrip("?").split()[-1], question.split()[1]
+    )
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_sentences_are_copies_or_near_misses(seed: int) -> None:
+    for row in make.sentences([TOWER, HARBOUR], "w", Random(seed)):
+        if row.source == "w/copy":
+            assert row.entailed
+            assert row.hypothesis in row.premise
+        elif row.source == "w/substitution":
+            assert not row.entailed
+            assert row.hypothesis not in row.premise
+        elif row.source == "w/edited premise":
+            assert row.entailed == (row.hypothesis in row.premise)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_twins_come_in_pairs_of_which_one_is_entailed(seed: int) -> None:
+    rows = list(make.twins([TOWER, HARBOUR], "w", Random(seed)))
+    assert len(rows) % 2 == 0
+    for one, other in zip(rows[::2], rows[1::2], strict=True):
+        assert (one.entailed, other.entailed) == (True, False)
+        assert one.premise == other.premise
+        assert one.hypothesis != other.hypothesis
+        assert one.hypothesis in one.premise
+        assert other.hypothesis not in other.premise
+
+
+def test_two_claims_need_both_premises() -> None:
+    rows = [Row(f"Fact {n}.", f"It is {n}.", "entailed", "s") for n in range(40)]
+    rows += [Row(f"Fact {n}.", f"It is not {n}.", "contradiction", "s") for n in range(40)]
+    made = list(make.together(rows, Random(3)))
+    assert any(row.entailed for row in made)
+    for row in made:
+        both = row.premise.count("Fact") == 2
+        assert row.entailed == (both and "not" not in row.hypothesis)
+
+
+def test_neighbours_are_not_entailed_and_share_a_name() -> None:
+    rows = [
+        Row("Ann Lee built it in 1871 and left.", "Ann Lee built it.", "entailed", "s"),
+        Row("In a letter Ann Lee named the cook.", "She was seen by Ann Lee.", "entailed", "s"),
+        Row("Bo Ray kept the light for years.", "Light was kept by Bo Ray.", "entailed", "s"),
+    ]
+    made = list(make.neighbours(rows, Random(1)))
+    assert {row.hypothesis for row in made} == {rows[0].hypothesis, rows[1].hypothesis}
+    assert all(row.label == "neutral" and "Ann Lee" in row.premise for row in made)
+
+
+def test_other_passages_do_not_change_the_label() -> None:
+    row = Row("It was lit in 1874.", "It was lit.", "entailed", "s")
+    [made] = make.among([row], [HARBOUR, TOWER], Random(1), 2)
+    assert made.entailed
+    assert row.premise in made.premise
+    assert "Title: Orrin Tower" in made.premise

@@ -1,0 +1,115 @@
+"""Writes the training sets: one command, the same files each time.
+
+python -m training.build --data FOLDER --out FOLDER
+
+Reads `passages.jsonl`, the question sets and `nli/*.jsonl` of a data folder, and writes
+
+    made/   pairs made of SQuAD's questions, of Wikipedia passages and of FEVER and SNLI rows
+    final/  three fifths of each set that the measured model never saw, for the model that ships
+    held/   what no model is trained on: whole sets for the measured model are in `nli/` and in
+            `held/questions_*.jsonl`; the other two fifths, for calibration, are `held/*_rest.jsonl`
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import typer
+
+from training import make
+from training.rows import Row, read, write
+
+UNSEEN = ("mnli_val_m", "fm2", "wice_oracle", "wice_partial", "begin", "snli_test1k")
+"""NLI sets that the measured model is not trained on."""
+
+SEEN = ("squad", "qed", "2wiki", "hotpotqa", "musique")
+"""Parts of the pool whose passages are used; those of the unseen question sets are not."""
+
+
+def build(
+    data: Annotated[Path, typer.Option(help="Folder of passages, questions and nli/.")],
+    out: Annotated[Path, typer.Option(help="Where the sets go.")],
+) -> None:
+    """Write all sets."""
+    passages = _lines(data / "passages.jsonl")
+    pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
+    sources = {p["id"]: p["source"] for p in passages}
+    for name in ("made", "final", "held"):
+        (out / name).mkdir(parents=True, exist_ok=True)
+    for name, rows in _made(data, pool, sources).items():
+        typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
+    more(data, out)
+    rng = Random(11)
+    for name in ("nq", "asqa"):
+        asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
+        rows = list(make.questions(asked, pool, rng, cropped=0, others=0))
+        write(out / "held" / f"questions_{name}.jsonl", rows)
+        _split(out, f"questions_{name}", rows)
+    for name in UNSEEN:
+        _split(out, name, list(read(data / "nli" / f"{name}.jsonl")))
+
+
+def more(data: Path, out: Path) -> None:
+    """Write the sets of the last stage: twins, and questions with the sentences around them."""
+    rng = Random(23)
+    passages = _lines(data / "passages.jsonl")
+    pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
+    texts = [pool[p["id"]] for p in passages if p["source"] in SEEN]
+    rng.shuffle(texts)
+    squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
+    rng.shuffle(squad)
+    made = {
+        "twins": list(make.twins(texts[:7000], "wikipedia", rng)),
+        "squad_near": list(make.questions(squad, pool, rng, cropped=1, others=0)),
+    }
+    for name, rows in made.items():
+        typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
+
+
+def _made(data: Path, pool: dict[str, make.Text], sources: dict[str, str]) -> dict[str, list[Row]]:
+    rng = Random(7)
+    squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
+    rng.shuffle(squad)
+    made = {"squad_qa": list(make.questions(squad, pool, rng))}
+    texts = [pool[key] for key in pool if sources[key] in SEEN]
+    rng.shuffle(texts)
+    made["sentences"] = list(make.sentences(texts[:9000], "wikipedia", rng))
+    fever = list(read(data / "nli" / "fever_dev.jsonl"))
+    snli = list(read(data / "nli" / "cad_snli.jsonl"))
+    made["fever_neigh"] = list(make.neighbours(fever, rng))
+    rng.shuffle(made["fever_neigh"])
+    made["fever_neigh"] = made["fever_neigh"][:3000]
+
+    def mostly_entailed(rows: Sequence[Row], share: float) -> list[Row]:
+        return [row for row in rows if row.entailed or rng.random() < share]
+
+    made["together"] = list(make.together(mostly_entailed(fever, 0.22), rng))[:1500]
+    made["together"] += list(make.together(mostly_entailed(snli, 0.12), rng))[:700]
+    made["among"] = list(make.among(rng.sample(fever, 700), texts, rng, 2))
+    for rows in made.values():
+        rng.shuffle(rows)
+    return made
+
+
+def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
+    """Three fifths of the premises for training, all rows of a premise on one side."""
+    ours: list[Row] = []
+    rest: list[Row] = []
+    for row in rows:
+        digest = hashlib.sha256((row.group or row.premise).encode()).digest()
+        (ours if digest[0] < 154 else rest).append(row)
+    typer.echo(f"final/{name}: {write(out / 'final' / f'{name}.jsonl', ours)}")
+    typer.echo(f"held/{name}_rest: {write(out / 'held' / f'{name}_rest.jsonl', rest)}")
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+if __name__ == "__main__":
+    typer.run(build)

@@ -1,0 +1,399 @@
+"""Careful edits of sentences: near misses that a reader must look twice to see.
+
+Each edit takes a sentence and gives another one that says something else, or None where it
+finds nothing to change. What replaces a name or a number is of the same kind, and where it can
+be from the same passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from random import Random
+
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+NUMBERS = [
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+]
+
+_YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-2][0-9]\b")
+_NUMBER = re.compile(
+    r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w-])|(?<![\w.,-])\d+(?:\.\d+)?(?![\w-])"
+)
+_MONTH = re.compile(r"\b(?:" + "|".join(MONTHS) + r")\b")
+_NAME = re.compile(
+    r"\b[A-Z][\w'’.-]*[\w](?: (?:of|the|de|von|van|der|and|for) (?=[A-Z])| (?=[A-Z]))?"
+    r"(?:[A-Z][\w'’-]+(?: (?=[A-Z]))?)*"
+)
+_WORDS = frozenset(
+    [
+        "The",
+        "A",
+        "An",
+        "In",
+        "On",
+        "At",
+        "It",
+        "He",
+        "She",
+        "They",
+        "This",
+        "That",
+        "These",
+        "Those",
+        "His",
+        "Her",
+        "Its",
+        "Their",
+        "After",
+        "Before",
+        "When",
+        "While",
+        "As",
+        "For",
+        "From",
+        "By",
+        "With",
+        "During",
+        "Since",
+        "Although",
+        "However",
+        "But",
+        "And",
+        "Or",
+        "If",
+        "There",
+        "Who",
+        "What",
+        "Where",
+        "Which",
+        "How",
+        "Why",
+        "Is",
+        "Are",
+        "Was",
+        "Were",
+        "Did",
+        "Does",
+        "Do",
+        "Also",
+        "Other",
+        "Some",
+        "Many",
+        "Most",
+        "All",
+        "One",
+        "Two",
+        "Three",
+        "Such",
+        "To",
+        "Of",
+        "I",
+        "We",
+        "You",
+        "Both",
+        "Each",
+        "Not",
+        "No",
+    ]
+) | frozenset(MONTHS)
+
+
+def kind(text: str) -> str:
+    """What an answer is: year, number, date, name or phrase."""
+    bare = text.strip().strip(".")
+    if _YEAR.fullmatch(bare):
+        return "year"
+    if _MONTH.search(bare) and re.search(r"\d", bare):
+        return "date"
+    if _NUMBER.search(bare) and len(bare.split()) <= 4:
+        return "number"
+    words = [
+        w for w in re.findall(r"[\w'’.-]+", bare) if w.lower() not in {"the", "of", "and", "a"}
+    ]
+    if words and all(w[0].isupper() for w in words):
+        return "name"
+    return "phrase"
+
+
+def spans(text: str, of: str) -> list[str]:
+    """The distinct spans of a kind in a text, in order."""
+    if of == "year":
+        found = _YEAR.findall(text)
+    elif of == "number":
+        found = [n for n in _NUMBER.findall(text) if not _YEAR.fullmatch(n)]
+    elif of == "date":
+        month = "|".join(MONTHS)
+        found = re.findall(
+            rf"\b(?:{month}) \d{{1,2}},? \d{{4}}|\b\d{{1,2}} (?:{month}) \d{{4}}", text
+        )
+    elif of == "name":
+        found = []
+        for match in _NAME.finditer(text):
+            words = match.group().strip().split()
+            while words and words[0] in _WORDS:
+                words = words[1:]
+            if words and (len(words) > 1 or not _opens(text, match.start()) or len(words[0]) > 6):
+                found.append(" ".join(words))
+    else:
+        found = []
+    return list(dict.fromkeys(s for s in found if len(s) > 1 or of == "number"))
+
+
+def _opens(text: str, at: int) -> bool:
+    before = text[:at].rstrip()
+    return not before or before[-1] in '.!?"”'
+
+
+def same(one: str, other: str) -> bool:
+    """Whether one span may mean the other: a shared word that says something."""
+    stop = {"the", "a", "an", "of", "and", "in", "to", "for"}
+    a = {w for w in re.findall(r"\w+", one.lower()) if w not in stop}
+    b = {w for w in re.findall(r"\w+", other.lower()) if w not in stop}
+    return not a or not b or bool(a & b)
+
+
+def swap(text: str, old: str, new: str) -> str:
+    """The text with every whole occurrence of a span replaced."""
+    return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, text)
+
+
+def another(span: str, of: str, around: str, rng: Random, others: Sequence[str] = ()) -> str | None:
+    """Another span of the same kind: from the text around, else from others, else made up."""
+    near = [s for s in spans(around, of) if not same(s, span)]
+    far = [s for s in others if not same(s, span)]
+    if near and (rng.random() < 0.75 or (of in {"name", "date"} and not far)):
+        return rng.choice(near)
+    if of == "year":
+        return str(int(span) + rng.choice([-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 20]))
+    if of == "number":
+        return _number(span, rng)
+    if of == "date":
+        day = re.search(r"\b\d{1,2}\b(?!\d)", span)
+        month = _MONTH.search(span)
+        if month and (not day or rng.random() < 0.5):
+            return swap(span, month.group(), rng.choice([m for m in MONTHS if m != month.group()]))
+        if day:
+            return swap(span, day.group(), str(int(day.group()) % 28 + 1))
+        return None
+    return rng.choice(far) if far else None
+
+
+def _number(span: str, rng: Random) -> str:
+    value = float(span.replace(",", ""))
+    if value == int(value):
+        step = 1 if value < 20 else max(1, int(value * rng.choice([0.1, 0.2, 0.5, 1])))
+        new = int(value) + (step if value <= step or rng.random() < 0.5 else -step)
+        return f"{new:,}" if "," in span else str(new)
+    return f"{value + rng.choice([-0.5, 0.5, 1.0, 2.0]):.{len(span.split('.')[-1])}f}"
+
+
+_NEGATIONS = (
+    (
+        r"\b(was|were|is|are|has|have|had|can|could|will|would|did|does|do|should|may|must) (?!not\b)",
+        r"\1 not ",
+    ),
+    (
+        r"\b(was|were|is|are|has|have|had|can|could|will|would|did|does|do|should|may|must) not ",
+        r"\1 ",
+    ),
+    (r"\bnever ", ""),
+)
+_SCOPES = (
+    (r"\ball\b", ("some", "few", "none")),
+    (r"\bmost\b", ("all", "few")),
+    (r"\bmany\b", ("all", "few")),
+    (r"\bsome\b", ("all", "no")),
+    (r"\bseveral\b", ("all", "two")),
+    (r"\balways\b", ("sometimes", "never")),
+    (r"\boften\b", ("always", "rarely")),
+    (r"\busually\b", ("always", "never")),
+    (r"\bone of the\b", ("the only one of the", "none of the")),
+    (r"\bmay\b", ("must", "will")),
+    (r"\bcan\b", ("must",)),
+    (r"\bat least\b", ("at most", "exactly")),
+    (r"\bmore than\b", ("less than", "exactly")),
+    (r"\bless than\b", ("more than",)),
+    (r"\bbefore\b", ("after",)),
+    (r"\bafter\b", ("before",)),
+    (r"\bincreased\b", ("decreased",)),
+    (r"\blargest\b", ("smallest", "second largest")),
+    (r"\bhighest\b", ("lowest", "second highest")),
+    (r"\boldest\b", ("youngest", "newest")),
+    (r"\bnorthern\b", ("southern",)),
+    (r"\bsouthern\b", ("northern",)),
+    (r"\beastern\b", ("western",)),
+    (r"\bwestern\b", ("eastern",)),
+    (r"\bwon\b", ("lost",)),
+    (r"\blost\b", ("won",)),
+    (r"\bbegan\b", ("ended",)),
+    (r"\bfather\b", ("brother", "mother")),
+    (r"\bwife\b", ("sister", "mother")),
+    (r"\bson\b", ("brother", "nephew")),
+    (r"\bunder\b", ("over",)),
+    (r"\bfirst\b", ("second", "last")),
+    (r"\bsecond\b", ("first", "third")),
+    (r"\bonly\b", ("also",)),
+    (r"\bpartly\b", ("entirely",)),
+    (r"\bsouth\b", ("north", "west")),
+    (r"\bnorth\b", ("south", "east")),
+    (r"\beast\b", ("west",)),
+    (r"\bwest\b", ("east",)),
+    (r"\bearly\b", ("late",)),
+    (r"\blate\b", ("early",)),
+)
+
+
+def negate(sentence: str, rng: Random) -> str | None:
+    """The sentence with one negation put in or taken out."""
+    usable = [(p, r) for p, r in _NEGATIONS if re.search(p, sentence)]
+    if not usable:
+        return None
+    pattern, new = usable[-1] if len(usable) > 1 else usable[0]
+    del rng
+    return re.sub(pattern, new, sentence, count=1)
+
+
+def rescope(sentence: str, rng: Random) -> str | None:
+    """The sentence with one word of scope, order or direction changed."""
+    usable = [(p, new) for p, new in _SCOPES if re.search(p, sentence)]
+    if not usable:
+        return None
+    pattern, new = rng.choice(usable)
+    return re.sub(pattern, rng.choice(new), sentence, count=1)
+
+
+def reverse(sentence: str, rng: Random) -> str | None:
+    """The sentence with two of its names in each other's place."""
+    names = spans(sentence, "name")
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if not same(a, b)]
+    if not pairs or re.search(r"\b(?:and|married|with|or|met)\b", sentence):
+        return None
+    a, b = rng.choice(pairs)
+    return swap(swap(swap(sentence, a, "\0"), b, a), "\0", b)
+
+
+def substitute(
+    sentence: str, around: str, rng: Random, names: Sequence[str] = ()
+) -> tuple[str, str, str] | None:
+    """The sentence with one name, number, year or date replaced: (sentence, old, new)."""
+    kinds = ["year", "number", "date", "name", "name"]
+    rng.shuffle(kinds)
+    for of in kinds:
+        found = spans(sentence, of)
+        if not found:
+            continue
+        old = rng.choice(found)
+        new = another(old, of, around, rng, names if of == "name" else ())
+        if new and new != old and not (of == "name" and new in sentence):
+            return swap(sentence, old, new), old, new
+    words = set(re.findall(r"[a-z]+", sentence))
+    for row in (NUMBERS, ORDINALS):
+        for word in row:
+            if word in words:
+                new = rng.choice([w for w in row if w != word])
+                return swap(sentence, word, new), word, new
+    return None
+
+
+def shorten(sentence: str) -> str:
+    """The sentence without what stands in brackets: a paraphrase that stays true."""
+    bare = re.sub(r"\s*\([^()]*\)", "", sentence)
+    return re.sub(r"\s+([,.;])", r"\1", bare)
+
+
+def plainer(sentence: str, title: str, rng: Random) -> str:
+    """The sentence said more plainly, and still true: without asides, with a name for a pronoun."""
+    text = shorten(sentence)
+    if rng.random() < 0.5:
+        text = re.sub(r",? (?:which|who|where|although|while|whereas) [^,.;]*(?=[,.])", "", text)
+    if rng.random() < 0.5:
+        text = re.sub(
+            r"^(?:In|On|At|By|During|After|Before|Since) [^,]{3,40}, (?=[a-zA-Z])", "", text
+        )
+    if kind(title) == "name" and rng.random() < 0.7:
+        text = re.sub(
+            r"^(?:He|She|It)(?= (?:was|is|has|had|became|began|won|died|wrote|made)\b)", title, text
+        )
+    return text[:1].upper() + text[1:]
+
+
+def declare(question: str, answer: str) -> str | None:
+    """A question and its answer as one sentence, where the question asks for its subject.
+
+    "Who wrote Emma?" and "Jane Austen" give "Jane Austen wrote Emma."
+    """
+    q = question.strip().rstrip("?").strip()
+    who = re.match(
+        r"^who (?!(?:did|do|does|is|was|were|are|has|had|can|could|will|would)\b)(.+)$", q, re.I
+    )
+    if who:
+        return f"{answer[:1].upper()}{answer[1:]} {who.group(1)}."
+    be = re.match(r"^(?:who|what) (is|was|were|are) ((?:the|its|his|her) .+)$", q, re.I)
+    if be:
+        subject = be.group(2)
+        return f"{subject[:1].upper()}{subject[1:]} {be.group(1)} {answer}."
+    which = re.match(
+        r"^(?:what|which) ([a-z]+(?: [a-z]+)?) (was|is|won|has|had|became|helped|led|made|wrote|founded|hosted"
+        r"|caused|defeated|represented|contains|includes|produced|designed|gave|ruled|used|created) (.+)$",
+        q,
+        re.I,
+    )
+    if which and which.group(1).split()[-1] not in {
+        "did",
+        "does",
+        "do",
+        "is",
+        "was",
+        "were",
+        "are",
+    }:
+        return f"{answer[:1].upper()}{answer[1:]} {which.group(2)} {which.group(3)}."
+    when = re.match(
+        r"^(?:when|in (?:what|which) year) was (.+?) (born|founded|built|released|established|published|formed|elected|opened|completed|created|introduced|signed)$",
+        q,
+        re.I,
+    )
+    if when:
+        joint = "on" if kind(answer) == "date" else "in"
+        subject = when.group(1)
+        return f"{subject[:1].upper()}{subject[1:]} was {when.group(2)} {joint} {answer}."
+    many = re.match(r"^how many ([\w ]+?) (?:are there|were there|were|are) (.+)$", q, re.I)
+    if many:
+        return f"{answer[:1].upper()}{answer[1:]} {many.group(1)} were {many.group(2)}."
+    return None

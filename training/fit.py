@@ -1,0 +1,233 @@
+"""Trains the adapter: one command, seeded, resumable, on a CPU or a GPU, in bf16 on both.
+
+python -m training.fit --base FOLDER --out FOLDER --data a.jsonl --data b.jsonl=3000
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import torch
+import typer
+
+from training.network import open_network
+from training.rows import TARGETS, Row, read
+
+
+def load(data: Sequence[str], seed: int) -> list[Row]:
+    """The rows of `FILE` or `FILE=LIMIT` arguments, in a fixed random order."""
+    rows: list[Row] = []
+    for item in data:
+        name, _, limit = item.partition("=")
+        found = list(read(Path(name)))
+        Random(f"{seed} {Path(name).name}").shuffle(found)
+        rows += found[: int(limit)] if limit else found
+    Random(seed).shuffle(rows)
+    return rows
+
+
+Item = tuple[list[int], int]
+"""Token ids and target."""
+WIDTH = 8
+"""Batches are a multiple of so many tokens wide: a CPU's kernels are made anew for each shape."""
+
+
+def steps(
+    rows: Sequence[Row], tokenizer: Any, longest: int, tokens: int, parts: int, rng: Random
+) -> list[list[list[Item]]]:
+    """The steps of a run, each of some batches of pairs of like length.
+
+    Args:
+        rows: In the order of training.
+        tokenizer: Of the base.
+        longest: Tokens of a pair at most; what is cut is the end of the premise.
+        tokens: Padded tokens of a batch at most.
+        parts: Batches in a step.
+        rng: Mixes the batches of each 2,048 rows.
+    """
+    found: list[list[Item]] = []
+    for start in range(0, len(rows), 2048):
+        window = rows[start : start + 2048]
+        encoded = tokenizer(
+            [r.premise for r in window],
+            [r.hypothesis for r in window],
+            truncation="only_first",
+            max_length=longest,
+        )["input_ids"]
+        items = sorted(
+            ((ids, TARGETS[r.label]) for ids, r in zip(encoded, window, strict=True)),
+            key=lambda item: len(item[0]),
+        )
+        cut: list[list[Item]] = [[]]
+        for item in items:
+            if cut[-1] and _wide(item[0]) * (len(cut[-1]) + 1) > tokens:
+                cut.append([])
+            cut[-1].append(item)
+        rng.shuffle(cut)
+        found += cut
+    return [found[i : i + parts] for i in range(0, len(found), parts)]
+
+
+def _wide(ids: Sequence[int]) -> int:
+    return -(-len(ids) // WIDTH) * WIDTH
+
+
+def padded(batch: Sequence[list[int]], pad: int, device: str) -> dict[str, torch.Tensor]:
+    """Token ids and attention mask of one batch."""
+    width = max(map(_wide, batch))
+    ids = torch.full((len(batch), width), pad)
+    mask = torch.zeros((len(batch), width), dtype=torch.long)
+    for i, row in enumerate(batch):
+        ids[i, : len(row)] = torch.tensor(row)
+        mask[i, : len(row)] = 1
+    return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+
+
+def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Summed cross-entropy; for a row known only not to be entailed, that of the rest together."""
+    logs = logits.float().log_softmax(-1)
+    rest = torch.logsumexp(logs[:, 1:], dim=-1)
+    known = logs.gather(1, targets.clamp(min=0)[:, None])[:, 0]
+    return -torch.where(targets < 0, rest, known).sum()
+
+
+def fit(
+    base: Annotated[Path, typer.Option(help="Folder of all-mpnet-base-v2.")],
+    out: Annotated[
+        Path, typer.Option(help="Where the adapter goes; its checkpoint lies beside it.")
+    ],
+    data: Annotated[list[str], typer.Option(help="FILE or FILE=LIMIT, as often as you like.")],
+    adapter: Annotated[Path | None, typer.Option(help="Go on from this adapter.")] = None,
+    epochs: int = 1,
+    rank: int = 16,
+    first_layer: int = 4,
+    rate: float = 5e-4,
+    tokens: Annotated[int, typer.Option(help="Padded tokens of a batch.")] = 1536,
+    parts: Annotated[int, typer.Option(help="Batches a step.")] = 4,
+    longest: Annotated[int, typer.Option(help="Tokens of a pair at most.")] = 384,
+    seed: int = 7,
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 50,
+    device: str = "cuda" if torch.cuda.is_available() else "cpu",
+) -> None:
+    """Train; started again with the same arguments, go on from the last checkpoint."""
+    from transformers import AutoTokenizer
+
+    torch.manual_seed(seed)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model = open_network(
+        base, rank=rank, layers=range(first_layer, 12), device=device, adapter=adapter
+    )
+    model.train()
+    rows = [row for epoch in range(epochs) for row in load(data, seed + epoch)]
+    groups = steps(rows, tokenizer, longest, tokens, parts, Random(seed))
+    trained = [p for p in model.parameters() if p.requires_grad]
+    # Steps are too small for bf16 to hold: the optimizer works on copies in fp32.
+    masters = [p.detach().float().clone() for p in trained]
+    optimizer = torch.optim.AdamW(masters, lr=rate, weight_decay=0.01, betas=(0.9, 0.98))
+    settings = {
+        "base": base.name,
+        "adapter": str(adapter),
+        "data": data,
+        "epochs": epochs,
+        "rank": rank,
+    }
+    settings |= {
+        "first_layer": first_layer,
+        "rate": rate,
+        "tokens": tokens,
+        "parts": parts,
+        "longest": longest,
+        "seed": seed,
+    }
+    key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    done = 0
+    if checkpoint.exists():
+        state = torch.load(checkpoint, weights_only=True)
+        if state["key"] != key:
+            raise typer.BadParameter(
+                f"{checkpoint} is of a run with other arguments; remove it first."
+            )
+        done = state["step"]
+        optimizer.load_state_dict(state["optimizer"])
+        for parameter, master, saved in zip(trained, masters, state["masters"], strict=True):
+            master.copy_(saved)
+            parameter.data.copy_(saved)
+        typer.echo(f"goes on at step {done}")
+    warm = max(1, len(groups) // 20)
+    typer.echo(
+        f"{len(rows)} pairs, {sum(len(i) for g in groups for b in g for i, _ in b):,} tokens, "
+        f"{len(groups)} steps on {device}"
+    )
+    began, seen, smooth = time.monotonic(), 0, 0.0
+    for step, group in enumerate(groups):
+        if step < done:
+            continue
+        turn = (
+            (step + 1) / warm
+            if step < warm
+            else 0.525 + 0.475 * math.cos(math.pi * (step - warm) / (len(groups) - warm))
+        )
+        for slot in optimizer.param_groups:
+            slot["lr"] = rate * turn
+        total = 0.0
+        pairs = sum(map(len, group))
+        for batch in group:
+            logits = model(
+                **padded([ids for ids, _ in batch], tokenizer.pad_token_id, device)
+            ).logits
+            loss = loss_of(logits, torch.tensor([t for _, t in batch], device=device)) / pairs
+            loss.backward()
+            total += loss.item()
+        for parameter, master in zip(trained, masters, strict=True):
+            master.grad = parameter.grad.float() if parameter.grad is not None else None
+            parameter.grad = None
+        torch.nn.utils.clip_grad_norm_(masters, 1.0)
+        optimizer.step()
+        for parameter, master in zip(trained, masters, strict=True):
+            parameter.data.copy_(master)
+        seen += sum(len(ids) for batch in group for ids, _ in batch)
+        smooth = total if not smooth else 0.95 * smooth + 0.05 * total
+        if (step + 1) % 10 == 0 or step + 1 == len(groups):
+            speed = seen / (time.monotonic() - began)
+            left = (len(groups) - step - 1) * (time.monotonic() - began) / (step + 1 - done) / 60
+            typer.echo(
+                f"step {step + 1}/{len(groups)}  loss {smooth:.3f}  {speed:.0f} tokens/s  "
+                f"{left:.0f} min left"
+            )
+        if (step + 1) % save_every == 0 and step + 1 < len(groups):
+            partial = checkpoint.with_name(checkpoint.name + ".partial")
+            torch.save(
+                {
+                    "key": key,
+                    "step": step + 1,
+                    "masters": masters,
+                    "optimizer": optimizer.state_dict(),
+                },
+                partial,
+            )
+            partial.replace(checkpoint)
+            _save(model, out, settings)
+    _save(model, out, settings)
+    checkpoint.unlink(missing_ok=True)
+
+
+def _save(model: Any, out: Path, settings: dict[str, Any]) -> None:
+    partial = out.with_name(out.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    model.save_pretrained(partial)
+    (partial / "training.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    shutil.rmtree(out, ignore_errors=True)
+    partial.replace(out)
+
+
+if __name__ == "__main__":
+    typer.run(fit)

@@ -1,0 +1,111 @@
+"""How good an entailment model is on labelled pairs: ranking, decisions, calibration.
+
+All functions take plain lists: scores (probability of entailment, 0 to 1) and whether each pair
+is entailed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citeproof.tools.entailment import Entailment, Pair
+from training.rows import Row
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What was measured on one set."""
+
+    pairs: int
+    area: float
+    """Under the ROC curve: the chance that an entailed pair scores above one that is not."""
+    balanced: float
+    """Mean of the accuracies on entailed pairs and on the others, at the threshold."""
+    error: float
+    """Expected calibration error: mean distance of score and share entailed, in ten bins."""
+
+
+def scored(model: Entailment, rows: Sequence[Row]) -> list[float]:
+    """The model's scores of rows, in order."""
+    return asyncio.run(model.scores([Pair(row.premise, row.hypothesis) for row in rows]))
+
+
+def by_group(rows: Sequence[Row], scores: Sequence[float]) -> tuple[list[float], list[bool]]:
+    """Scores and truths, with each group reduced to its best chunk."""
+    best: dict[str, tuple[float, bool]] = {}
+    for index, (row, score) in enumerate(zip(rows, scores, strict=True)):
+        key = row.group or f"#{index}"
+        known, truth = best.get(key, (0.0, False))
+        best[key] = (max(known, score), truth or row.entailed)
+    return [s for s, _ in best.values()], [t for _, t in best.values()]
+
+
+def quality(scores: Sequence[float], truths: Sequence[bool], threshold: float) -> Quality:
+    """All measures at once."""
+    return Quality(
+        len(scores),
+        area(scores, truths),
+        balanced(scores, truths, threshold),
+        calibration_error(scores, truths),
+    )
+
+
+def area(scores: Sequence[float], truths: Sequence[bool]) -> float:
+    """Area under the ROC curve; ties count half. NaN where all pairs are of one kind."""
+    ranks: dict[float, list[bool]] = defaultdict(list)
+    for score, truth in zip(scores, truths, strict=True):
+        ranks[score].append(truth)
+    below, won = 0, 0.0
+    for score in sorted(ranks):
+        right = sum(ranks[score])
+        wrong = len(ranks[score]) - right
+        won += right * (below + wrong / 2)
+        below += wrong
+    entailed = sum(truths)
+    return won / (entailed * below) if entailed and below else math.nan
+
+
+def balanced(scores: Sequence[float], truths: Sequence[bool], threshold: float) -> float:
+    """Balanced accuracy of the decisions at a threshold."""
+    shares = []
+    for kind in (True, False):
+        hits = [(s >= threshold) == kind for s, t in zip(scores, truths, strict=True) if t is kind]
+        if hits:
+            shares.append(sum(hits) / len(hits))
+    return sum(shares) / len(shares) if shares else math.nan
+
+
+def bins(
+    scores: Sequence[float], truths: Sequence[bool], count: int = 10
+) -> list[tuple[float, float, int]]:
+    """A reliability diagram: (mean score, share entailed, pairs) of each bin that is not empty."""
+    cells: list[list[tuple[float, bool]]] = [[] for _ in range(count)]
+    for score, truth in zip(scores, truths, strict=True):
+        cells[min(count - 1, int(score * count))].append((score, truth))
+    return [
+        (sum(s for s, _ in cell) / len(cell), sum(t for _, t in cell) / len(cell), len(cell))
+        for cell in cells
+        if cell
+    ]
+
+
+def calibration_error(scores: Sequence[float], truths: Sequence[bool]) -> float:
+    """Expected calibration error over ten bins."""
+    return sum(n * abs(s - t) for s, t, n in bins(scores, truths)) / len(scores)
+
+
+def log_odds(score: float, bound: float = 1e-6) -> float:
+    """The logit of a probability, kept finite."""
+    inside = min(max(score, bound), 1 - bound)
+    return math.log(inside / (1 - inside))
+
+
+def overlap(premise: str, hypothesis: str) -> float:
+    """Share of the hypothesis' words that stand in the premise: what needs no model."""
+    words = hypothesis.lower().split()
+    known = set(premise.lower().split())
+    return sum(word in known for word in words) / len(words) if words else 0.0

@@ -1,0 +1,70 @@
+"""Labelled pairs: the rows that training reads and `make` writes.
+
+A row is one line of JSON with `premise`, `hypothesis`, `label` and `source`. Labels are
+entailment, neutral and contradiction where a set has three, entailed and not_entailed where it
+has two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from citeproof.models.entailment import LABELS
+
+TARGETS = {label: index for index, label in enumerate(LABELS)} | {"entailed": 0, "not_entailed": -1}
+"""The output that a label asks for; -1: anything but entailment."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One labelled pair."""
+
+    premise: str
+    hypothesis: str
+    label: str
+    source: str
+    """The set it is from; rows made of another set bear that set's name and the recipe's."""
+    group: str = ""
+    """Rows of one group are one claim against several chunks; the best chunk counts."""
+
+    @property
+    def entailed(self) -> bool:
+        """Whether the premise entails the hypothesis."""
+        return TARGETS[self.label] == 0
+
+
+def read(path: Path) -> Iterator[Row]:
+    """The rows of a file of JSON lines, named by the file's stem where they name no set.
+
+    Raises:
+        ValueError: A line is no row; the message names file and line.
+    """
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                fields = json.loads(line)
+                label = fields["label"]
+                if label not in TARGETS:
+                    raise ValueError(f"unknown label {label!r}")
+                yield Row(
+                    premise=fields["premise"],
+                    hypothesis=fields["hypothesis"],
+                    label=label,
+                    source=fields["source"] if "made" in fields else path.stem,
+                    group=str(fields.get("group") or ""),
+                )
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"{path}, line {number}: {error}") from error
+
+
+def write(path: Path, rows: Iterable[Row]) -> int:
+    """Writes made rows; returns how many."""
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(asdict(row) | {"made": True}, ensure_ascii=False) + "\n")
+            count += 1
+    return count

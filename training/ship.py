@@ -1,0 +1,177 @@
+"""Calibrates an adapter and makes it the one that the package ships.
+
+    python -m training.ship adapter --base FOLDER --adapter FOLDER --data held/a.jsonl=400 …
+    python -m training.ship blend SCORES.jsonl
+
+`adapter` fits a temperature and a prior on pairs that the adapter was not trained on, folds both
+into the head (so that the shipped scores are calibrated by themselves), and fits the threshold.
+`blend` fits what the cascade does inside its band, from scores of both models as
+`benchmarks/entailment.py quality --judge band --out` writes them.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from safetensors.torch import load_file, save_file
+
+from citeproof.models import entailment
+from training import measure
+from training.fit import load, padded
+from training.rows import Row
+
+app = typer.Typer(help=__doc__)
+SHIPPED = Path(entailment.__file__).parent / "adapter"
+
+
+def logits(folder: Path, rows: list[Row], tokens: int = 2048) -> torch.Tensor:
+    """The three logits of each row, in order: pairs × 3."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    ids = tokenizer(
+        [r.premise for r in rows],
+        [r.hypothesis for r in rows],
+        truncation="only_first",
+        max_length=512,
+    )["input_ids"]
+    found = torch.empty(len(rows), len(entailment.LABELS))
+    order = sorted(range(len(rows)), key=lambda i: len(ids[i]))
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        while order:
+            count = max(1, tokens // (len(ids[order[-1]]) + 8))
+            part, order = order[-count:], order[:-count]
+            batch = padded([ids[i] for i in part], tokenizer.pad_token_id, "cpu")
+            found[part] = model(**batch).logits.float()
+    return found
+
+
+def weights(sources: list[str]) -> torch.Tensor:
+    """Each source counts the same, however many pairs it has."""
+    counts: dict[str, int] = defaultdict(int)
+    for source in sources:
+        counts[source] += 1
+    return torch.tensor([1 / counts[source] / len(counts) for source in sources])
+
+
+def fitted(
+    odds: torch.Tensor, truths: torch.Tensor, weight: torch.Tensor
+) -> tuple[list[float], float]:
+    """Weights of the columns of `odds`, and of 1, that make the logistic function fit; the loss."""
+    columns = torch.cat([odds, torch.ones(len(odds), 1)], dim=1).double()
+    factors = torch.zeros(columns.shape[1], dtype=torch.double, requires_grad=True)
+    optimizer = torch.optim.LBFGS([factors], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        value = torch.nn.functional.binary_cross_entropy_with_logits(
+            columns @ factors, truths.double(), weight=weight.double(), reduction="sum"
+        )
+        value.backward()
+        return value
+
+    final = optimizer.step(loss)
+    return factors.tolist(), float(final)
+
+
+def tempered(found: torch.Tensor, heat: float, prior: float) -> torch.Tensor:
+    """The probability of entailment at an inverse temperature, with a prior added."""
+    scaled = found * heat
+    scaled[:, 0] += prior
+    return scaled.softmax(-1)[:, 0]
+
+
+@app.command()
+def adapter(
+    base: Annotated[Path, typer.Option(help="Folder of all-mpnet-base-v2.")],
+    adapter: Annotated[Path, typer.Option(help="Folder that training.fit wrote.")],
+    data: Annotated[list[str], typer.Option(help="FILE or FILE=LIMIT, not trained on.")],
+    out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
+) -> None:
+    """Calibrate an adapter, and write it in half precision with its calibration."""
+    rows = load(data, seed=3)
+    with tempfile.TemporaryDirectory() as folder:
+        entailment.merge(base, adapter, Path(folder))
+        found = logits(Path(folder), rows)
+    sources = [row.source.partition("/")[0] for row in rows]
+    truths = torch.tensor([row.entailed for row in rows])
+    weight = weights(sources)
+    best = (float("inf"), 1.0, 0.0)
+    for heat in torch.arange(0.3, 2.01, 0.05).tolist():
+        # At a given temperature the best prior is that of a one-column fit with a fixed slope.
+        for prior in torch.arange(-1.5, 1.51, 0.1).tolist():
+            chance = tempered(found, heat, prior).clamp(1e-6, 1 - 1e-6)
+            gain = torch.where(truths, chance, 1 - chance).log()
+            best = min(best, (-float((gain * weight).sum()), heat, prior))
+    _, heat, prior = best
+    scores = tempered(found, heat, prior).tolist()
+    threshold = max(
+        (round(step / 100, 2) for step in range(30, 71, 2)),
+        key=lambda t: _mean_balanced(scores, rows, sources, t),
+    )
+    typer.echo(f"inverse temperature {heat:.2f}, prior {prior:+.2f}, threshold {threshold}")
+    error = measure.calibration_error(scores, truths.tolist())
+    typer.echo(f"calibration error {error:.3f} on {len(rows)} pairs")
+    tuned = load_file(adapter / "adapter_model.safetensors")
+    head = "base_model.model.classifier.out_proj"
+    tuned[f"{head}.weight"] = tuned[f"{head}.weight"].float() * heat
+    tuned[f"{head}.bias"] = tuned[f"{head}.bias"].float() * heat
+    tuned[f"{head}.bias"][0] += prior
+    out.mkdir(parents=True, exist_ok=True)
+    halves = {name: value.half().contiguous() for name, value in tuned.items()}
+    save_file(halves, out / "adapter_model.safetensors", metadata={"format": "pt"})
+    config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
+    config["base_model_name_or_path"] = "sentence-transformers/all-mpnet-base-v2"
+    (out / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    note = out / "calibration.json"
+    known = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    known = {"band": [0.2, 0.8], "blend": [0.5, 0.5, 0.0]} | known | {"threshold": threshold}
+    note.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+
+
+def _mean_balanced(
+    scores: list[float], rows: list[Row], sources: list[str], threshold: float
+) -> float:
+    values = []
+    for source in sorted(set(sources)):
+        part = [i for i, name in enumerate(sources) if name == source]
+        values.append(
+            measure.balanced([scores[i] for i in part], [rows[i].entailed for i in part], threshold)
+        )
+    return sum(values) / len(values)
+
+
+@app.command()
+def blend(
+    scores: Annotated[Path, typer.Argument(help="Scores of the cross-encoder and of the judge.")],
+    low: float = 0.2,
+    high: float = 0.8,
+    out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
+) -> None:
+    """Fit the cascade inside its band, and note band and blend beside the adapter."""
+    rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
+    inside = [row for row in rows if low <= row["score"] < high and "judge" in row]
+    odds = torch.tensor(
+        [
+            [measure.log_odds(row["score"], 1e-3), measure.log_odds(row["judge"], 1e-3)]
+            for row in inside
+        ]
+    )
+    truths = torch.tensor([row["entailed"] for row in inside])
+    found, loss = fitted(odds, truths, weights([row["set"] for row in inside]))
+    typer.echo(f"{len(inside)} of {len(rows)} pairs inside: weights {found}, loss {loss:.3f}")
+    note = out / "calibration.json"
+    known = json.loads(note.read_text(encoding="utf-8"))
+    known |= {"band": [low, high], "blend": [round(value, 3) for value in found]}
+    note.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    app()
