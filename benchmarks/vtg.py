@@ -33,7 +33,21 @@ def questions(sets: list[str], seed: int) -> list[dict[str, Any]]:
     return chosen
 
 
-def record(row: dict[str, Any], answer: Answer, seconds: float) -> dict[str, Any]:
+def run(graph: Any, question: str) -> tuple[Answer, list[tuple[str, str, float]]]:
+    """The answer to a question, and every (premise, hypothesis, score) on the way to it."""
+    pairs: list[tuple[str, str, float]] = []
+    final: dict[str, Any] = {}
+    for mode, part in graph.stream({"question": question}, stream_mode=["values", "custom"]):
+        if mode == "values":
+            final = part
+        elif part.type == "pairs_scored":
+            pairs += part.pairs
+    return final["answer"], pairs
+
+
+def record(
+    row: dict[str, Any], answer: Answer, pairs: list[tuple[str, str, float]], seconds: float
+) -> dict[str, Any]:
     """What the table needs of one answer, and the answer itself."""
     cited = {citation.passage_id for claim in answer.claims for citation in claim.citations}
     text = " ".join(claim.text for claim in answer.claims).lower()
@@ -47,6 +61,7 @@ def record(row: dict[str, Any], answer: Answer, seconds: float) -> dict[str, Any
         "gold_cited": bool(cited & set(row["gold_passages"])),
         "answer_in_text": any(alias.lower() in text for alias in row["answers"]),
         "seconds": seconds,
+        "pairs": pairs,
         "answer": answer.model_dump(mode="json"),
     }
 
@@ -84,6 +99,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", type=Path, help="an index made before")
+    parser.add_argument(
+        "--entailment",
+        choices=["cascade", "cross-encoder", "judge"],
+        default="cascade",
+        help="what verifies",
+    )
     parser.add_argument("--parameter", action="append", default=[], help="name=value of VTG")
     arguments = parser.parse_args()
     parameters = {
@@ -95,7 +116,10 @@ def main() -> None:
     done = {}
     if file.exists():
         done = {r["id"]: r for r in map(json.loads, file.read_text(encoding="utf-8").splitlines())}
-    settings = Settings.load(chroma={"path": arguments.store or arguments.out / "store"})
+    settings = Settings.load(
+        chroma={"path": arguments.store or arguments.out / "store"},
+        entailment={"kind": arguments.entailment},
+    )
     rows = questions(arguments.set, arguments.seed)
     with Toolbox.from_settings(settings) as tools:
         if tools.index is not None and tools.index.count() == 0:
@@ -106,8 +130,8 @@ def main() -> None:
                 if row["id"] in done:
                     continue
                 begun = time.perf_counter()
-                answer = graph.invoke({"question": row["question"]})["answer"]
-                done[row["id"]] = record(row, answer, time.perf_counter() - begun)
+                answer, pairs = run(graph, row["question"])
+                done[row["id"]] = record(row, answer, pairs, time.perf_counter() - begun)
                 out.write(json.dumps(done[row["id"]], ensure_ascii=False) + "\n")
                 out.flush()
                 print(f"{number}/{len(rows)} {row['question']}\n    {answer.text}", flush=True)

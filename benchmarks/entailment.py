@@ -1,0 +1,199 @@
+"""The entailment tool against a plain loop, and entailment models on labelled pairs.
+
+    python benchmarks/entailment.py speed --pool POOL.jsonl --set QUESTIONS.jsonl
+    python benchmarks/entailment.py quality --set PAIRS.jsonl:300 --set … [--model FOLDER]
+        [--judge band] [--out SCORES.jsonl]
+    python benchmarks/entailment.py diagram --set SCORES.jsonl --out DIAGRAM.svg
+
+`speed` scores 1,000 pairs as VTG asks for them, with the repetitions of its two tiers and of its
+simplifier, once through the tool and once one pair at a time in full precision, with the same
+model; what it prints is a ratio within one run. `quality` prints the area under the curve,
+balanced accuracy at the threshold and calibration error of each set. `diagram` draws how often
+pairs of a score are entailed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from citeproof import Settings
+from citeproof.models.entailment import calibration, entailment_folder
+from citeproof.tools.cross_encoder import CrossEncoder, entailment_index
+from citeproof.tools.entailment import Pair, open_entailment
+from training import measure
+from training.rows import Row, read
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def no_judge() -> Any:
+    """What stands for the language model where none may be asked."""
+    raise AssertionError("a cross-encoder asks no judge")
+
+
+def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
+    """Pairs as a VTG run asks for them: the cited passage, the memory, the simplifier's subsets.
+
+    A claim is asked against its cited passages; where they fail, against the memory of five; then
+    against each subset that drops one citation. A claim that is written again, or that a later
+    check repeats, asks for the same pairs once more.
+    """
+    rng = random.Random(5)
+    passages = {row["id"]: f"Title: {row['title']}\n{row['text']}" for row in lines(pool)}
+    ids = list(passages)
+    pairs: list[Pair] = []
+    rows = lines(questions)
+    rng.shuffle(rows)
+    for row in rows:
+        memory = [passages[key] for key in (*row["gold_passages"][:1], *rng.sample(ids, 4))]
+        for answer in row["answers"][:2]:
+            claim = f"{row['question'].rstrip('?')}: {answer}."
+            two = memory[:2]
+            asked = ["\n".join(two), *two, "\n".join(memory)] if rng.random() < 0.4 else two[:1]
+            repeats = 2 if rng.random() < 0.5 else 1
+            pairs += [Pair(premise, claim) for premise in asked] * repeats
+    return pairs[:count]
+
+
+def one_by_one(folder: Path, pairs: list[Pair]) -> tuple[list[float], float]:
+    """Scores and seconds of a loop in full precision, as a first program would write it."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    label = entailment_index(model.config.id2label, str(folder))
+    scores = []
+    with torch.inference_mode():
+        begun = time.perf_counter()
+        for pair in pairs:
+            ids = tokenizer(
+                pair.premise, pair.hypothesis, truncation="only_first", return_tensors="pt"
+            )
+            scores.append(float(model(**ids).logits.softmax(-1)[0, label]))
+    return scores, time.perf_counter() - begun
+
+
+def speed(arguments: argparse.Namespace) -> None:
+    """Print the ratio, and how often both decide alike."""
+    folder = entailment_folder(Settings.load().models)
+    pairs = vtg_pairs(arguments.pool, Path(arguments.set[0]), arguments.pairs)
+    settings = Settings.load(entailment={"kind": "cross-encoder"})
+    tool = open_entailment(settings.entailment, no_judge, settings.models)
+    asyncio.run(tool.scores([Pair("Warm.", "Warm.")]))
+    begun = time.perf_counter()
+    ours = asyncio.run(tool.scores(pairs))
+    seconds = time.perf_counter() - begun
+    plain, plain_seconds = one_by_one(folder, pairs)
+    alike = sum(
+        (a >= tool.threshold) == (b >= tool.threshold) for a, b in zip(ours, plain, strict=True)
+    )
+    print(
+        f"{len(pairs)} pairs, {len(set(pairs))} distinct: {seconds:.1f} s, one by one in full "
+        f"precision {plain_seconds:.1f} s: {plain_seconds / seconds:.1f} times as fast; "
+        f"{alike / len(pairs):.1%} of the decisions alike"
+    )
+
+
+def rows_of(entry: str) -> tuple[str, list[Row]]:
+    """The rows of `FILE` or `FILE:COUNT`, drawn with a fixed seed; groups stay whole."""
+    path, _, count = entry.partition(":")
+    rows = list(read(Path(path)))
+    if count and not any(row.group for row in rows):
+        random.Random(1).shuffle(rows)
+        rows = rows[: int(count)]
+    return Path(path).stem, rows
+
+
+def quality(arguments: argparse.Namespace) -> None:
+    """Print a table, and write the scores where asked."""
+    settings = Settings.load(entailment={"kind": "cross-encoder"})
+    model: Any = (
+        CrossEncoder(arguments.model)
+        if arguments.model
+        else open_entailment(settings.entailment, no_judge, settings.models)
+    )
+    low, high = calibration().band if arguments.judge == "band" else (-1.0, 2.0)
+    judge = None
+    if arguments.judge:
+        from citeproof.tools.judge import Judge
+        from citeproof.tools.llm import open_llm
+
+        judge = Judge(open_llm(settings.llm, settings.models).for_role("judge"))
+    print("| set | claims | word overlap | area | balanced accuracy | calibration error | judged |")
+    print("|---|---|---|---|---|---|---|")
+    for entry in arguments.set:
+        name, rows = rows_of(entry)
+        scores = measure.scored(model, rows)
+        found = measure.quality(*measure.by_group(rows, scores), model.threshold)
+        words = [measure.overlap(row.premise, row.hypothesis) for row in rows]
+        base = measure.area(*measure.by_group(rows, words))
+        unsure = [i for i, score in enumerate(scores) if judge and low <= score < high]
+        judged = measure.scored(judge, [rows[i] for i in unsure]) if judge else []
+        print(
+            f"| {name} | {found.pairs} | {base:.3f} | {found.area:.3f} | {found.balanced:.3f} "
+            f"| {found.error:.3f} | {len(judged)} |",
+            flush=True,
+        )
+        if arguments.out:
+            known = dict(zip(unsure, judged, strict=True))
+            with arguments.out.open("a", encoding="utf-8") as file:
+                for index, (row, score) in enumerate(zip(rows, scores, strict=True)):
+                    kept: dict[str, Any] = {"set": name, "source": row.source, "group": row.group}
+                    kept |= {"entailed": row.entailed, "score": score}
+                    kept |= {"judge": known[index]} if index in known else {}
+                    file.write(json.dumps(kept) + "\n")
+
+
+def diagram(arguments: argparse.Namespace) -> None:
+    """Draw the reliability of scores: on the diagonal, a score is the share that is entailed."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
+    rows = lines(Path(arguments.set[0]))
+    cells = measure.bins([row["score"] for row in rows], [row["entailed"] for row in rows])
+    figure, axes = pyplot.subplots(figsize=(4.2, 4.2))
+    axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+    axes.plot([s for s, _, _ in cells], [t for _, t, _ in cells], color="#1f6f5c", marker="o")
+    for score, share, count in cells:
+        axes.annotate(
+            str(count), (score, share), xytext=(5, -10), textcoords="offset points", fontsize=7
+        )
+    axes.set(xlabel="score", ylabel="share of pairs entailed", xlim=(0, 1), ylim=(0, 1))
+    figure.tight_layout()
+    figure.savefig(arguments.out, metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["speed", "quality", "diagram"])
+    parser.add_argument("--pool", type=Path, help="passages as JSON lines")
+    parser.add_argument("--set", action="append", required=True, help="FILE or FILE:COUNT")
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--model", help="a cross-encoder folder in place of the shipped model")
+    parser.add_argument(
+        "--judge",
+        choices=["band", "all"],
+        help="ask the language model as well: about what the cascade would ask it, or about all",
+    )
+    parser.add_argument("--out", type=Path, help="where scores are appended, or the drawing")
+    arguments = parser.parse_args()
+    {"speed": speed, "quality": quality, "diagram": diagram}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()
