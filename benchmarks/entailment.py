@@ -57,7 +57,8 @@ def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
     rows = lines(questions)
     rng.shuffle(rows)
     for row in rows:
-        memory = [passages[key] for key in (*row["gold_passages"][:1], *rng.sample(ids, 4))]
+        gold = [key for key in row["gold_passages"] if key in passages]
+        memory = [passages[key] for key in (*gold[:1], *rng.sample(ids, 4))]
         for answer in row["answers"][:2]:
             claim = f"{row['question'].rstrip('?')}: {answer}."
             two = memory[:2]

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from citeproof.errors import CiteproofError, ModelOutageError
 from citeproof.models.cores import cores
 from citeproof.models.fetch import model_folder, named_gguf
-from citeproof.models.manifest import LLM, MINILM, EmbeddedModel
+from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
 from citeproof.models.verify import check
 from citeproof.settings import ChromaSettings, Settings
 
@@ -54,6 +54,7 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
         _gpu(),
         _llm(settings),
         _embedder(settings),
+        _entailment(settings),
         _store(settings.chroma),
     ]
     if measure:
@@ -101,6 +102,20 @@ def _embedder(settings: Settings) -> Check:
     return Check(name, "ok", f"{model}, named by embedding.model")
 
 
+def _entailment(settings: Settings) -> Check:
+    name, backend = "Entailment model", settings.entailment.backend
+    if backend == "judge":
+        return Check(name, "ok", "the language model judges, by entailment.model")
+    if settings.entailment.model != "local":
+        return Check(name, "ok", f"{settings.entailment.model}, named by entailment.model")
+    from citeproof.models.entailment import merged_folder
+
+    folder = merged_folder(settings.models)
+    if folder.is_dir():
+        return Check(name, "ok", f"{folder}, as a {backend}")
+    return _embedded(name, MPNET, settings)
+
+
 def _embedded(name: str, model: EmbeddedModel, settings: Settings) -> Check:
     folder = model_folder(model, settings.models)
     state = check(model, folder)
@@ -131,6 +146,9 @@ def _speeds(settings: Settings, found: dict[str, str]) -> Iterator[Check]:
     """Times what is there already; whoever asks for a diagnosis does not ask for a download."""
     if settings.embedding.model == "local" and found["Embedding model"] == "ok":
         yield _timed("Embedding speed", _embedding_speed, settings)
+    own = settings.entailment.model == "local" and settings.entailment.backend != "judge"
+    if own and found["Entailment model"] == "ok":
+        yield _timed("Entailment speed", _entailment_speed, settings)
     if settings.llm.model == "local" and found["Language model"] == "ok":
         yield _timed("Language model speed", _llm_speed, settings)
 
@@ -151,6 +169,21 @@ def _embedding_speed(settings: Settings) -> str:
     start = time.perf_counter()
     embedder.embed_documents(passages)
     return f"{len(passages) / (time.perf_counter() - start):,.0f} passages/s (of 100 words)"
+
+
+def _entailment_speed(settings: Settings) -> str:
+    import asyncio
+
+    from citeproof.models.entailment import entailment_folder
+    from citeproof.tools.cross_encoder import CrossEncoder
+    from citeproof.tools.entailment import Pair
+
+    model = CrossEncoder(str(entailment_folder(settings.models)))
+    pairs = [Pair(f"{n}. {_SAMPLE * 3}", "The lighthouse was built of granite.") for n in range(64)]
+    asyncio.run(model.scores(pairs[:1]))  # loads the model, which is not what is timed
+    start = time.perf_counter()
+    asyncio.run(model.scores(pairs[1:]))
+    return f"{len(pairs[1:]) / (time.perf_counter() - start):,.0f} pairs/s (premise of 100 words)"
 
 
 def _llm_speed(settings: Settings) -> str:

@@ -29,6 +29,12 @@ ROLES = (
     "claim_generator",
     "citation_generator",
     "evidence_finder",
+    "answerer",
+    "calm_verifier",
+    "missing_info",
+    "summarizer",
+    "document_selector",
+    "retrieval_verifier",
     "judge",
 )
 """Nodes and tools whose language model can be set apart, in `[roles.<name>]`."""
@@ -84,15 +90,38 @@ class LLMSettings(_Section):
 class EntailmentSettings(_Section):
     """The model that says whether a premise entails a hypothesis."""
 
-    model: str = "judge"
-    """`judge` (the language model reads), a sentence-transformers cross-encoder (name or
-    folder), or a seq2seq model in TRUE's format (name or folder, with `kind = "seq2seq"`)."""
-    kind: Literal["auto", "judge", "cross-encoder", "seq2seq"] = "auto"
+    model: str = "local"
+    """`local` (citeproof's own cross-encoder), `judge` (the language model reads), another
+    sentence-transformers cross-encoder (name or folder), or a seq2seq model in TRUE's format
+    (name or folder, with `kind = "seq2seq"`)."""
+    kind: Literal["auto", "cascade", "cross-encoder", "judge", "seq2seq"] = "auto"
+    """`cascade`: the cross-encoder decides where it is sure, the language model where it is not.
+    `auto`: a cascade with citeproof's own cross-encoder, no judge behind any other."""
     threshold: float | None = Field(default=None, ge=0.0, le=1.0)
     """Scores from here on count as entailed; by default the model's own fitted threshold."""
-    batch_size: int = Field(default=32, ge=1)
+    band: tuple[float, float] | None = None
+    """Scores of the cross-encoder, from and below, that a cascade asks the judge about; by
+    default those fitted for citeproof's own."""
+    batch_size: int | None = Field(default=None, ge=1)
+    """Most pairs in one forward pass; by default as many as the device takes at once."""
     cache: Path | None = None
     """An SQLite file that keeps scores between runs."""
+
+    @property
+    def backend(self) -> Literal["cascade", "cross-encoder", "judge", "seq2seq"]:
+        """The kind, with `auto` decided."""
+        if self.model == "judge":
+            return "judge"
+        if self.kind == "auto":
+            return "cascade" if self.model == "local" else "cross-encoder"
+        return self.kind
+
+    @field_validator("band")
+    @classmethod
+    def _band(cls, band: tuple[float, float] | None) -> tuple[float, float] | None:
+        if band is not None and not 0.0 <= band[0] <= band[1] <= 1.0:
+            raise ValueError("must be two numbers from 0 to 1, the smaller one first")
+        return band
 
 
 class EmbeddingSettings(_Section):

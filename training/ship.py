@@ -77,8 +77,8 @@ def fitted(
         value.backward()
         return value
 
-    final = optimizer.step(loss)
-    return factors.tolist(), float(final)
+    optimizer.step(loss)
+    return factors.tolist(), float(loss())
 
 
 def tempered(found: torch.Tensor, heat: float, prior: float) -> torch.Tensor:

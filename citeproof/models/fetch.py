@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citeproof.errors import CorruptModelError, FetchError
-from citeproof.models.manifest import EmbeddedModel, Web, Wheels
+from citeproof.models.manifest import MPNET, EmbeddedModel, Web, Wheels
 from citeproof.models.progress import Progress, silent
 from citeproof.models.verify import check, is_stamped
 from citeproof.models.web import SourceFailed, client, download
@@ -195,6 +195,8 @@ def _alternatives(model: EmbeddedModel, folder: Path) -> str:
     own = {
         "language model": "name a GGUF file with `llm.path`, or another model with `llm.model`",
         "embedding model": "name a sentence-transformers folder with `embedding.model`",
+        MPNET.role: 'let the language model judge (`entailment.model = "judge"`), or name a '
+        "cross-encoder there",
     }.get(model.role)
     return f"{copy}, or {own}." if own else f"{copy}."
 

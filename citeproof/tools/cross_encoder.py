@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models.precision import half_precision
 from citeproof.tools.batcher import Batcher
 from citeproof.tools.entailment import Pair
 from citeproof.tools.windows import windows
 
 __all__ = ["CrossEncoder", "entailment_index"]
 
+_TOKENS = {"cpu": 2048}
+"""Tokens in one forward pass: more is no faster on a CPU, whose caches they then leave."""
+_GPU_TOKENS = 32_768
+
 
 class CrossEncoder:
     """An NLI cross-encoder with two or three labels, or with one output.
 
+    It is loaded when the first pair comes, on a GPU where there is one, and multiplies in bfloat16
+    where the hardware does.
+
     Args:
-        model: A sentence-transformers or transformers model name, or a folder.
+        model: A sentence-transformers or transformers model name, or a folder; what reports and
+            kept scores name it by.
         threshold: Scores from here on count as entailed; 0.5 by default.
-        batch_size: Pairs in one forward pass.
+        batch_size: Most pairs in one forward pass; by default as many as 2,048 tokens hold on a
+            CPU, and 32,768 on a GPU.
+        locate: Gives the folder to load, when it comes to that; by default the model's name.
     """
 
-    def __init__(self, model: str, threshold: float | None = None, batch_size: int = 32) -> None:
+    def __init__(
+        self,
+        model: str,
+        threshold: float | None = None,
+        batch_size: int | None = None,
+        *,
+        locate: Callable[[], str] | None = None,
+    ) -> None:
         self.name = model
         self.threshold = 0.5 if threshold is None else threshold
         self._batch_size = batch_size
+        self._locate = locate or (lambda: model)
         self._loaded: Any = None
         self._loading = threading.Lock()
         self._batcher = Batcher(self._predict)
@@ -45,56 +66,97 @@ class CrossEncoder:
 
         model = self._model()
         label = entailment_index(model.config.id2label, self.name)
-        tokenizer = model.tokenizer
-
-        def length(text: str) -> int:
-            return len(tokenizer.encode(text, add_special_tokens=False))
-
-        limit = min(tokenizer.model_max_length, model.config.max_position_embeddings)
-        cut: list[tuple[str, str]] = []
-        owner: list[int] = []
-        for index, pair in enumerate(pairs):
-            room = max(32, limit - length(pair.hypothesis) - 8)
-            for window in windows(pair.premise, room, length):
-                cut.append((window, pair.hypothesis))
-                owner.append(index)
-        # predict sorts by length itself, so batches are even.
-        with torch.inference_mode():
-            logits = model.predict(
-                cut,
-                batch_size=self._batch_size,
-                activation_fn=torch.nn.Identity(),
-                convert_to_tensor=True,
-                show_progress_bar=False,
-            ).float()
-        one_output = logits.ndim == 1 or logits.shape[-1] == 1
-        probabilities = (
-            logits.reshape(-1).sigmoid() if one_output else logits.softmax(-1)[:, label]
-        ).tolist()
+        items = self._windows(model, pairs)
         best = [0.0] * len(pairs)
-        for index, probability in zip(owner, probabilities, strict=True):
-            best[index] = max(best[index], probability)
+        # The longest first: what does not fit into memory fails at once.
+        items.sort(key=lambda item: item.tokens, reverse=True)
+        device = str(model.device.type)
+        for batch in _batches(items, _TOKENS.get(device, _GPU_TOKENS), self._batch_size):
+            with torch.inference_mode(), half_precision(device):
+                logits = model.predict(
+                    [(item.window, item.hypothesis) for item in batch],
+                    batch_size=len(batch),
+                    activation_fn=torch.nn.Identity(),
+                    convert_to_tensor=True,
+                    show_progress_bar=False,
+                ).float()
+            one_output = logits.ndim == 1 or logits.shape[-1] == 1
+            chances = logits.reshape(-1).sigmoid() if one_output else logits.softmax(-1)[:, label]
+            for item, chance in zip(batch, chances.tolist(), strict=True):
+                best[item.pair] = max(best[item.pair], chance)
         return best
+
+    def _windows(self, model: Any, pairs: Sequence[Pair]) -> list[_Window]:
+        tokenizer = model.tokenizer
+        limit = min(tokenizer.model_max_length, model.config.max_position_embeddings)
+
+        @cache
+        def length(text: str) -> int:
+            # Not verbose: it would warn that a premise is longer than the window.
+            return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+        @cache
+        def cut(premise: str, room: int) -> list[str]:
+            return windows(premise, room, length)
+
+        found = []
+        for index, pair in enumerate(pairs):
+            # Rooms in steps, so that hypotheses of like length share the windows of a premise.
+            room = max(32, (limit - length(pair.hypothesis) - 8) // 16 * 16)
+            for window in cut(pair.premise, room):
+                tokens = min(limit, length(window) + length(pair.hypothesis) + 8)
+                found.append(_Window(index, window, pair.hypothesis, tokens))
+        return found
 
     def _model(self) -> Any:
         with self._loading:
             if self._loaded is None:
-                try:
-                    from sentence_transformers import CrossEncoder as Encoder
-                except ImportError as error:
-                    raise MissingExtraError(
-                        "Cross-encoders need sentence-transformers",
-                        fix='Install it with: pip install "citeproof[local]"',
-                    ) from error
-                try:
-                    self._loaded = Encoder(self.name)
-                except (OSError, ValueError, RuntimeError) as error:
-                    raise ModelError(
-                        f"The entailment model {self.name!r} cannot be loaded",
-                        why=str(error).splitlines()[0],
-                        fix="Name a cross-encoder of the hub, or a folder, in entailment.model.",
-                    ) from error
+                self._loaded = _load(self._locate(), self.name)
             return self._loaded
+
+
+@dataclass(frozen=True)
+class _Window:
+    pair: int
+    window: str
+    hypothesis: str
+    tokens: int
+
+
+def _batches(
+    items: Sequence[_Window], tokens: int, most: int | None
+) -> Iterator[Sequence[_Window]]:
+    """Consecutive windows; each batch, padded to its first one, within a number of tokens."""
+    start = 0
+    while start < len(items):
+        count = max(1, tokens // items[start].tokens)
+        end = start + (count if most is None else min(count, most))
+        yield items[start:end]
+        start = end
+
+
+def _load(source: str, name: str) -> Any:
+    try:
+        from sentence_transformers import CrossEncoder as Encoder
+        from transformers.utils import logging
+    except ImportError as error:
+        raise MissingExtraError(
+            "Cross-encoders need sentence-transformers",
+            fix='Install it with: pip install "citeproof[local]"',
+        ) from error
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
+    try:
+        return Encoder(source)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(
+            f"The entailment model {name!r} cannot be loaded",
+            why=str(error).splitlines()[0],
+            fix="Name a cross-encoder of the hub, or a folder, in entailment.model.",
+        ) from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
 
 
 def entailment_index(labels: Mapping[int, str], model: str) -> int:

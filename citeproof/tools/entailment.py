@@ -1,8 +1,9 @@
 """Does this premise entail this hypothesis? The one question that all verification asks.
 
 `Entailment` is the contract; `open_entailment` makes the one that the settings name. Back ends:
-the language model as judge (`tools/judge.py`), sentence-transformers cross-encoders
-(`tools/cross_encoder.py`), and seq2seq models in TRUE's format (`tools/seq2seq.py`).
+sentence-transformers cross-encoders (`tools/cross_encoder.py`), citeproof's own among them, the
+language model as judge (`tools/judge.py`), the first in front of the second (`tools/cascade.py`),
+and seq2seq models in TRUE's format (`tools/seq2seq.py`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from citeproof.errors import SettingsError
 from citeproof.prompts import context
 from citeproof.types import Passage, Verdict
 
 if TYPE_CHECKING:
-    from citeproof.settings import EntailmentSettings
+    from citeproof.models.progress import Progress
+    from citeproof.settings import EntailmentSettings, ModelSettings
     from citeproof.tools.llm import LLM
 
 __all__ = ["Entailment", "Pair", "open_entailment", "pair", "premise", "verify"]
@@ -88,32 +91,64 @@ async def verify(
     return Verdict(status=status, tier=tier, score=score, trials=trials)
 
 
-def open_entailment(settings: EntailmentSettings, judge: Callable[[], LLM]) -> Entailment:
+def open_entailment(
+    settings: EntailmentSettings,
+    judge: Callable[[], LLM],
+    models: ModelSettings | None = None,
+    progress: Progress | None = None,
+) -> Entailment:
     """The entailment model that the settings name; nothing is loaded before the first pair.
 
     Args:
         settings: The `[entailment]` section.
         judge: Gives the language model that judges, called only if one does.
+        models: Where embedded models are kept; by default the user's cache.
+        progress: Told about the download of the embedded model.
 
     Raises:
+        SettingsError: The settings do not fit together.
         MissingExtraError: The back end needs an extra that is not installed.
     """
     from citeproof.tools.scores import KeptScores
 
-    kind = settings.kind
-    if kind == "auto":
-        kind = "judge" if settings.model == "judge" else "cross-encoder"
-    model: Entailment
+    return KeptScores(_open(settings, judge, models, progress), file=settings.cache)
+
+
+def _open(
+    settings: EntailmentSettings,
+    judge: Callable[[], LLM],
+    models: ModelSettings | None,
+    progress: Progress | None,
+) -> Entailment:
+    from citeproof.models.entailment import calibration, entailment_folder
+    from citeproof.settings import ModelSettings
+    from citeproof.tools.cascade import Cascade
+    from citeproof.tools.cross_encoder import CrossEncoder
+    from citeproof.tools.judge import Judge
+    from citeproof.tools.seq2seq import Seq2Seq
+
+    kind, threshold = settings.backend, settings.threshold
+    if settings.kind not in ("auto", kind) or (kind == "seq2seq" and settings.model == "local"):
+        raise SettingsError(
+            f"entailment.model = {settings.model!r} cannot serve as a {settings.kind}",
+            fix="Leave out entailment.kind, or name a model of that kind in entailment.model.",
+        )
     if kind == "judge":
-        from citeproof.tools.judge import Judge
-
-        model = Judge(judge(), threshold=settings.threshold)
-    elif kind == "seq2seq":
-        from citeproof.tools.seq2seq import Seq2Seq
-
-        model = Seq2Seq(settings.model, settings.threshold, settings.batch_size)
+        return Judge(judge(), threshold=threshold)
+    if kind == "seq2seq":
+        return Seq2Seq(settings.model, threshold, settings.batch_size or 32)
+    fitted = calibration()
+    if settings.model == "local":
+        first = CrossEncoder(
+            fitted.name,
+            fitted.threshold if threshold is None else threshold,
+            settings.batch_size,
+            locate=lambda: str(entailment_folder(models or ModelSettings(), progress)),
+        )
     else:
-        from citeproof.tools.cross_encoder import CrossEncoder
-
-        model = CrossEncoder(settings.model, settings.threshold, settings.batch_size)
-    return KeptScores(model, file=settings.cache)
+        first = CrossEncoder(settings.model, threshold, settings.batch_size)
+    if kind == "cross-encoder":
+        return first
+    return Cascade(
+        first, lambda: Judge(judge()), band=settings.band or fitted.band, blend=fitted.blend
+    )

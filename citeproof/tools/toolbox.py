@@ -98,6 +98,7 @@ class Toolbox:
         from citeproof.memory.evidence import EvidenceLog
         from citeproof.memory.index import Index
         from citeproof.models.embedder import load_embedder
+        from citeproof.models.entailment import entailment_folder
         from citeproof.settings import Settings
         from citeproof.tools.entailment import open_entailment
         from citeproof.tools.llm import open_llm
@@ -111,17 +112,31 @@ class Toolbox:
                 embeddings.embed_query("")  # loads the model now, beside the other one
             return index
 
+        def fetch_entailment() -> None:
+            # Here, and not in the middle of a run: it may be a download.
+            if chosen.entailment.model == "local" and chosen.entailment.backend != "judge":
+                entailment_folder(chosen.models, progress)
+
         # The server's start and the embedder's take seconds each, and neither needs the other.
         with ThreadPoolExecutor(1) as beside:
             opening = beside.submit(open_index)
+            fetching = beside.submit(fetch_entailment)
             roles = {role: chosen.for_role(role) for role in chosen.roles}
-            llm = open_llm(chosen.llm, chosen.models, roles=roles, progress=progress)
+            try:
+                llm = open_llm(chosen.llm, chosen.models, roles=roles, progress=progress)
+                fetching.result()
+            except BaseException:
+                if opening.exception() is None:
+                    opening.result().close()
+                raise
             index = opening.result()
         evidence = EvidenceLog.open(chosen.chroma)
         tools = cls(
             llm,
             retriever=index.retriever(),
-            entailment=open_entailment(chosen.entailment, lambda: llm.for_role("judge")),
+            entailment=open_entailment(
+                chosen.entailment, lambda: llm.for_role("judge"), chosen.models, progress
+            ),
             evidence=evidence,
             budget=chosen.budget,
         )

@@ -62,6 +62,8 @@ def test_the_commands_run(folder: Path) -> None:
     answer = next(text for line, text in shown.items() if "keeper's loaf" in line)
     assert "nine days" in answer
     assert re.search(r"\d of \d claims? proved", answer)
+    checked = next(text for line, text in shown.items() if "letter.txt" in line)
+    assert re.search(r"\d of 4 sentences supported by what they cite", checked)
     page = (folder / "answer.html").read_text(encoding="utf-8")
     assert "<mark>" in page
 

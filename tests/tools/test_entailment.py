@@ -6,11 +6,13 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citeproof import LLM, Passage
-from citeproof.errors import ModelReplyError, StoreError
+from citeproof.errors import ModelReplyError, SettingsError, StoreError
+from citeproof.models.entailment import calibration
 from citeproof.settings import EntailmentSettings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair, open_entailment, pair, premise
@@ -123,12 +125,36 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
         raise AssertionError("no judge was asked for")
 
     judge = LLM(ScriptedChatModel([]))
-    chosen = open_entailment(EntailmentSettings(), lambda: judge)
+    chosen = open_entailment(EntailmentSettings(model="judge"), lambda: judge)
     assert chosen.name.startswith("judge:")
+    own = open_entailment(EntailmentSettings(), never)
+    assert own.name.startswith("citeproof-entailment-")
+    assert " + judge " in own.name
+    alone = open_entailment(EntailmentSettings(kind="cross-encoder", threshold=0.7), never)
+    assert (alone.name, alone.threshold) == (calibration().name, 0.7)
+    both = open_entailment(
+        EntailmentSettings(model="some/nli", kind="cascade", band=(0.1, 0.9)), never
+    )
+    assert both.name == "some/nli + judge [0.1, 0.9)"
     nli = open_entailment(EntailmentSettings(model="some/nli", threshold=0.3), never)
     assert (nli.name, nli.threshold) == ("some/nli", 0.3)
     true = open_entailment(EntailmentSettings(model="some/t5", kind="seq2seq"), never)
     assert (true.name, true.threshold) == ("some/t5", 0.5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"model": "judge", "kind": "cascade"}, {"kind": "seq2seq"}],
+)
+def test_settings_that_do_not_fit_together_are_an_error(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="cannot serve as a"):
+        open_entailment(EntailmentSettings(**wrong), lambda: LLM(ScriptedChatModel([])))
+
+
+@pytest.mark.parametrize("band", [(0.8, 0.2), (-0.1, 0.5), (0.5, 1.2)])
+def test_a_band_runs_from_a_smaller_to_a_larger_score(band: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="two numbers from 0 to 1"):
+        EntailmentSettings(band=band)
 
 
 async def test_concurrent_callers_of_kept_scores_get_their_own(tmp_path: Path) -> None:

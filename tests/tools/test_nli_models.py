@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from citeproof.errors import ModelError
+from citeproof.tools import cross_encoder
 from citeproof.tools.cross_encoder import CrossEncoder, entailment_index
 from citeproof.tools.entailment import Pair
 from citeproof.tools.seq2seq import Seq2Seq
+from citeproof.tools.windows import windows
 
 WORDS = [
     "the",
@@ -104,6 +107,13 @@ def test_labels_without_names_are_an_error() -> None:
         entailment_index({0: "LABEL_0", 1: "LABEL_1"}, "m")
 
 
+@pytest.fixture
+def full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that can be compared to five places, on hardware with bfloat16 too."""
+    monkeypatch.setattr(cross_encoder, "half_precision", lambda device: nullcontext())
+
+
+@pytest.mark.usefixtures("full_precision")
 @pytest.mark.parametrize("labels", [["neutral", "entailment", "contradiction"], ["no", "entailed"]])
 def test_probabilities_are_the_models_own_whatever_the_batch(
     tmp_path: Path, labels: list[str]
@@ -125,6 +135,38 @@ def test_probabilities_are_the_models_own_whatever_the_batch(
     assert scores(CrossEncoder(folder, batch_size=32), PAIRS[::-1])[::-1] == pytest.approx(
         got, abs=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "most", "sizes"),
+    [
+        ([9, 5, 4, 4, 2], None, [1, 2, 2]),
+        ([9, 5, 4, 4, 2], 1, [1, 1, 1, 1, 1]),
+        ([50, 3], None, [1, 1]),
+        ([], None, []),
+    ],
+)
+def test_batches_hold_a_number_of_tokens(
+    tokens: list[int], most: int | None, sizes: list[int]
+) -> None:
+    items = [cross_encoder._Window(n, "", "", count) for n, count in enumerate(tokens)]
+    batches = list(cross_encoder._batches(items, 10, most))
+    assert [len(batch) for batch in batches] == sizes
+    assert [item for batch in batches for item in batch] == items
+
+
+def test_a_premise_is_tokenized_once_for_all_its_hypotheses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut: list[str] = []
+
+    def counted(premise: str, *rest: Any) -> list[str]:
+        cut.append(premise)
+        return windows(premise, *rest)
+
+    monkeypatch.setattr(cross_encoder, "windows", counted)
+    scores(CrossEncoder(bert(tmp_path, ["no", "entailed"])), PAIRS)
+    assert sorted(cut) == sorted(PREMISES)
 
 
 def test_of_a_long_premise_the_best_window_counts(tmp_path: Path) -> None:

@@ -1,0 +1,156 @@
+"""citeproof's own entailment model: a low-rank adapter that is merged with its base once.
+
+The adapter (`models/adapter/`, with its model card) is part of the package; the base, MPNet, is
+fetched like the other embedded models. What comes of both is an ordinary sentence-transformers
+cross-encoder folder in the cache, which any other program can load as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from citeproof.errors import FetchError
+from citeproof.models.fetch import fetch, model_folder
+from citeproof.models.manifest import MPNET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from citeproof.models.progress import Progress
+    from citeproof.settings import ModelSettings
+
+__all__ = ["LABELS", "Calibration", "calibration", "entailment_folder", "merge", "merged_folder"]
+
+LABELS = ("entailment", "neutral", "contradiction")
+"""The model's outputs, in order."""
+_ADAPTER = Path(str(files("citeproof.models"))) / "adapter"
+_TOKENIZER = ("special_tokens_map.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was fitted for the shipped adapter on pairs that it was not trained on."""
+
+    name: str
+    """The model as reports and the score file name it; another adapter, another name."""
+    threshold: float
+    """Scores from here on count as entailed."""
+    band: tuple[float, float]
+    """Scores of the cross-encoder that the cascade asks the judge about: from, below."""
+    blend: tuple[float, float, float]
+    """The cascade's score there: the logistic function of these times the cross-encoder's
+    log-odds, the judge's log-odds, and 1."""
+
+
+@cache
+def calibration() -> Calibration:
+    """That of the shipped adapter."""
+    fitted = json.loads((_ADAPTER / "calibration.json").read_text(encoding="utf-8"))
+    return Calibration(
+        name=f"citeproof-entailment-{_digest()}",
+        threshold=fitted["threshold"],
+        band=tuple(fitted["band"]),
+        blend=tuple(fitted["blend"]),
+    )
+
+
+def merged_folder(settings: ModelSettings) -> Path:
+    """Where the cache keeps the merged model, whether it is there or not."""
+    return model_folder(MPNET, settings).with_name(calibration().name)
+
+
+def entailment_folder(settings: ModelSettings, progress: Progress | None = None) -> Path:
+    """The merged model as a cross-encoder folder; made first where it is missing.
+
+    Safe to call from several processes at once: one fetches and merges, the others wait.
+
+    Args:
+        settings: Where the cache is, and whether downloading is allowed.
+        progress: Told how far the download of the base is.
+
+    Raises:
+        FetchError: The base is missing and cannot be downloaded, or the disk refuses.
+        CorruptModelError: The base is damaged and may not be downloaded (`offline`).
+    """
+    from filelock import FileLock
+
+    folder = merged_folder(settings)
+    if folder.is_dir():
+        return folder
+    base = fetch(MPNET, settings, progress=progress)
+    partial = folder.parent / ".partial" / folder.name
+    try:
+        with FileLock(folder.with_name(f"{folder.name}.lock")):
+            if not folder.is_dir():
+                shutil.rmtree(partial, ignore_errors=True)
+                partial.mkdir(parents=True)
+                merge(base, _ADAPTER, partial)
+                shutil.copyfile(_ADAPTER / "README.md", partial / "README.md")
+                partial.replace(folder)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise FetchError(
+            f"The entailment model cannot be stored in {folder.parent}",
+            why=str(error),
+            fix="Free about 500 MB, or name another folder with `models.cache`.",
+        ) from error
+    return folder
+
+
+def merge(base: Path, adapter: Path, folder: Path) -> None:
+    """Write a cross-encoder folder: the base with an adapter in peft's format added.
+
+    Args:
+        base: Folder of the base.
+        adapter: Folder of the adapter and its classification head.
+        folder: Where the model goes; it exists and is empty.
+    """
+    from safetensors.torch import load_file, save_file
+
+    config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
+    weights = _merged(
+        load_file(base / "model.safetensors"),
+        load_file(adapter / "adapter_model.safetensors"),
+        scale=config["lora_alpha"] / config["r"],
+    )
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    for name in _TOKENIZER:
+        shutil.copyfile(base / name, folder / name)
+    settings = json.loads((base / "config.json").read_text(encoding="utf-8")) | {
+        "architectures": ["MPNetForSequenceClassification"],
+        "id2label": {str(index): label for index, label in enumerate(LABELS)},
+        "label2id": {label: index for index, label in enumerate(LABELS)},
+        "_name_or_path": folder.name,
+    }
+    (folder / "config.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
+
+
+def _merged(base: Mapping[str, Any], adapter: Mapping[str, Any], scale: float) -> dict[str, Any]:
+    """The base's weights with the adapter's added, under the names of a classifier.
+
+    A map W with an adapter of A and B becomes W + scale·B·A (Hu et al. 2022, section 4.1).
+    """
+    begin = "base_model.model."
+    weights = {f"mpnet.{name}": value for name, value in base.items() if "pooler" not in name}
+    for name, value in adapter.items():
+        bare = name.removeprefix(begin)
+        if bare.endswith(".lora_A.weight"):
+            target = bare.removesuffix(".lora_A.weight")
+            up = adapter[f"{begin}{target}.lora_B.weight"].float()
+            weights[f"{target}.weight"] = weights[f"{target}.weight"] + scale * up @ value.float()
+        elif bare.startswith("classifier."):
+            weights[bare] = value.float()
+    return weights
+
+
+@cache
+def _digest() -> str:
+    with (_ADAPTER / "adapter_model.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]

@@ -1,0 +1,162 @@
+"""The shipped adapter and its base become one cross-encoder folder, once and whole."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof.errors import FetchError
+from citeproof.models import entailment
+from citeproof.models.entailment import LABELS, calibration, entailment_folder, merge
+from citeproof.settings import ModelSettings
+from tests.models.tiny import tiny_mpnet
+
+RANK, ALPHA = 2, 4
+TARGET = "mpnet.encoder.layer.0.attention.attn.q"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tiny_mpnet(tmp_path / "base")
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    """Random low-rank maps for one layer, and a head, in peft's format."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder = tmp_path / "adapter"
+    folder.mkdir()
+    begin = "base_model.model."
+    weights = {
+        f"{begin}{TARGET}.lora_A.weight": torch.randn(RANK, 16),
+        f"{begin}{TARGET}.lora_B.weight": torch.randn(16, RANK),
+        f"{begin}classifier.dense.weight": torch.randn(16, 16),
+        f"{begin}classifier.dense.bias": torch.randn(16),
+        f"{begin}classifier.out_proj.weight": torch.randn(3, 16),
+        f"{begin}classifier.out_proj.bias": torch.randn(3),
+    }
+    save_file(
+        {name: value.half() for name, value in weights.items()},
+        folder / "adapter_model.safetensors",
+    )
+    (folder / "adapter_config.json").write_text(json.dumps({"r": RANK, "lora_alpha": ALPHA}))
+    (folder / "README.md").write_text("A card.")
+    (folder / "calibration.json").write_text(
+        json.dumps({"threshold": 0.5, "band": [0.2, 0.8], "blend": [1, 1, 0]})
+    )
+    return folder
+
+
+def load(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    return dict(load_file(folder / "model.safetensors"))
+
+
+def test_a_map_gets_its_adapter_and_all_else_stays(
+    base: Path, adapter: Path, tmp_path: Path
+) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    merged = tmp_path / "merged"
+    merged.mkdir()
+    merge(base, adapter, merged)
+    before, after = load(base), load(merged)
+    tuned = load_file(adapter / "adapter_model.safetensors")
+    down = tuned[f"base_model.model.{TARGET}.lora_A.weight"].float()
+    up = tuned[f"base_model.model.{TARGET}.lora_B.weight"].float()
+    name = TARGET.removeprefix("mpnet.") + ".weight"
+    assert torch.allclose(
+        after[f"mpnet.{name}"], before[name] + ALPHA / RANK * up @ down, atol=1e-6
+    )
+    same = [n for n in before if n != name and "pooler" not in n]
+    assert len(same) > 10
+    assert all(torch.equal(after[f"mpnet.{n}"], before[n]) for n in same)
+    assert after["classifier.out_proj.weight"].shape == (3, 16)
+
+
+def test_the_merged_folder_is_an_ordinary_cross_encoder(
+    base: Path, adapter: Path, tmp_path: Path
+) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    merged = tmp_path / "merged"
+    merged.mkdir()
+    merge(base, adapter, merged)
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        merged, output_loading_info=True
+    )
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    assert tuple(model.config.id2label.values()) == LABELS
+
+
+@pytest.fixture
+def shipped(
+    base: Path, adapter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[int]]:
+    """The tiny ones in place of the shipped ones; the list grows with each fetch."""
+    fetched: list[int] = []
+
+    def fetch(*_: Any, **__: Any) -> Path:
+        fetched.append(1)
+        return base
+
+    monkeypatch.setattr(entailment, "fetch", fetch)
+    monkeypatch.setattr(entailment, "_ADAPTER", adapter)
+    calibration.cache_clear()
+    entailment._digest.cache_clear()
+    yield fetched
+    calibration.cache_clear()
+    entailment._digest.cache_clear()
+
+
+def test_it_is_made_once_by_whoever_comes_first(shipped: list[int], tmp_path: Path) -> None:
+    settings = ModelSettings(cache=tmp_path / "cache")
+    found: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(entailment_folder(settings))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+    assert (found[0] / "README.md").read_text() == "A card."
+    count = len(shipped)
+    assert entailment_folder(settings) == found[0]
+    assert len(shipped) == count
+
+
+def test_a_failed_merge_leaves_nothing_and_says_why(
+    shipped: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(base: Path, adapter: Path, folder: Path) -> None:
+        (folder / "model.safetensors").write_bytes(b"half")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(entailment, "merge", full)
+    settings = ModelSettings(cache=tmp_path / "cache")
+    with pytest.raises(FetchError, match="No space left on device"):
+        entailment_folder(settings)
+    assert not list((tmp_path / "cache").rglob("model.safetensors"))
+
+
+def test_the_shipped_calibration_is_sane() -> None:
+    fitted = calibration()
+    low, high = fitted.band
+    assert 0 < low < fitted.threshold < high < 1
+    assert fitted.name.startswith("citeproof-entailment-")
+
+
+def test_the_shipped_adapter_is_small() -> None:
+    folder = Path(entailment.__file__).parent / "adapter"
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 8_000_000

@@ -1,0 +1,84 @@
+"""The cascade: who is asked, and what becomes of two scores."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from citeproof.testing import TableEntailment
+from citeproof.tools.cascade import Cascade
+from citeproof.tools.entailment import Pair
+
+SURE, UNSURE, UNSURE_TOO, FALSE = (Pair("p", h) for h in ("sure", "unsure", "unsure too", "false"))
+
+
+class Asked:
+    """A judge that notes what it is asked."""
+
+    name = "asked"
+    threshold = 0.65
+
+    def __init__(self, score: float) -> None:
+        self.score = score
+        self.pairs: list[Pair] = []
+        self.opened = 0
+
+    def open(self) -> Asked:
+        self.opened += 1
+        return self
+
+    async def scores(self, pairs: list[Pair]) -> list[float]:
+        self.pairs += pairs
+        return [self.score] * len(pairs)
+
+
+def cascade(judge: Asked, **options: object) -> Cascade:
+    table = {
+        ("p", "sure"): 0.95,
+        ("p", "unsure"): 0.5,
+        ("p", "unsure too"): 0.3,
+        ("p", "false"): 0.1,
+    }
+    first = TableEntailment(table)
+    return Cascade(first, judge.open, **({"band": (0.3, 0.8)} | options))  # type: ignore[arg-type]
+
+
+def test_the_judge_is_asked_only_inside_the_band_and_opened_once() -> None:
+    judge = Asked(0.9)
+    model = cascade(judge)
+    scores = asyncio.run(model.scores([SURE, UNSURE, FALSE, UNSURE_TOO]))
+    assert judge.pairs == [UNSURE, UNSURE_TOO]
+    assert (scores[0], scores[2]) == (0.95, 0.1)
+    asyncio.run(model.scores([UNSURE]))
+    assert judge.opened == 1
+
+
+def test_the_judge_is_not_opened_for_sure_pairs() -> None:
+    judge = Asked(0.9)
+    asyncio.run(cascade(judge).scores([SURE, FALSE]))
+    assert judge.opened == 0
+
+
+@pytest.mark.parametrize(
+    ("blend", "score"),
+    [
+        ((0.0, 1.0, 0.0), 0.9),
+        ((1.0, 0.0, 0.0), 0.5),
+        ((0.0, 0.5, 0.0), 0.75),
+        ((0.0, 0.0, -1.0), 0.2689),
+    ],
+)
+def test_a_blended_score_weighs_log_odds(blend: tuple[float, float, float], score: float) -> None:
+    model = cascade(Asked(0.9), blend=blend)
+    assert asyncio.run(model.scores([UNSURE])) == pytest.approx([score], abs=1e-4)
+
+
+def test_a_judge_that_is_quite_certain_gives_a_finite_score() -> None:
+    [low] = asyncio.run(cascade(Asked(0.0)).scores([UNSURE]))
+    [high] = asyncio.run(cascade(Asked(1.0)).scores([UNSURE]))
+    assert 0.0 < low < 0.1 < 0.9 < high < 1.0
+
+
+def test_kept_scores_tell_cascades_apart() -> None:
+    assert cascade(Asked(1.0)).name != cascade(Asked(1.0), band=(0.2, 0.8)).name
