@@ -43,6 +43,7 @@ def build(
         (out / name).mkdir(parents=True, exist_ok=True)
     for name, rows in _made(data, pool, sources).items():
         typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
+    more(data, out)
     rng = Random(11)
     for name in ("nq", "asqa"):
         asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
@@ -51,6 +52,23 @@ def build(
         _split(out, f"questions_{name}", rows)
     for name in UNSEEN:
         _split(out, name, list(read(data / "nli" / f"{name}.jsonl")))
+
+
+def more(data: Path, out: Path) -> None:
+    """Write the sets of the last stage: twins, and questions with the sentences around them."""
+    rng = Random(23)
+    passages = _lines(data / "passages.jsonl")
+    pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
+    texts = [pool[p["id"]] for p in passages if p["source"] in SEEN]
+    rng.shuffle(texts)
+    squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
+    rng.shuffle(squad)
+    made = {
+        "twins": list(make.twins(texts[:7000], "wikipedia", rng)),
+        "squad_near": list(make.questions(squad, pool, rng, cropped=1, others=0)),
+    }
+    for name, rows in made.items():
+        typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
 
 
 def _made(data: Path, pool: dict[str, make.Text], sources: dict[str, str]) -> dict[str, list[Row]]:

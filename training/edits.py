@@ -337,6 +337,22 @@ def shorten(sentence: str) -> str:
     return re.sub(r"\s+([,.;])", r"\1", bare)
 
 
+def plainer(sentence: str, title: str, rng: Random) -> str:
+    """The sentence said more plainly, and still true: without asides, with a name for a pronoun."""
+    text = shorten(sentence)
+    if rng.random() < 0.5:
+        text = re.sub(r",? (?:which|who|where|although|while|whereas) [^,.;]*(?=[,.])", "", text)
+    if rng.random() < 0.5:
+        text = re.sub(
+            r"^(?:In|On|At|By|During|After|Before|Since) [^,]{3,40}, (?=[a-zA-Z])", "", text
+        )
+    if kind(title) == "name" and rng.random() < 0.7:
+        text = re.sub(
+            r"^(?:He|She|It)(?= (?:was|is|has|had|became|began|won|died|wrote|made)\b)", title, text
+        )
+    return text[:1].upper() + text[1:]
+
+
 def declare(question: str, answer: str) -> str | None:
     """A question and its answer as one sentence, where the question asks for its subject.
 

@@ -281,6 +281,44 @@ def sentences(texts: Sequence[Text], source: str, rng: Random, *, room: int = 4)
             yield row(f"Title: {text.title}\n{rest}", claim, "neutral", "left out")
 
 
+def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
+    """Pairs of rows that differ in one word or two, one entailed and the other not.
+
+    What is put in place of a name or a number stands, where it can, elsewhere in the premise: that
+    it occurs there must not be enough.
+    """
+    names = [t.title for t in texts if edits.kind(t.title) == "name"]
+    for text in texts:
+        spans = split(text.text)
+        usable = [
+            i for i, s in enumerate(spans) if 6 <= len(text.text[s.start : s.end].split()) <= 35
+        ]
+        if not usable:
+            continue
+        at = rng.choice(usable)
+        first, last = max(0, at - rng.randint(0, 1)), min(len(spans) - 1, at + rng.randint(0, 1))
+        body = text.text[spans[first].start : spans[last].end]
+        premise = f"Title: {text.title}\n{body}" if rng.random() < 0.7 else body
+        claim = edits.plainer(text.text[spans[at].start : spans[at].end], text.title, rng)
+        changes = [edits.negate, edits.rescope, edits.rescope, edits.reverse, edits.reverse]
+        rng.shuffle(changes)
+        changed = next((new for edit in changes if (new := edit(claim, rng))), None)
+        swapped = edits.substitute(claim, premise, rng, names)
+        if swapped and (changed is None or rng.random() < 0.6):
+            new, old, put = swapped
+            edited = edits.swap(premise, old, put)
+            if rng.random() < 0.4 and edits.swap(edited, put, old) == premise:
+                # The same two claims the other way round: what everyone knows does not count.
+                yield Row(edited, new, "entailed", f"{source}/twins")
+                yield Row(edited, claim, "not_entailed", f"{source}/twins")
+            else:
+                yield Row(premise, claim, "entailed", f"{source}/twins")
+                yield Row(premise, new, "not_entailed", f"{source}/twins")
+        elif changed:
+            yield Row(premise, claim, "entailed", f"{source}/twins")
+            yield Row(premise, changed, "not_entailed", f"{source}/twins")
+
+
 def neighbours(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
     """True claims against the evidence of another claim that shares a name with them."""
     by_name: dict[str, list[Row]] = defaultdict(list)

@@ -82,3 +82,14 @@ def test_whole_words_only_are_swapped() -> None:
 )
 def test_some_questions_become_sentences(question: str, answer: str, sentence: str | None) -> None:
     assert edits.declare(question, answer) == sentence
+
+
+def test_plainer_sentences_stay_true() -> None:
+    sentence = "In May 1871, it was lit (at last), which pleased the keeper."
+    said = {edits.plainer(sentence, "Orrin Tower", Random(seed)) for seed in range(30)}
+    assert "It was lit." in {text.replace(", which pleased the keeper", "") for text in said}
+    assert all("(" not in text for text in said)
+    assert edits.plainer("It was lit.", "Orrin Tower", Random(2)) in {
+        "It was lit.",
+        "Orrin Tower was lit.",
+    }

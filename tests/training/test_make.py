@@ -26,7 +26,7 @@ ASKED = [
 
 
 def test_a_question_without_its_answer_in_the_passage_is_left_out() -> None:
-    rows: list[dict[str, object]] = [
+    rows = [
         {"question": "When?", "answers": ["1871"], "gold_passages": ["t"]},
         {"question": "When?", "answers": ["1999"], "gold_passages": ["t"]},
         {"question": "When?", "answers": ["1871"], "gold_passages": ["missing"]},
@@ -66,6 +66,18 @@ def test_sentences_are_copies_or_near_misses(seed: int) -> None:
             assert row.hypothesis not in row.premise
         elif row.source == "w/edited premise":
             assert row.entailed == (row.hypothesis in row.premise)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_twins_come_in_pairs_of_which_one_is_entailed(seed: int) -> None:
+    rows = list(make.twins([TOWER, HARBOUR], "w", Random(seed)))
+    assert len(rows) % 2 == 0
+    for one, other in zip(rows[::2], rows[1::2], strict=True):
+        assert (one.entailed, other.entailed) == (True, False)
+        assert one.premise == other.premise
+        assert one.hypothesis != other.hypothesis
+        assert one.hypothesis in one.premise
+        assert other.hypothesis not in other.premise
 
 
 def test_two_claims_need_both_premises() -> None:
