@@ -26,7 +26,7 @@ ASKED = [
 
 
 def test_a_question_without_its_answer_in_the_passage_is_left_out() -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"question": "When?", "answers": ["1871"], "gold_passages": ["t"]},
         {"question": "When?", "answers": ["1999"], "gold_passages": ["t"]},
         {"question": "When?", "answers": ["1871"], "gold_passages": ["missing"]},
