@@ -7,7 +7,7 @@ the verifier LM corroborates are kept with their passages, and corrected over fu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from langgraph.graph import END, START, StateGraph
@@ -21,7 +21,7 @@ from citeproof.agents.corrector import Corrector
 from citeproof.agents.form_answerer import Form, FormAnswerer
 from citeproof.agents.input_preparer import InputPreparer
 from citeproof.agents.pool_retriever import PoolRetriever
-from citeproof.graphs.wiring import Node, Parameters, add_node, fixed, in_force
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
 from citeproof.state import CaLMResult, CaLMState, Question
 from citeproof.tools.toolbox import Toolbox
 
@@ -103,12 +103,7 @@ def build_calm(
     for node_name, node in nodes.items():
         add_node(builder, node_name, node, schema)
 
-    def edges(source: str, route: Callable[[CaLMState, CaLMParameters], str], target: str) -> None:
-        def path(state: CaLMState) -> str:
-            return "calm_composer" if state["stop"] else route(state, in_force(schema))
-
-        builder.add_conditional_edges(source, path, [target, "calm_composer"])
-
+    edges = partial(add_route, builder, schema, "calm_composer")
     builder.add_edge(START, "pool_retriever")
     edges("pool_retriever", _after_pool_retriever, "answerer")
     edges("answerer", _after_answer, "calm_verifier")

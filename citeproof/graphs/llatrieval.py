@@ -8,7 +8,7 @@ be written from what was chosen, in one call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from langgraph.graph import END, START, StateGraph
@@ -23,7 +23,7 @@ from citeproof.agents.retrieval_composer import RetrievalComposer
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.search_opener import SearchOpener
 from citeproof.agents.summarizer import Summarizer
-from citeproof.graphs.wiring import Node, Parameters, add_node, fixed, in_force
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
 from citeproof.state import LLatrievalResult, LLatrievalState, Question
 from citeproof.tools.toolbox import Toolbox
 
@@ -107,16 +107,7 @@ def build_llatrieval(
     for node_name, node in nodes.items():
         add_node(builder, node_name, node, schema)
 
-    def edges(
-        source: str, route: Callable[[LLatrievalState, LLatrievalParameters], str], *targets: str
-    ) -> None:
-        def path(state: LLatrievalState) -> str:
-            return "retrieval_composer" if state["stop"] else route(state, in_force(schema))
-
-        builder.add_conditional_edges(
-            source, path, list(dict.fromkeys([*targets, "retrieval_composer"]))
-        )
-
+    edges = partial(add_route, builder, schema, "retrieval_composer")
     builder.add_edge(START, "search_opener")
     edges("search_opener", _after_search_opener, "candidate_finder", "missing_info")
     edges("missing_info", lambda *_: "candidate_finder", "candidate_finder")

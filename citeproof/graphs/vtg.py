@@ -7,7 +7,7 @@ the whole memory; where both fail, new evidence is looked for and the claim is w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from langgraph.graph import END, START, StateGraph
@@ -23,7 +23,7 @@ from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.simplifier import Simplifier
-from citeproof.graphs.wiring import Node, Parameters, add_node, fixed, in_force
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
 from citeproof.state import Question, Result, VTGState
 from citeproof.tools.toolbox import Toolbox
 
@@ -122,14 +122,7 @@ def build_vtg(
     for node_name, node in nodes.items():
         add_node(builder, node_name, node, schema)
 
-    def edges(source: str, route: Callable[[VTGState, VTGParameters], str], *targets: str) -> None:
-        def path(state: VTGState) -> str:
-            return "answer_composer" if state["stop"] else route(state, in_force(schema))
-
-        builder.add_conditional_edges(
-            source, path, list(dict.fromkeys([*targets, "answer_composer"]))
-        )
-
+    edges = partial(add_route, builder, schema, "answer_composer")
     builder.add_edge(START, "retriever")
     edges("retriever", _after_retriever, "claim_generator")
     edges("claim_generator", _after_claim_generator, "citation_generator")

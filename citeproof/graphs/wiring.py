@@ -25,7 +25,7 @@ from citeproof.tools.events import AnswerReady, NodeFinished, NodeStarted, emit
 from citeproof.tools.meter import Meter, metered
 from citeproof.types import Answer, Claim, Passage, Usage
 
-__all__ = ["Node", "Parameters", "add_node", "fixed", "in_force"]
+__all__ = ["Node", "Parameters", "add_node", "add_route", "fixed", "in_force"]
 
 S_contra = TypeVar("S_contra", contravariant=True)
 P = TypeVar("P", bound="Parameters")
@@ -55,6 +55,31 @@ class Parameters(BaseModel):
         return BudgetSettings(
             calls=self.max_calls, tokens=self.max_tokens, seconds=self.max_seconds
         )
+
+
+def add_route(
+    builder: StateGraph[Any, Any, Any, Any],
+    schema: type[P],
+    end: str,
+    source: str,
+    route: Callable[[Any, Any], str],
+    *targets: str,
+) -> None:
+    """Go on from a node where its route says, or to the end where the run must stop.
+
+    Args:
+        builder: The graph under construction.
+        schema: Its parameters; those in force are handed to the route.
+        end: The node that composes the answer; always a target.
+        source: The node to go on from.
+        route: State and parameters → name of the next node.
+        *targets: The nodes it may name.
+    """
+
+    def path(state: Any) -> str:
+        return end if state["stop"] else route(state, in_force(schema))
+
+    builder.add_conditional_edges(source, path, list(dict.fromkeys([*targets, end])))
 
 
 def fixed(schema: type[P], values: Mapping[str, Any], budget: BudgetSettings) -> type[P]:
