@@ -29,6 +29,7 @@ from citeproof import Settings
 from citeproof.models.entailment import calibration, entailment_folder
 from citeproof.tools.cross_encoder import CrossEncoder, entailment_index
 from citeproof.tools.entailment import Pair, open_entailment
+from citeproof.tools.windows import windows
 from training import measure
 from training.rows import Row, read
 
@@ -69,7 +70,10 @@ def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
 
 
 def one_by_one(folder: Path, pairs: list[Pair]) -> tuple[list[float], float]:
-    """Scores and seconds of a loop in full precision, as a first program would write it."""
+    """Scores and seconds of a loop in full precision, as a first program would write it.
+
+    Like the tool it reads long premises to their end; cut off, they would be other questions.
+    """
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -80,10 +84,14 @@ def one_by_one(folder: Path, pairs: list[Pair]) -> tuple[list[float], float]:
     with torch.inference_mode():
         begun = time.perf_counter()
         for pair in pairs:
-            ids = tokenizer(
-                pair.premise, pair.hypothesis, truncation="only_first", return_tensors="pt"
-            )
-            scores.append(float(model(**ids).logits.softmax(-1)[0, label]))
+            room = tokenizer.model_max_length - len(tokenizer.encode(pair.hypothesis)) - 8
+            best = 0.0
+            for window in windows(pair.premise, room, lambda text: len(tokenizer.encode(text))):
+                ids = tokenizer(
+                    window, pair.hypothesis, truncation="only_first", return_tensors="pt"
+                )
+                best = max(best, float(model(**ids).logits.softmax(-1)[0, label]))
+            scores.append(best)
     return scores, time.perf_counter() - begun
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models.mpnet import fuse_attention
 from citeproof.models.precision import half_precision
 from citeproof.tools.batcher import Batcher
 from citeproof.tools.entailment import Pair
@@ -147,7 +148,7 @@ def _load(source: str, name: str) -> Any:
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
     try:
-        return Encoder(source)
+        encoder = Encoder(source)
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(
             f"The entailment model {name!r} cannot be loaded",
@@ -157,6 +158,8 @@ def _load(source: str, name: str) -> Any:
     finally:
         if bars:
             logging.enable_progress_bar()
+    fuse_attention(encoder.model)
+    return encoder
 
 
 def entailment_index(labels: Mapping[int, str], model: str) -> int:

@@ -1,0 +1,42 @@
+"""Fused attention gives the numbers of transformers' own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+
+from citeproof.models.mpnet import fuse_attention
+from tests.models.tiny import tiny_mpnet
+
+
+def test_fused_attention_changes_nothing_but_the_way(tmp_path: Path) -> None:
+    folder = tiny_mpnet(tmp_path)
+    plain = AutoModel.from_pretrained(folder, num_hidden_layers=2).eval()
+    texts = ["the tower was built by ann lee .", "bo ray ."]  # the second one is padded
+    batch = AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        before = plain(**batch).last_hidden_state
+        fuse_attention(plain)
+        after = plain(**batch).last_hidden_state
+        masked = batch["attention_mask"].bool()
+        unmasked = plain(input_ids=batch["input_ids"]).last_hidden_state
+
+    assert torch.allclose(before[masked], after[masked], atol=1e-6)
+    assert not torch.allclose(before[masked], unmasked[masked], atol=1e-4)
+
+
+def test_other_models_are_left_as_they_are() -> None:
+    config = BertConfig(
+        vocab_size=8,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+    )
+    model = BertModel(config)
+
+    fuse_attention(model)
+
+    assert not any("forward" in vars(module) for module in model.modules())
