@@ -29,6 +29,7 @@ def open_network(
     """
     from peft import LoraConfig, PeftModel, get_peft_model
     from transformers import AutoModelForSequenceClassification
+
     model = AutoModelForSequenceClassification.from_pretrained(
         base,
         num_labels=len(LABELS),
