@@ -7,6 +7,7 @@ known one. The word `none` empties a key that may be empty, such as `seed`.
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 __all__ = [
     "ROLES",
+    "BankSettings",
     "BudgetSettings",
     "ChromaSettings",
     "EmbeddingSettings",
@@ -30,14 +32,21 @@ ROLES = (
     "citation_generator",
     "evidence_finder",
     "answerer",
+    "answer_selector",
     "calm_verifier",
     "missing_info",
     "summarizer",
     "document_selector",
     "retrieval_verifier",
+    "demonstrator",
+    "assessor",
+    "planner",
+    "refiner",
     "judge",
 )
 """Nodes and tools whose language model can be set apart, in `[roles.<name>]`."""
+
+_OWN_VLLM_ARGS = ("--host", "--port", "--uds", "--api-key", "--served-model-name")
 
 
 class _Section(BaseModel):
@@ -48,10 +57,11 @@ class LLMSettings(_Section):
     """A language model. `llm = "openai:gpt-4o"` is short for `[llm] model = "openai:gpt-4o"`."""
 
     model: str = "local"
-    """`local` (embedded), or a LangChain `init_chat_model` string such as `openai:gpt-4o`.
-    With `base_url`, the model's name at that OpenAI-compatible server."""
+    """`local` (embedded), `vllm:MODEL` (a vLLM server is started for it), or a LangChain
+    `init_chat_model` string such as `openai:gpt-4o`. With `base_url`, the model's name at that
+    OpenAI-compatible server, after `vllm:` if that server is vLLM."""
     base_url: str | None = None
-    """Address of an OpenAI-compatible server, such as vLLM: `http://127.0.0.1:8000/v1`."""
+    """Address of an OpenAI-compatible server that runs already: `http://127.0.0.1:8000/v1`."""
     api_key: SecretStr | None = None
     """Better left to the provider's own environment variable (`OPENAI_API_KEY`)."""
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)
@@ -63,7 +73,8 @@ class LLMSettings(_Section):
     """Further attempts after a transient failure, with back-off."""
     continues: bool = False
     """Whether the server goes on with a reply whose beginning it is sent as the last message, as
-    llama.cpp does and vLLM with its flags; the embedded one does. With `base_url` only."""
+    llama.cpp does and vLLM with its flags; the embedded one and `vllm:` do anyway. With
+    `base_url` only."""
     requests_per_second: float | None = Field(default=None, gt=0)
     path: Path | None = None
     """A GGUF file to use in place of the embedded model (`local` only)."""
@@ -71,6 +82,19 @@ class LLMSettings(_Section):
     """Tokens that the embedded server keeps, prompt and reply together (`local` only)."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads of the embedded server; by default one for each core (`local` only)."""
+    tensor_parallel: int = Field(default=1, ge=1)
+    """GPUs that share the model (a vLLM server that is started only)."""
+    vllm_args: str = ""
+    """Further arguments of `vllm serve`, written as in a shell: `--max-model-len 8192` (a vLLM
+    server that is started only)."""
+
+    @field_validator("vllm_args")
+    @classmethod
+    def _leaves_the_address(cls, value: str) -> str:
+        for word in shlex.split(value):
+            if word.partition("=")[0].replace("_", "-") in _OWN_VLLM_ARGS:
+                raise ValueError(f"{word} is set by citeproof, so that it reaches the server")
+        return value
 
     @field_validator("base_url")
     @classmethod
@@ -85,6 +109,12 @@ class LLMSettings(_Section):
     def embedded(self) -> bool:
         """Whether this is the embedded model."""
         return self.model == "local" and self.base_url is None
+
+    @property
+    def vllm(self) -> str | None:
+        """The model's name at vLLM; None if another server or provider has it."""
+        provider, colon, name = self.model.partition(":")
+        return name if colon and provider == "vllm" else None
 
 
 class EntailmentSettings(_Section):
@@ -151,6 +181,13 @@ class ChromaSettings(_Section):
     collection: str = Field(default="passages", min_length=3, max_length=60)
 
 
+class BankSettings(_Section):
+    """The memory bank: past cases that R²-MGA shows to the model as demonstrations."""
+
+    namespace: str = Field(default="default", pattern=r"^[\w.-]{1,64}$")
+    """Cases of one namespace are never shown to questions of another."""
+
+
 class BudgetSettings(_Section):
     """Hard limits of one run; what is proved by then is the answer."""
 
@@ -184,6 +221,7 @@ class Settings(_Section):
     embedding: EmbeddingSettings = EmbeddingSettings()
     retriever: RetrieverSettings = RetrieverSettings()
     chroma: ChromaSettings = ChromaSettings()
+    bank: BankSettings = BankSettings()
     budget: BudgetSettings = BudgetSettings()
     models: ModelSettings = ModelSettings()
 

@@ -6,6 +6,7 @@ Whatever Chroma raises comes out as a `StoreError`.
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from citeproof.settings import ChromaSettings
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-__all__ = ["Chroma", "Collection", "Record"]
+__all__ = ["Chroma", "Collection", "Record", "forget_vectors"]
 
 _REBUILD = "Build the index anew: citeproof index --rebuild PATH."
 _NO_VECTOR = [1.0]
@@ -108,6 +109,17 @@ class Chroma:
             )
         return Collection(known, self._where, size)
 
+    def find(self, name: str) -> Collection | None:
+        """The collection of that name, if there is one."""
+        from chromadb.errors import NotFoundError
+
+        with _errors(self._where):
+            try:
+                known = self._client.get_collection(name, embedding_function=None)
+            except NotFoundError:
+                return None
+            return Collection(known, self._where, self._client.get_max_batch_size())
+
     def drop(self, name: str) -> None:
         """Delete a collection, if there is one of that name."""
         from chromadb.errors import NotFoundError
@@ -155,9 +167,13 @@ class Collection:
             return int(self._collection.count())
 
     def put(
-        self, records: Sequence[Record], vectors: Sequence[Sequence[float]] | None = None
+        self,
+        records: Sequence[Record],
+        vectors: Sequence[Sequence[float]] | None = None,
+        *,
+        replace: bool = True,
     ) -> None:
-        """Store records; one with the same id is replaced.
+        """Store records; one with the same id is replaced, or stays if not `replace`.
 
         Raises:
             StoreError: The vectors have another dimension than those that are there.
@@ -169,13 +185,27 @@ class Collection:
         for place in range(0, len(records), self._batch):
             some = records[place : place + self._batch]
             given = vectors[place : place + self._batch] if vectors is not None else None
+            store = self._collection.upsert if replace else self._collection.add
             with _errors(self._where):
-                self._collection.upsert(
+                store(
                     ids=[record.id for record in some],
                     embeddings=[_NO_VECTOR] * len(some) if given is None else list(given),
                     documents=[record.text for record in some],
                     metadatas=[dict(record.metadata) or None for record in some],
                 )
+
+    def note(self, metadata: Mapping[str, Mapping[str, str | int | float | bool]]) -> None:
+        """Change single entries of the metadata of records, by id; unknown ids do no harm."""
+        ids = list(metadata)
+        for place in range(0, len(ids), self._batch):
+            some = ids[place : place + self._batch]
+            with _errors(self._where):
+                self._collection.update(ids=some, metadatas=[dict(metadata[key]) for key in some])
+
+    def ids(self) -> list[str]:
+        """The ids of all records."""
+        with _errors(self._where):
+            return list(self._collection.get(include=[])["ids"])
 
     def get(self, ids: Sequence[str]) -> list[Record]:
         """The records with these ids, in this order; unknown ids are left out."""
@@ -270,6 +300,23 @@ class Collection:
             with _errors(self._where):
                 metadata = {**(self._collection.metadata or {}), "dimension": dimension}
                 self._collection.modify(metadata=metadata)
+
+
+def forget_vectors(settings: ChromaSettings) -> None:
+    """Delete the vector files of a store in a folder that nobody has open; its records stay.
+
+    Chroma writes these files in place. Where a process was killed meanwhile, Chroma fails over
+    them, or does not come back at all. It goes on without them, and finds no vector that was in
+    them: this is for stores that are not searched by Chroma.
+
+    Raises:
+        StoreError: They cannot be deleted.
+    """
+    folder = settings.path.absolute() / "chroma"
+    with _errors(f"in {folder}"):
+        for segment in folder.iterdir() if folder.is_dir() else ():
+            if segment.is_dir():
+                shutil.rmtree(segment)
 
 
 @contextmanager

@@ -1,0 +1,639 @@
+"""The memory bank: what is added is found again, whole, in its namespace, by what its kind says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from citeproof.errors import InputError, ModelError, SettingsError, StoreError
+from citeproof.memory import bank as banks
+from citeproof.memory import shelf
+from citeproof.memory.bank import Bank, Case, Entry, ImportReport, Kind, Snippet
+from citeproof.memory.chroma import Chroma, Collection
+from citeproof.settings import ChromaSettings
+from citeproof.types import Passage
+from tests.memory.fakes import WordEmbeddings
+
+MEMORY = ChromaSettings(in_memory=True)
+
+
+def case(about: str, **changes: Any) -> Case:
+    fields: dict[str, Any] = {
+        "question": f"what is {about}",
+        "passages": (Passage(id=about, text=f"{about} is here"),),
+        "answer": f"{about} it is [1].",
+        "feedback": f"{about} is cited.",
+        "actions": (f"Say more of {about}.",),
+        "final": f"{about} it surely is [1].",
+        "score": 1.0,
+    }
+    return Case(**fields | changes)
+
+
+@pytest.fixture
+def embeddings() -> WordEmbeddings:
+    return WordEmbeddings(dimension=256)
+
+
+@pytest.fixture
+def bank(embeddings: WordEmbeddings) -> Iterator[Bank]:
+    bank = Bank.open(MEMORY, embeddings)
+    yield bank
+    bank.close()
+
+
+@pytest.fixture
+async def folder(tmp_path: Path, embeddings: WordEmbeddings) -> AsyncIterator[Bank]:
+    bank = Bank.open(ChromaSettings(path=tmp_path / "store"), embeddings)
+    yield bank
+    bank.close()
+
+
+async def best(bank: Bank, asked: Case, kind: Kind = "generation", rank: int = 1) -> Snippet:
+    found = await bank.best(
+        kind,
+        question=asked.question,
+        passages=asked.passages,
+        answer=asked.answer,
+        feedback=asked.feedback,
+        rank=rank,
+    )
+    assert found is not None
+    return found
+
+
+async def test_a_case_is_found_again_as_three_snippets(bank: Bank) -> None:
+    key = await bank.add(case("tide"))
+    for kind in shelf.KINDS:
+        found = await best(bank, case("tide"), kind)
+        assert (found.id, found.case_id, found.kind) == (f"{key}-{kind}", key, kind)
+        assert found.case == case("tide")
+        assert found.similarity == pytest.approx(1.0, abs=1e-3)
+        assert (found.rationale, found.uses) == ("", 1)
+        assert abs((datetime.now(UTC) - found.created).total_seconds()) < 60
+
+
+async def test_an_empty_namespace_finds_nothing_and_loads_no_model(
+    bank: Bank, embeddings: WordEmbeddings
+) -> None:
+    assert await bank.best("generation", question="what", passages=[]) is None
+    assert embeddings.embedded == []
+
+
+async def test_each_kind_is_found_with_its_own_parts(bank: Bank) -> None:
+    # Four cases that are alike but in one part each; each part counts only from its kind on.
+    asked = case("tide")
+    others = {
+        "question": case("tide", question="moon moon moon"),
+        "passages": case("tide", passages=(Passage(id="m", text="moon moon moon"),)),
+        "answer": case("tide", answer="moon moon moon"),
+        "feedback": case("tide", feedback="moon moon moon", final="another"),
+    }
+    for other in others.values():
+        await bank.add(other)
+        await asyncio.sleep(0)
+    similar: dict[str, dict[str, float]] = {}
+    for name, other in others.items():
+        space = bank.within(name)
+        await space.add(other)
+        for kind in shelf.KINDS:
+            found = await best(space, asked, kind)
+            similar.setdefault(name, {})[kind] = found.similarity or 0.0
+    alike = {name: [similar[name][kind] > 0.999 for kind in shelf.KINDS] for name in similar}
+    assert alike == {
+        "question": [False, False, False],
+        "passages": [False, False, False],
+        "answer": [True, False, False],
+        "feedback": [True, True, False],
+    }
+
+
+async def test_the_parts_weigh_equally_and_a_long_one_is_read_to_its_end(
+    bank: Bank, embeddings: WordEmbeddings
+) -> None:
+    long = Passage(id="long", text=" ".join(f"sheep{n}" for n in range(600)) + " lighthouse")
+    await bank.add(case("tide", passages=(long,)))
+    pieces = [text for text in embeddings.embedded if "sheep" in text]
+    assert all(len(piece) <= 700 for piece in pieces)
+    assert sum(piece.count("sheep") for piece in pieces) == 600
+    assert pieces[-1].endswith("lighthouse")
+    vectors = banks._Encoder(embeddings).vectors([("one two", ("three", "four"), "", "")])[0]
+    units = [
+        [x / math.hypot(*v) for x in v]
+        for v in map(embeddings.embed_query, ["one two", "three", "four"])
+    ]
+    second = [a + b for a, b in zip(units[1], units[2], strict=True)]
+    both = [a + b / math.hypot(*second) for a, b in zip(units[0], second, strict=True)]
+    assert vectors["generation"] == pytest.approx([x / math.hypot(*both) for x in both], abs=1e-5)
+    assert (vectors["planning"] == vectors["generation"]).all()
+
+
+async def test_other_scripts_are_cut_shorter(bank: Bank, embeddings: WordEmbeddings) -> None:
+    await bank.add(case("tide", passages=(Passage(id="c", text="".join(map(chr, range(0x6F6E, 0x6F6E + 500)))),)))
+    assert [len(text) for text in embeddings.embedded if not text.isascii()] == [233, 233, 34]
+
+
+async def test_ranks_go_from_the_best_match_to_the_last(bank: Bank) -> None:
+    near, far = case("tide sea"), case("hill")
+    for one in (far, near, case("tide")):
+        await bank.add(one)
+    ranked = [await best(bank, case("tide"), rank=rank) for rank in (1, 2, 3, 4, 99)]
+    assert [found.case for found in ranked] == [case("tide"), near, far, far, far]
+    similar = [found.similarity or 0.0 for found in ranked]
+    assert similar == sorted(similar, reverse=True)
+    with pytest.raises(InputError, match="rank 0"):
+        await best(bank, near, rank=0)
+    with pytest.raises(InputError, match="question is empty"):
+        await bank.best("generation", question=" ", passages=[])
+
+
+async def test_exact_cosines_over_many_cases(bank: Bank) -> None:
+    for number in range(40):
+        await bank.add(case(f"thing{number} {number % 7}"))
+    for number in (0, 17, 39):
+        assert (await best(bank, case(f"thing{number} {number % 7}"))).similarity > 0.999  # type: ignore[operator]
+    ranked = [(await best(bank, case("3 3"), rank=rank)).similarity or 0 for rank in range(1, 41)]
+    assert ranked == sorted(ranked, reverse=True)
+    cases = {(await best(bank, case("3 3"), rank=rank)).case_id for rank in range(1, 41)}
+    assert len(cases) == 40
+
+
+async def test_namespaces_are_apart(bank: Bank) -> None:
+    other = bank.within("other")
+    await bank.add(case("tide"))
+    assert await best(bank, case("hill"))
+    assert await other.best("generation", question="what is tide", passages=[]) is None
+    await other.add(case("hill"))
+    assert (await best(other, case("tide"))).case == case("hill")
+    assert (await bank.count(), await other.count()) == (1, 1)
+    assert [entry.namespace for entry in await bank.cases(everywhere=True)] == ["default", "other"]
+    assert [entry.namespace for entry in await other.cases()] == ["other"]
+    with pytest.raises(SettingsError, match="namespace"):
+        bank.within("../x")
+
+
+async def test_the_same_question_over_the_same_passages_replaces_the_older_case(
+    bank: Bank,
+) -> None:
+    first = await bank.add(case("tide"))
+    await bank.keep_rationale(f"{first}-planning", "Old reasons.")
+    second = await bank.add(case("tide", question=" WHAT is  tide", final="Better [1]."))
+    assert first != second
+    assert await bank.get(first) is None
+    assert (await best(bank, case("tide"), "planning")).rationale == ""
+    assert [entry.id for entry in await bank.cases()] == [second]
+    await bank.add(case("tide", passages=case("hill").passages))
+    assert await bank.count() == 2
+
+
+async def test_the_same_case_again_changes_nothing(bank: Bank) -> None:
+    key = await bank.add(case("tide"))
+    await bank.keep_rationale(f"{key}-generation", "Reasons.")
+    before = await bank.get(key)
+    assert await bank.add(case("tide")) == key
+    assert await bank.get(key) == before
+    # A case that had been replaced comes back when it is added once more.
+    await bank.add(case("tide", final="Other [1]."))
+    assert await bank.add(case("tide")) == key
+    assert [entry.case.final for entry in await bank.cases()] == [case("tide").final]
+
+
+async def test_a_case_that_is_added_last_counts_whatever_the_clock_says(
+    bank: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bank.add(case("tide"))
+
+    class Slow(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Slow:
+            return cls(2001, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(banks, "datetime", Slow)
+    await bank.add(case("tide", final="Later [1]."))
+    assert [entry.case.final for entry in await bank.cases()] == ["Later [1]."]
+
+
+async def test_the_first_rationale_stays(bank: Bank) -> None:
+    key = await bank.add(case("tide"))
+    assert await bank.keep_rationale(f"{key}-planning", "First.") == "First."
+    assert await bank.keep_rationale(f"{key}-planning", "Second.") == "First."
+    assert (await best(bank, case("tide"), "planning")).rationale == "First."
+    assert (await best(bank, case("tide"), "assessment")).rationale == ""
+    assert await bank.keep_rationale("0123456789abcdef-planning", "Of nothing.") == "Of nothing."
+    assert await bank.keep_rationale(key, "Of no snippet.") == "Of no snippet."
+    entry = await bank.get(key)
+    assert entry is not None
+    assert entry.rationales == {"planning": "First."}
+    with pytest.raises(InputError, match="empty"):
+        await bank.keep_rationale(f"{key}-planning", " ")
+
+
+async def test_many_at_once_keep_one_rationale(folder: Bank) -> None:
+    key = await folder.add(case("tide"))
+    kept = await asyncio.gather(
+        *(folder.keep_rationale(f"{key}-planning", f"Reasons {n}.") for n in range(8))
+    )
+    assert len(set(kept)) == 1
+
+
+async def test_uses_are_counted_and_outlive_the_process(
+    tmp_path: Path, embeddings: WordEmbeddings
+) -> None:
+    settings = ChromaSettings(path=tmp_path)
+    bank = Bank.open(settings, embeddings)
+    key = await bank.add(case("tide"))
+    for _ in range(2):
+        await best(bank, case("tide"))
+    assert (await best(bank, case("tide"), "planning")).uses == 1
+    entry = await bank.get(key)
+    assert entry is not None
+    assert entry.uses == {"generation": 2, "assessment": 0, "planning": 1}
+    bank.close()
+    bank = Bank.open(settings, embeddings)
+    assert (await best(bank, case("tide"))).uses == 3
+    bank.close()
+    bank = Bank.open(settings, None)
+    again = await bank.get(key)
+    assert again is not None
+    assert again.total == 4
+    assert again.used is not None
+    assert entry.used is not None
+    assert again.used >= entry.used
+    bank.close()
+
+
+async def test_uses_are_written_now_and_then(
+    folder: Bank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "_PENDING", 5)
+    key = await folder.add(case("tide"))
+    for _ in range(7):
+        await best(folder, case("tide"))
+    records = _raw(tmp_path / "store")
+    assert records[f"{key}-generation"]["uses"] == 5
+
+
+def _raw(store: Path) -> dict[str, Any]:
+    chroma = Chroma.open(ChromaSettings(path=store / "bank"))
+    collection = chroma.find("passages-bank")
+    assert collection is not None
+    records = {record.id: dict(record.metadata) for record in collection.scan()}
+    chroma.close()
+    return records
+
+
+async def test_what_chroma_holds_is_three_snippets_told_apart_by_their_kind(
+    folder: Bank, tmp_path: Path
+) -> None:
+    key = await folder.add(case("tide"))
+    await folder.keep_rationale(f"{key}-planning", "Reasons.")
+    records = _raw(tmp_path / "store")
+    assert {name: data["kind"] for name, data in records.items()} == {
+        f"{key}-generation": "generation",
+        f"{key}-assessment": "assessment",
+        f"{key}-planning": "planning",
+        f"{key}-planning-rationale": "rationale",
+    }
+    await folder.delete(key)
+    assert _raw(tmp_path / "store") == {}
+
+
+async def test_an_incomplete_case_is_never_served_and_is_cleared_away(
+    folder: Bank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, torn = await folder.add(case("tide")), await folder.add(case("hill"))
+    chroma = Chroma.open(ChromaSettings(path=tmp_path / "store" / "bank"))
+    collection = chroma.find("passages-bank")
+    assert collection is not None
+    collection.delete([f"{torn}-assessment"])
+    chroma.close()
+    folder._shelf._stamp = None  # as if another process had done so
+    assert (await best(folder, case("hill"))).case_id == whole
+    assert await folder.count() == 1
+    assert await folder.get(torn) is None
+    assert await folder.keep_rationale(f"{torn}-planning", "Reasons.") == "Reasons."
+    await folder.add(case("sea"))
+    assert f"{torn}-planning" in _raw(tmp_path / "store")  # it may be in the making
+    monkeypatch.setattr(shelf, "_GRACE", 0.0)
+    await folder.add(case("moon"))
+    assert {name[:16] for name in _raw(tmp_path / "store")} >= {whole}
+    assert not any(name.startswith(torn) for name in _raw(tmp_path / "store"))
+    # What is cleared away can come again.
+    assert await folder.add(case("hill")) == torn
+    assert (await best(folder, case("hill"))).case_id == torn
+
+
+async def test_a_write_that_fails_leaves_nothing_and_the_next_one_works(
+    folder: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await folder.add(case("tide"))
+    put = Collection.put
+
+    def fail(self: Collection, records: Any, vectors: Any = None, **options: Any) -> None:
+        put(self, records[:2], vectors, **options)
+        raise StoreError("The disk is full")
+
+    monkeypatch.setattr(Collection, "put", fail)
+    with pytest.raises(StoreError, match="full"):
+        await folder.add(case("hill"))
+    monkeypatch.setattr(Collection, "put", put)
+    assert await folder.count() == 1
+    assert (await best(folder, case("hill"))).case == case("tide")
+    await folder.add(case("hill"))
+    assert (await best(folder, case("hill"))).case == case("hill")
+
+
+ANOTHER = """
+import asyncio, sys
+from pathlib import Path
+from citeproof.memory.bank import Bank
+from citeproof.settings import ChromaSettings
+from tests.memory.fakes import WordEmbeddings
+from tests.memory.test_bank import case
+
+async def main():
+    bank = Bank.open(ChromaSettings(path=Path(sys.argv[1])), WordEmbeddings(dimension=256))
+    for entry in await bank.cases():
+        await bank.delete(entry.id)
+    key = await bank.add(case("hill"))
+    await bank.keep_rationale(f"{key}-generation", "Theirs.")
+    bank.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_another_process_is_seen_at_once(
+    folder: Bank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+    real = Chroma.open
+
+    def counted(settings: ChromaSettings) -> Chroma:
+        opened.append(settings)
+        return real(settings)
+
+    monkeypatch.setattr(Chroma, "open", counted)
+    await folder.add(case("tide"))
+    await best(folder, case("tide"))
+    assert len(opened) == 1
+    subprocess.run(
+        [sys.executable, "-c", ANOTHER, str(tmp_path / "store")],
+        cwd=Path(__file__).parents[2],
+        check=True,
+    )
+    found = await best(folder, case("tide"))
+    assert (found.case, found.rationale) == (case("hill"), "Theirs.")
+    # Chroma's own state in this process is behind; who writes must not go on from it.
+    await folder.add(case("sea"))
+    assert len(opened) == 2
+    assert await folder.count() == 2
+
+
+async def test_a_bank_that_nobody_writes_is_not_made(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    bank = Bank.open(ChromaSettings(path=store), None)
+    assert (await bank.count(), await bank.cases(), await bank.get("x")) == (0, [], None)
+    assert await bank.prune(0, "oldest") == []
+    assert not await bank.delete("x")
+    assert await bank.keep_rationale("x-planning", "Why.") == "Why."
+    statistics = await bank.statistics()
+    assert (statistics.cases, statistics.bytes, statistics.mean_score) == (0, 0, None)
+    bank.close()
+    assert not store.exists()
+
+
+async def test_two_banks_over_one_folder_in_one_process(
+    folder: Bank, tmp_path: Path, embeddings: WordEmbeddings
+) -> None:
+    twin = Bank.open(ChromaSettings(path=tmp_path / "store"), embeddings)
+    await folder.add(case("tide"))
+    assert (await best(twin, case("tide"))).case == case("tide")
+    await twin.add(case("hill"))
+    twin.close()
+    assert (await best(folder, case("hill"))).case == case("hill")
+    await folder.add(case("sea"))
+    assert await folder.count() == 3
+
+
+@pytest.mark.parametrize(
+    ("by", "left"),
+    [("oldest", {"c", "d"}), ("least-used", {"a", "d"}), ("lowest-score", {"a", "c"})],
+)
+async def test_prune_keeps_so_many_of_the_namespace(bank: Bank, by: Any, left: set[str]) -> None:
+    scores = {"a": 1.0, "b": 0.2, "c": 0.9, "d": None}
+    for name, score in scores.items():
+        await bank.add(case(name, score=score))
+    await bank.within("other").add(case("z"))
+    for name in "aad":
+        await best(bank, case(name))
+    going = await bank.prune(2, by, dry_run=True)
+    assert await bank.count() == 4
+    assert await bank.prune(2, by) == going
+    assert {entry.case.passages[0].id for entry in await bank.cases()} == left
+    assert {entry.case.passages[0].id for entry in going} == set(scores) - left
+    assert await bank.prune(2, by) == []
+    assert await bank.within("other").count() == 1
+    with pytest.raises(InputError):
+        await bank.prune(-1, by)
+
+
+async def test_delete_and_get(bank: Bank) -> None:
+    key = await bank.within("other").add(case("tide"))
+    await bank.keep_rationale(f"{key}-planning", "Reasons.")
+    entry = await bank.get(key)
+    assert entry is not None
+    assert (entry.namespace, entry.case, entry.embedder) == ("other", case("tide"), "words")
+    assert await bank.delete(key)
+    assert not await bank.delete(key)
+    assert await bank.get(key) is None
+
+
+async def test_statistics(bank: Bank) -> None:
+    key = await bank.add(case("tide", score=0.5))
+    await bank.add(case("hill", score=None))
+    await bank.within("other").add(case("sea", score=1.0))
+    await bank.keep_rationale(f"{key}-planning", "Reasons.")
+    await best(bank, case("tide"))
+    one = await bank.statistics()
+    assert one.model_dump() == {
+        "namespaces": {"default": 2},
+        "cases": 2,
+        "rationales": 1,
+        "uses": 1,
+        "scored": 1,
+        "mean_score": 0.5,
+        "embedder": "words",
+        "bytes": None,
+    }
+    every = await bank.statistics(everywhere=True)
+    assert (every.namespaces, every.mean_score) == ({"default": 2, "other": 1}, 0.75)
+
+
+async def lines(bank: Bank) -> list[str]:
+    return [entry.model_dump_json() async for entry in bank.export(everywhere=True)]
+
+
+async def test_an_export_comes_back_whole(bank: Bank, embeddings: WordEmbeddings) -> None:
+    key = await bank.add(case("tide"))
+    for kind in shelf.KINDS:
+        await bank.keep_rationale(f"{key}-{kind}", f"Why {kind}.")
+    await best(bank, case("tide"))
+    await bank.within("other").add(case("hill", score=None))
+    exported = await lines(bank)
+    assert json.loads(exported[0])["rationales"]["planning"] == "Why planning."
+    seen: list[tuple[int, int]] = []
+    new = Bank.open(MEMORY, embeddings)
+    report = await new.import_([*exported, "\n"], progress=lambda *done: seen.append(done))
+    assert report == ImportReport(added=2)
+    assert seen == [(2, 2)]
+    assert await lines(new) == exported
+    assert (await best(new, case("tide"), "planning")).rationale == "Why planning."
+    embeddings.embedded.clear()
+    assert await new.import_(exported) == ImportReport(same=2)
+    assert embeddings.embedded == []
+    assert await new.import_(exported, namespace="third") == ImportReport(added=2)
+    assert await new.within("third").count() == 2
+    new.close()
+
+
+async def test_the_newer_case_wins_an_import(bank: Bank) -> None:
+    await bank.add(case("tide"))
+    (old,) = await lines(bank)
+    await bank.add(case("tide", final="Newer [1]."))
+    (new,) = await lines(bank)
+    assert await bank.import_([old]) == ImportReport(older=1)
+    assert await lines(bank) == [new]
+    other = Bank.open(MEMORY, WordEmbeddings(dimension=256))
+    assert await other.import_([old]) == ImportReport(added=1)
+    assert await other.import_([new, old, new]) == ImportReport(replaced=1, older=1, same=1)
+    assert await lines(other) == [new]
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        ("{", "line 2 is no case: Invalid JSON"),
+        ('{"namespace": "x"}', "line 2 is no case: case: Field required"),
+        ('{"namespace": "a/b", "case": {}, "created": 0}', "line 2 is no case: namespace"),
+    ],
+)
+async def test_a_bad_line_is_named_and_nothing_is_imported(bank: Bank, bad: str, why: str) -> None:
+    good = Entry(namespace="default", case=case("tide"), created=datetime.now(UTC))
+    with pytest.raises(InputError, match=why):
+        await bank.import_([good.model_dump_json(), bad], source="x.jsonl")
+    assert await bank.count() == 0
+
+
+async def test_an_import_that_is_interrupted_can_be_done_again(
+    bank: Bank, embeddings: WordEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(banks, "_CHUNK", 2)
+    source = Bank.open(MEMORY, embeddings)
+    for name in "abcde":
+        await source.add(case(name))
+    exported = await lines(source)
+    source.close()
+    embeddings.fail_at = len(embeddings.embedded) + 18
+    with pytest.raises(ModelError, match="out of memory"):
+        await bank.import_(exported)
+    assert await bank.count() == 4
+    embeddings.fail_at = None
+    assert await bank.import_(exported) == ImportReport(added=1, same=4)
+    assert await lines(bank) == exported
+
+
+async def test_another_model_is_refused_until_the_bank_is_rebuilt(
+    tmp_path: Path, embeddings: WordEmbeddings
+) -> None:
+    settings = ChromaSettings(path=tmp_path)
+    bank = Bank.open(settings, embeddings)
+    await bank.add(case("tide"))
+    await bank.within("other").add(case("hill"))
+    exported = await lines(bank)
+    bank.close()
+    other = Bank.open(settings, WordEmbeddings("larger", 512))
+    with pytest.raises(StoreError, match=r"from words, and the settings say larger.*--rebuild"):
+        await best(other, case("tide"))
+    with pytest.raises(StoreError, match="--rebuild"):
+        await other.add(case("sea"))
+    other.close()
+    other = Bank.open(settings, WordEmbeddings("larger", 512))
+    assert await other.import_(exported[:1], rebuild=True) == ImportReport(added=1)
+    assert (await best(other, case("tide"))).case == case("tide")
+    assert await other.count() == 1
+    assert (await other.statistics()).embedder == "larger"
+    other.close()
+    same_name = Bank.open(settings, WordEmbeddings("larger", 64))
+    with pytest.raises(StoreError, match="512 numbers"):
+        await best(same_name, case("tide"))
+    with pytest.raises(StoreError, match="512 numbers"):
+        await same_name.add(case("sea"))
+    same_name.close()
+
+
+async def test_a_rebuild_embeds_before_it_drops(bank: Bank, embeddings: WordEmbeddings) -> None:
+    await bank.add(case("tide"))
+    exported = await lines(bank)
+    embeddings.fail_at = 0
+    changed = exported[0].replace("surely", "hardly").replace("what is", "where is")
+    with pytest.raises(ModelError):
+        await bank.import_([changed], rebuild=True)
+    assert await lines(bank) == exported
+
+
+async def test_bad_cases_are_refused(bank: Bank) -> None:
+    for name in ("question", "answer", "final"):
+        with pytest.raises(InputError, match="empty"):
+            await bank.add(case("tide", **{name: " "}))
+    with pytest.raises(ValidationError):
+        case("tide", score=1.5)
+    assert await bank.count() == 0
+
+
+async def test_a_bank_without_a_model_is_only_looked_at(bank: Bank) -> None:
+    looked = Bank(bank._shelf, None, "default")
+    await bank.add(case("tide"))
+    assert await looked.count() == 1
+    with pytest.raises(SettingsError, match="without an embedding model"):
+        await best(looked, case("tide"))
+    with pytest.raises(SettingsError, match="without an embedding model"):
+        await looked.add(case("hill"))
+
+
+async def test_a_model_that_fails(bank: Bank, embeddings: WordEmbeddings) -> None:
+    embeddings.fail_at = 0
+    with pytest.raises(ModelError, match="out of memory"):
+        await bank.add(case("tide"))
+    assert await bank.count() == 0
+
+
+async def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "bank").write_text("a file")
+    bank = Bank.open(ChromaSettings(path=tmp_path), WordEmbeddings())
+    with pytest.raises(StoreError, match="cannot be used"):
+        await bank.add(case("tide"))
+    bank.close()
+
+
+async def test_many_at_once_in_one_process(folder: Bank) -> None:
+    names = [f"thing{n}" for n in range(12)]
+
+    async def use(name: str) -> Snippet:
+        await folder.add(case(name))
+        return await best(folder, case(name))
+
+    found = await asyncio.gather(*map(use, names))
+    assert [snippet.case for snippet in found] == [case(name) for name in names]
+    assert await folder.count() == 12
