@@ -1,0 +1,102 @@
+"""Assesses the answer in three respects: F (R²-MGA, Assessment; and the update of the memory)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from citeproof.agents.answerer import EXAMPLE
+from citeproof.agents.form_answerer import written_out
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import R2MGAUpdate, Reflection, ReflectionState, remembered
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+
+__all__ = ["Assessor"]
+
+AGAIN = (
+    "Your last reply was not such an assessment. Write three lines only, which begin with "
+    '"Complete:", "Correct:" and "Well cited:", each with yes or no directly behind the colon.'
+)
+TOKENS = 256
+"""Longest assessment."""
+
+_LABELS = ("Complete", "Correct", "Well cited")
+_VERDICT = re.compile(
+    r"^(?:[^\w\n]|\d)*(?:(complete(?:ness)?)|(correct(?:ness)?)"
+    r"|((?:well|properly|rightly|correctly)\W+cited|citations?(?:\W+correct(?:ness)?)?))"
+    r"\W*:\W*(?:(yes|true)|no|false)\b[^\w\n\[(\"“]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Assessor:
+    """Lets the model judge the answer's completeness, its correctness and its citations.
+
+    The assessment of a refined answer is the one by which the paper decides whether the memory
+    bank is updated.
+    """
+
+    llm: LLM
+
+    async def __call__(self, state: ReflectionState) -> R2MGAUpdate:
+        """Add a round with the assessment of the answer as it is now.
+
+        A reply that lacks one of the three verdicts is asked for once more; then the round has
+        no feedback, which calls for no refinement and keeps the case out of the memory bank.
+        """
+        answer = written_out(state["claims"], "prose")
+        prompt = self._prompt(state, answer)
+        number = len(state["rounds"]) + 1
+        for again in ("", f"\n\n{AGAIN}"):
+            reply = await self.llm.text(
+                replace(prompt, task=prompt.task + again), max_tokens=TOKENS
+            )
+            if found := read_assessment(reply, number, answer):
+                return {"rounds": [*state["rounds"], found]}
+        note("assessor: no assessment could be read; the answer stands, and no case is kept")
+        return {"rounds": [*state["rounds"], Reflection(number=number, answer=answer)]}
+
+    def _prompt(self, state: ReflectionState, answer: str) -> Prompt:
+        passages = remembered(state)
+        shown = state["demonstration"]
+        task = fill(
+            template("assessor"),
+            demonstration=f"{EXAMPLE.replace('answer', 'assessment')}\n{shown}\n\n"
+            if shown
+            else "",
+            question=state["question"],
+            answer=answer,
+            numbers=", ".join(map(str, passages)),
+        )
+        return Prompt(template("system"), context(state["question"], passages), task)
+
+
+def read_assessment(reply: str, number: int, answer: str) -> Reflection | None:
+    """The round that a reply makes; None where it lacks one of the three verdicts.
+
+    What stands before the first verdict is left out, and of two verdicts in one respect the
+    last counts.
+    """
+    found = list(_VERDICT.finditer(reply))
+    edges = pairwise([*(match.start() for match in found), len(reply)])
+    verdicts: dict[str, bool] = {}
+    reasons: dict[str, str] = {}
+    for match, (_, end) in zip(found, edges, strict=True):
+        label = next(name for name, said in zip(_LABELS, match.groups(), strict=False) if said)
+        verdicts[label] = bool(match[4])
+        reasons[label] = " ".join(reply[match.end() : end].split()).rstrip(" *_#")
+    if len(verdicts) < len(_LABELS):
+        return None
+    lines = (f"{x}: {'yes' if verdicts[x] else 'no'}. {reasons[x]}".strip() for x in _LABELS)
+    complete, correct, cited = (verdicts[label] for label in _LABELS)
+    return Reflection(
+        number=number,
+        answer=answer,
+        feedback="\n".join(lines),
+        complete=complete,
+        correct=correct,
+        cited=cited,
+    )

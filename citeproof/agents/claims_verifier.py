@@ -1,0 +1,76 @@
+"""Do the cited passages entail the claims? All claims of a finished answer in one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+
+from citeproof.state import VTGUpdate
+from citeproof.tools.entailment import Entailment, pair
+from citeproof.tools.events import ClaimVerified, emit
+from citeproof.types import Claim, Passage, Verdict
+
+__all__ = ["ClaimsVerifier"]
+
+
+class ClaimsState(TypedDict):
+    """What the verifier reads."""
+
+    question: str
+    passages: list[Passage]
+    claims: list[Claim]
+
+
+@dataclass(frozen=True)
+class ClaimsVerifier:
+    """Checks each claim against the passages that it cites, taken together (ALCE, section 4)."""
+
+    entailment: Entailment
+    form: Literal["prose", "list", "short"] = "prose"
+    """Names say nothing by themselves: outside prose a claim is checked behind the question."""
+
+    async def __call__(self, state: ClaimsState) -> VTGUpdate:
+        """Give each claim a verdict; nothing else of it changes."""
+        claims = await self.verified(state["question"], state["passages"], state["claims"])
+        for claim in claims:
+            emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
+        return {"claims": claims}
+
+    async def verified(
+        self, question: str, passages: Sequence[Passage], claims: Sequence[Claim]
+    ) -> list[Claim]:
+        """The claims with their verdicts, in order; one that cites nothing is unsupported.
+
+        Args:
+            question: The question of the run.
+            passages: Those of the run, numbered from 1 by their place.
+            claims: Of one answer or of several; all their pairs are scored at once.
+        """
+        cited = [{citation.passage_id for citation in claim.citations} for claim in claims]
+        pairs = [
+            pair(
+                question,
+                {n: p for n, p in enumerate(passages, start=1) if p.id in ids},
+                claim.text if self.form == "prose" else f"{question} {claim.text}",
+            )
+            for ids, claim in zip(cited, claims, strict=True)
+            if ids
+        ]
+        scores = iter(await self.entailment.scores(pairs) if pairs else [])
+        return [
+            self._judged(claim, next(scores) if ids else 0.0)
+            for ids, claim in zip(cited, claims, strict=True)
+        ]
+
+    def _judged(self, claim: Claim, score: float) -> Claim:
+        holds = bool(claim.citations) and score >= self.entailment.threshold
+        verdict = Verdict(
+            status="supported" if holds else "unsupported",
+            tier="cited",
+            score=score,
+            trials=claim.verdict.trials,
+        )
+        return claim.model_copy(update={"verdict": verdict})

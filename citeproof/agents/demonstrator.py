@@ -1,0 +1,222 @@
+"""Shows the best-matched case, and why it went as it did (R²-MGA, Memory Module)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from citeproof.agents.form_answerer import read_claims, written_out
+from citeproof.errors import ModelError, StoreError
+from citeproof.memory.bank import Bank, Case, Kind, Snippet
+from citeproof.prompts import Prompt, context, defuse, fill, template
+from citeproof.state import R2MGAUpdate, ReflectionState, remembered
+from citeproof.tools.citations import strip_marks
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+from citeproof.types import Passage
+
+__all__ = ["Demonstrator", "demonstration"]
+
+FIRST = 101
+"""Number of an example's first passage. No passage of a run is numbered so high, so that a number
+that is copied from an example bears no passage, and is dropped."""
+MOST = 5
+"""Most passages of an example."""
+QUOTED = 1500
+"""Most characters of an example's passages, which are about 400 tokens."""
+PART = 1000
+"""Most characters of any other part of an example."""
+RATIONALE_TOKENS = 160
+"""Longest rationale."""
+WHY = "Why this is right there:"
+
+_DECISIONS: dict[Kind, str] = {
+    "generation": "the answer came to be, and was written and cited, as it was",
+    "assessment": "the answer was assessed as it was",
+    "planning": "these actions were planned",
+}
+_NUMBERS = re.compile(
+    r"\[\s*(?:passages?\s+)?\d[\d\s,;–-]*\]"
+    r"|\b(?:passages?|cit(?:es?|ing))\s+\d+(?:\s*(?:,|;|&|-|–|and|or|to)\s*\d+)*",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"^\W*(?:rationale|reasons?|explanation|why[^:\n]*)\W*:\W*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Demonstrator:
+    """Gives the next module its one-shot demonstration: a snippet of its kind, and the rationale.
+
+    The snippet is the bank's best match for what the run has by then: question and passages,
+    before an assessment the answer as well, before planning also the feedback. Where the bank has
+    none, a built-in one is shown.
+    """
+
+    llm: LLM
+    bank: Bank | None = None
+    kind: Kind = "generation"
+    namespace: str = ""
+    """Part of the bank that is searched; empty for the bank's own."""
+    best_match: bool = True
+    """False always shows the built-in snippet (ablation, Table 2)."""
+    rank: int = 1
+    """1 shows the best match, 2 the second best, and so on (Figure 5)."""
+    rationale: bool = True
+    """False shows the snippet alone (ablation, Table 2)."""
+    remember: bool = True
+    """Whether a rationale that has to be written is kept in the bank."""
+
+    async def __call__(self, state: ReflectionState) -> R2MGAUpdate:
+        """Set the demonstration.
+
+        A rationale is written once, the first time that its snippet is shown, and kept. A bank
+        that fails costs its snippet or rationale, not the answer; the run's notes say so.
+        """
+        snippet = await self._best(state)
+        if snippet is None:
+            case, rationale = _built_in()
+            text = demonstration(self.kind, case)
+            return {"demonstration": self._explained(text, rationale[self.kind])}
+        text = demonstration(self.kind, snippet.case)
+        reasons = snippet.rationale
+        if self.rationale and not reasons:
+            reasons = await self._reflected(state, snippet, text)
+        return {"demonstration": self._explained(text, reasons)}
+
+    def _explained(self, text: str, reasons: str) -> str:
+        if not (self.rationale and reasons):
+            return text
+        return f"{text}\n{WHY} {_safe(reasons, PART)}"
+
+    @property
+    def _bank(self) -> Bank | None:
+        return self.bank.within(self.namespace) if self.bank and self.namespace else self.bank
+
+    async def _best(self, state: ReflectionState) -> Snippet | None:
+        bank = self._bank
+        if bank is None or not self.best_match:
+            return None
+        feedback = state["rounds"][-1].feedback if self.kind == "planning" else ""
+        answer = "" if self.kind == "generation" else written_out(state["claims"], "prose")
+        try:
+            found = await bank.best(
+                self.kind,
+                question=state["question"],
+                passages=list(remembered(state).values()),
+                answer=answer,
+                feedback=feedback,
+                rank=self.rank,
+            )
+        except (ModelError, StoreError) as error:
+            note(f"demonstrator: the memory bank was not read: {error}")
+            return None
+        # A case that needed no refinement is no example of how to plan one.
+        return None if found and self.kind == "planning" and not found.case.actions else found
+
+    async def _reflected(self, state: ReflectionState, snippet: Snippet, text: str) -> str:
+        """The rationale that is kept from now on; empty where none could be had."""
+        task = fill(template("demonstrator"), demonstration=text, decision=_DECISIONS[self.kind])
+        # The run's own passages stand before it, though they have no part in it, because a
+        # server would have to read them again if another prompt came between.
+        shared = context(state["question"], remembered(state))
+        prompt = Prompt(template("system"), shared, task)
+        reply = await self.llm.text(prompt, max_tokens=RATIONALE_TOKENS)
+        reasons = _numbered_from(1, " ".join(_LABEL.sub("", reply).split()))
+        if not any(map(str.isalnum, reasons)):
+            note("demonstrator: an empty rationale, the example was shown without one")
+            return ""
+        bank = self._bank
+        if bank is None or not self.remember:
+            return reasons
+        try:
+            return await bank.keep_rationale(snippet.id, reasons)
+        except StoreError as error:
+            note(f"demonstrator: the rationale was not kept: {error}")
+            return reasons
+
+
+def demonstration(kind: Kind, case: Case) -> str:
+    """What a snippet of a case shows, as an example inside a task.
+
+    A whole case would fill a small model's window, so of its passages only those are shown that
+    its answers cite, `MOST` at most, or the first one where they cite none; and where these are
+    longer than `QUOTED`, of each only the sentences that support what cites it. All else is cut
+    at `PART`.
+
+    The passages are fenced as a run's own are, and numbered from `FIRST`. Nothing in a case can
+    end its fence, since all of it may come from outside.
+    """
+    listed = "\n".join(f"{n}. {action}" for n, action in enumerate(case.actions, start=1))
+    actions = ("Actions:\n", listed)
+    parts = [("Answer: ", case.answer), ("Assessment:\n", case.feedback)]
+    if kind == "planning":
+        parts.append(actions)
+    elif kind == "generation":
+        # What a small model is shown first it writes first, so the answer precedes its history.
+        parts = [("Answer: ", case.final)]
+        if case.actions:
+            draft = ("Draft of this answer: ", case.answer)
+            parts += [draft, ("Assessment of the draft:\n", case.feedback), actions]
+    lines = [f"{label}{_safe(text, PART)}" for label, text in parts]
+    shown = context(_safe(case.question, PART), _quoted(case))
+    return "\n".join(["<example>", shown, "", *lines, "</example>"])
+
+
+def _quoted(case: Case) -> dict[int, Passage]:
+    known = dict(enumerate(case.passages, start=1))
+    cited: dict[int, list[str]] = {}
+    for text in (case.final, case.answer):
+        for claim in read_claims(text, known, "prose"):
+            for citation in claim.citations:
+                cited.setdefault(citation.number, []).append(citation.sentence)
+    shown = {n: known[n] for n in sorted(cited or list(known)[:1])[:MOST]}
+    if sum(len(passage.text) for passage in shown.values()) > QUOTED:
+        for number, passage in shown.items():
+            sentences = " … ".join(filter(None, dict.fromkeys(cited.get(number, []))))
+            text = _short(sentences or passage.text, QUOTED // len(shown))
+            shown[number] = passage.model_copy(update={"text": text})
+    return {
+        FIRST - 1 + number: passage.model_copy(
+            # What marks it bears itself, as in encyclopedias, are numbers of something else.
+            update={
+                "title": strip_marks(_short(passage.title, 100)),
+                "text": strip_marks(passage.text),
+            }
+        )
+        for number, passage in shown.items()
+    }
+
+
+def _safe(text: str, most: int) -> str:
+    return defuse(_short(_numbered_from(FIRST, text), most))
+
+
+def _numbered_from(first: int, text: str) -> str:
+    """The text with the numbers of passages counted from `first`, and years and the like as is.
+
+    They may have been counted from 1 or from `FIRST` before.
+    """
+
+    def moved(number: re.Match[str]) -> str:
+        n, most = int(number[0]), FIRST - 1
+        return str((n - 1) % most + first) if 0 < n <= 2 * most else number[0]
+
+    return _NUMBERS.sub(lambda match: re.sub(r"\d+", moved, match[0]), text)
+
+
+def _short(text: str, most: int) -> str:
+    """The text, or as many of its first words as make up `most` characters."""
+    if len(text) <= most:
+        return text
+    return text[: most - 1].rpartition(" ")[0].rstrip() + " …"
+
+
+@cache
+def _built_in() -> tuple[Case, dict[Kind, str]]:
+    """The case that is shown where the bank has none, and its rationale for each kind."""
+    file = files("citeproof.prompts") / "first_case.json"
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    return Case.model_validate(stored["case"]), stored["rationales"]

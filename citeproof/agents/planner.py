@@ -1,0 +1,66 @@
+"""Plans from the feedback how to refine the answer: T (R²-MGA, Planning & Action)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import R2MGAUpdate, ReflectionState, remembered
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+
+__all__ = ["Planner"]
+
+MOST = 5
+"""Most actions that are planned; further ones are left out."""
+EXAMPLE = "An example of such a list, for another answer from other passages:"
+AGAIN = "Your last reply held no list. Write a numbered list of actions only."
+TOKENS = 256
+"""Longest list."""
+
+_ITEM = re.compile(r"^\s*(?:\d{1,2}[.):]|[-*•])\s+(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Turns the feedback of the last round into a list of actions."""
+
+    llm: LLM
+
+    async def __call__(self, state: ReflectionState) -> R2MGAUpdate:
+        """Give the last round its actions.
+
+        A reply without a list is asked for once more; then there are no actions, and the answer
+        stays as it is.
+        """
+        prompt = self._prompt(state)
+        for again in ("", f"\n\n{AGAIN}"):
+            reply = await self.llm.text(
+                replace(prompt, task=prompt.task + again), max_tokens=TOKENS
+            )
+            if actions := read_actions(reply):
+                *earlier, last = state["rounds"]
+                return {"rounds": [*earlier, last.model_copy(update={"actions": actions})]}
+        note("planner: no actions could be read; the answer stands")
+        return {}
+
+    def _prompt(self, state: ReflectionState) -> Prompt:
+        passages = remembered(state)
+        last, shown = state["rounds"][-1], state["demonstration"]
+        task = fill(
+            template("planner"),
+            demonstration=f"{EXAMPLE}\n{shown}\n\n" if shown else "",
+            question=state["question"],
+            answer=last.answer,
+            feedback=last.feedback,
+            most=MOST,
+            numbers=", ".join(map(str, passages)),
+        )
+        return Prompt(template("system"), context(state["question"], passages), task)
+
+
+def read_actions(reply: str) -> tuple[str, ...]:
+    """The items of a numbered or bulleted list, each once, in order; the first `MOST`."""
+    items = (" ".join(item.split()).strip("*_ ") for item in _ITEM.findall(reply))
+    return tuple(dict.fromkeys(item for item in items if any(map(str.isalnum, item))))[:MOST]

@@ -1,0 +1,76 @@
+"""Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from citeproof.agents.form_answerer import read_claims, written_out
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import R2MGAUpdate, ReflectionState, remembered
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+from citeproof.types import Claim
+
+__all__ = ["Execution", "Refiner"]
+
+Execution = Literal["one-time", "step-by-step"]
+"""All actions in one call, or a call for each action (the paper's two paradigms)."""
+AGAIN = (
+    "Your last reply held no answer with citations after its heading. Write the heading and the "
+    "whole refined answer only."
+)
+
+_HEADING = re.compile(r"\b(?:refined|corrected|final)\s+answer\b\W*?:[ \t*_]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Refiner:
+    """Writes the answer anew as the actions of the last round demand."""
+
+    llm: LLM
+    execution: Execution = "one-time"
+    answer_tokens: int = 300
+    """Longest answer, in tokens."""
+
+    async def __call__(self, state: ReflectionState) -> R2MGAUpdate:
+        """Replace the answer by the refined one.
+
+        Citations that no passage bears are dropped. A reply without an answer, or that cites
+        nothing where the answer before it did, is asked for once more; then the answer before
+        it stands.
+        """
+        actions = state["rounds"][-1].actions
+        steps = [actions] if self.execution == "one-time" else [(action,) for action in actions]
+        claims = state["claims"]
+        for step in steps:
+            claims = await self._refined(state, claims, step)
+        return {"claims": claims}
+
+    async def _refined(
+        self, state: ReflectionState, claims: list[Claim], actions: Sequence[str]
+    ) -> list[Claim]:
+        passages = remembered(state)
+        task = fill(
+            template("refiner"),
+            question=state["question"],
+            answer=written_out(claims, "prose"),
+            actions="\n".join(f"{n}. {action}" for n, action in enumerate(actions, start=1)),
+            example=f"[{min(passages)}]",
+            numbers=", ".join(map(str, passages)),
+        )
+        prompt = Prompt(template("system"), context(state["question"], passages), task)
+        for again in ("", f"\n\n{AGAIN}"):
+            asked = replace(prompt, task=prompt.task + again)
+            reply = await self.llm.text(asked, max_tokens=self.answer_tokens)
+            refined = read_claims(_HEADING.split(reply)[-1], passages, "prose")
+            if refined and (_cites(refined) or not _cites(claims)):
+                return refined
+        note("refiner: no refined answer could be read; the answer before it stands")
+        return claims
+
+
+def _cites(claims: Sequence[Claim]) -> bool:
+    return any(claim.citations for claim in claims)

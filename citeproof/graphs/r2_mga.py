@@ -1,0 +1,168 @@
+"""R²-MGA: answers with the best-matched case of its memory in sight, then refines its answer.
+
+Ji et al., "Towards Verifiable Text Generation with Generative Agent", section "Method". Every
+module (Initialization, Assessment, Planning & Action) is shown the snippet of the memory bank that
+matches its input best, with the reasons for what was decided there. Answers that are found to be
+right become cases themselves.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+
+from citeproof.agents.assessor import Assessor
+from citeproof.agents.case_keeper import CaseKeeper, Gate
+from citeproof.agents.case_opener import CaseOpener
+from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.agents.demonstrator import Demonstrator
+from citeproof.agents.form_answerer import written_out
+from citeproof.agents.initializer import Initializer
+from citeproof.agents.planner import Planner
+from citeproof.agents.r2_mga_composer import R2MGAComposer
+from citeproof.agents.refiner import Execution, Refiner
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
+from citeproof.state import Question, R2MGAResult, R2MGAState
+from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["R2MGAParameters", "build_r2_mga"]
+
+Graph: TypeAlias = CompiledStateGraph[R2MGAState, Any, Question, R2MGAResult]
+
+
+class R2MGAParameters(Parameters):
+    """The knobs of R²-MGA; the defaults are the paper's, but for the gate."""
+
+    k: int = Field(default=5, ge=1, le=50)
+    """Passages to answer from."""
+    ranked: bool = False
+    """True takes the first k of the documents that come with a question, in their order."""
+    answer_tokens: int = Field(default=300, ge=16, le=4000)
+    """Longest answer, first or refined."""
+    rounds: int = Field(default=1, ge=1, le=10)
+    """Most refinements. More than one goes on until an assessment finds nothing to refine, in the
+    style of SELF-REFINE (appendix E)."""
+    execution: Execution = "one-time"
+    """`one-time` carries out all actions in one call, `step-by-step` each in a call of its own."""
+    best_match: bool = True
+    """False always shows the same, built-in demonstrations (ablation, Table 2)."""
+    rank: int = Field(default=1, ge=1, le=5)
+    """Shows the best match, the second best, and so on; past the end of the bank its last
+    (Figure 5)."""
+    rationale: bool = True
+    """False shows snippets without the reasons for what was decided there (ablation, Table 2)."""
+    refine: bool = True
+    """False ends with the first answer, which is not assessed and leaves no case (ablation, Table
+    2)."""
+    remember: bool = True
+    """False reads the memory bank, and writes nothing to it."""
+    namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
+    """Part of the memory bank that is read and written; empty for the one of the settings."""
+    gate: Gate = "both"
+    """Who must find the final answer right before its case is kept: `llm`, as in the paper, `nli`
+    or `both`. Unless it is `llm`, the entailment model gives every claim its verdict."""
+    least_score: float = Field(default=1.0, gt=0.0, le=1.0)
+    """The least share of supported claims at which the entailment model finds an answer right."""
+    unverified: Literal["keep", "flag", "drop"] = "flag"
+    """What becomes of claims that the entailment model does not find supported."""
+    may_abstain: bool = False
+    """Offers the answerer to write nothing where the passages give no answer."""
+
+
+def build_r2_mga(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "r2-mga", **parameters: Any
+) -> Graph:
+    """The compiled graph of R²-MGA.
+
+    The result holds, beside the answer, `rounds`: a `Reflection` for each assessment, with its
+    feedback and the actions that were planned; and `case_id`: the case that was added to the
+    memory bank, or an empty string. The first answer is written in the role `answerer`, and the
+    rationales in the role `demonstrator`.
+
+    Args:
+        tools: Models, retriever and memory bank. Without a bank the built-in demonstrations are
+            shown, and nothing is kept.
+        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
+            its own.
+        name: The graph's name in traces.
+        **parameters: Fields of `R2MGAParameters`. They become the defaults of the graph's
+            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range.
+    """
+    schema = fixed(R2MGAParameters, parameters, tools.budget)
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(
+        R2MGAState, context_schema=schema, input_schema=Question, output_schema=R2MGAResult
+    )
+    reflecting, bank = tools.llm_for("demonstrator"), tools.bank
+    nodes: dict[str, Node[Any]] = {
+        "generation_demonstrator": Demonstrator(reflecting, bank, "generation"),
+        "answerer": Initializer(tools.llm_for("answerer")),
+        "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment"),
+        "assessor": Assessor(tools.llm_for("assessor")),
+        "planning_demonstrator": Demonstrator(reflecting, bank, "planning"),
+        "planner": Planner(tools.llm_for("planner")),
+        "refiner": Refiner(tools.llm_for("refiner")),
+        "claims_verifier": ClaimsVerifier(tools.entailment),
+        "case_keeper": CaseKeeper(bank),
+        "r2_mga_composer": R2MGAComposer(tools.evidence),
+    }
+    add_node(builder, "case_opener", CaseOpener(tools.retriever), schema, begins=True)
+    for node_name, node in nodes.items():
+        add_node(builder, node_name, node, schema)
+
+    def after_refiner(state: R2MGAState, parameters: R2MGAParameters) -> str:
+        last = state["rounds"][-1]
+        changed = written_out(state["claims"], "prose") != last.answer
+        # After the last round an assessment serves the memory bank alone.
+        keeps = bank is not None and parameters.remember and parameters.gate != "nli"
+        goes_on = changed and (last.number < parameters.rounds or keeps)
+        return "assessment_demonstrator" if goes_on else _finish(parameters)
+
+    edges = partial(add_route, builder, schema, "r2_mga_composer")
+    builder.add_edge(START, "case_opener")
+    edges("case_opener", _after_case_opener, "generation_demonstrator")
+    edges("generation_demonstrator", lambda *_: "answerer", "answerer")
+    ends = ("claims_verifier", "case_keeper")
+    edges("answerer", _after_answerer, "assessment_demonstrator", *ends)
+    edges("assessment_demonstrator", lambda *_: "assessor", "assessor")
+    edges("assessor", _after_assessor, "planning_demonstrator", *ends)
+    edges("planning_demonstrator", lambda *_: "planner", "planner")
+    edges("planner", _after_planner, "refiner", *ends)
+    edges("refiner", after_refiner, "assessment_demonstrator", *ends)
+    edges("claims_verifier", lambda *_: "case_keeper", "case_keeper")
+    edges("case_keeper", lambda *_: "r2_mga_composer")
+    builder.add_edge("r2_mga_composer", END)
+
+    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
+    # The routes count rounds themselves; this is for a mistake in them.
+    return graph.with_config(recursion_limit=200)
+
+
+def _after_case_opener(state: R2MGAState, _: R2MGAParameters) -> str:
+    return "generation_demonstrator" if state["passages"] else "r2_mga_composer"
+
+
+def _after_answerer(state: R2MGAState, parameters: R2MGAParameters) -> str:
+    if not state["claims"]:
+        return "r2_mga_composer"
+    return "assessment_demonstrator" if parameters.refine else _finish(parameters)
+
+
+def _after_assessor(state: R2MGAState, parameters: R2MGAParameters) -> str:
+    last = state["rounds"][-1]
+    refines = last.faulty and last.number <= parameters.rounds
+    return "planning_demonstrator" if refines else _finish(parameters)
+
+
+def _after_planner(state: R2MGAState, parameters: R2MGAParameters) -> str:
+    return "refiner" if state["rounds"][-1].actions else _finish(parameters)
+
+
+def _finish(parameters: R2MGAParameters) -> str:
+    return "case_keeper" if parameters.gate == "llm" else "claims_verifier"

@@ -1,0 +1,56 @@
+"""All claims of an answer are checked at once, each against what it cites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.testing import TableEntailment
+from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
+from tests.agents.states import A, B
+
+TABLE = {("built", BUILT): 0.9, ("lit in 1871", LIT): 0.4}
+
+
+async def test_each_claim_gets_a_verdict_in_one_batch() -> None:
+    entailment = TableEntailment(TABLE)
+    said = [claim(BUILT, 2, 1), claim(LIT, 2), claim(KEPT)]
+    claims = (await ClaimsVerifier(entailment)(candidate(claims=said)))["claims"]
+    assert [(c.verdict.status, c.verdict.tier, c.verdict.score) for c in claims] == [
+        ("supported", "cited", 0.9),
+        ("unsupported", "cited", 0.4),
+        ("unsupported", "cited", 0.0),
+    ]
+    assert [(c.text, c.citations) for c in claims] == [(c.text, c.citations) for c in said]
+    assert entailment.batches == [2]
+    assert entailment.pairs[0].premise == f"{A.premise}\n{B.premise}"
+    assert 'number="2"' in entailment.pairs[1].prefix
+
+
+@pytest.mark.parametrize("form", ["list", "short"])
+async def test_a_name_is_checked_behind_the_question(form: Any) -> None:
+    entailment = TableEntailment({("built", "Who built the tower? Ann Lee"): 0.8})
+    node = ClaimsVerifier(entailment, form=form)
+    [checked] = (await node(candidate(claims=[claim("Ann Lee", 1)])))["claims"]
+    assert (checked.text, checked.verdict.status) == ("Ann Lee", "supported")
+
+
+async def test_a_claim_without_citations_is_unsupported_whatever_the_threshold() -> None:
+    node = ClaimsVerifier(TableEntailment({}, threshold=0.0))
+    [checked] = (await node(candidate(claims=[claim(KEPT)])))["claims"]
+    assert checked.verdict.status == "unsupported"
+
+
+async def test_no_claims_need_no_model() -> None:
+    entailment = TableEntailment(TABLE)
+    assert await ClaimsVerifier(entailment)(candidate(claims=[])) == {"claims": []}
+    assert entailment.batches == []
+
+
+async def test_the_count_of_trials_stays() -> None:
+    old = claim(BUILT, 1)
+    old = old.model_copy(update={"verdict": old.verdict.model_copy(update={"trials": 3})})
+    [checked] = (await ClaimsVerifier(TableEntailment(TABLE))(candidate(claims=[old])))["claims"]
+    assert (checked.verdict.status, checked.verdict.trials) == ("supported", 3)

@@ -1,0 +1,82 @@
+"""The planner turns feedback into a list of actions."""
+
+from __future__ import annotations
+
+import pytest
+
+from citeproof import LLM
+from citeproof.agents.planner import AGAIN, MOST, Planner, read_actions
+from citeproof.testing import ScriptedChatModel
+from citeproof.tools.meter import Meter, metered
+from tests.agents.r2_mga_states import FAULTY, reflecting
+
+EARLIER = FAULTY.model_copy(update={"actions": ("Old.",)})
+LAST = FAULTY.model_copy(update={"number": 2})
+
+
+def planner(*replies: str) -> tuple[Planner, ScriptedChatModel]:
+    model = ScriptedChatModel(replies)
+    return Planner(LLM(model)), model
+
+
+async def test_the_last_round_gets_the_actions() -> None:
+    node, _ = planner("1. Cite [1] instead of [2].\n2. Stop.")
+    update = await node(reflecting(rounds=[EARLIER, LAST]))
+    assert update["rounds"] == [
+        EARLIER,
+        LAST.model_copy(update={"actions": ("Cite [1] instead of [2].", "Stop.")}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "actions"),
+    [
+        ("Actions:\n- **Cite [1].**\n- Cite [1].\n* Leave it.", ("Cite [1].", "Leave it.")),
+        ("1) One.\n2) –\n\n3) Three  things.", ("One.", "Three things.")),
+        ("1871 was the year.\nNothing to do.", ()),
+        ("", ()),
+    ],
+)
+def test_the_items_of_a_list(reply: str, actions: tuple[str, ...]) -> None:
+    assert read_actions(reply) == actions
+
+
+def test_no_more_than_the_first_few() -> None:
+    listed = "\n".join(f"{n}. Do {n}." for n in range(1, 10))
+    assert read_actions(listed) == tuple(f"Do {n}." for n in range(1, MOST + 1))
+
+
+async def test_a_reply_without_a_list_is_asked_for_once_more() -> None:
+    node, model = planner("Nothing.", "1. Cite [1].")
+    with metered(Meter()) as meter:
+        [done] = (await node(reflecting(rounds=[FAULTY])))["rounds"]
+    assert done.actions == ("Cite [1].",)
+    assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{AGAIN}"
+    assert meter.notes == []
+
+
+async def test_then_there_are_no_actions() -> None:
+    node, model = planner("Nothing.", "Nothing.")
+    with metered(Meter()) as meter:
+        assert await node(reflecting(rounds=[FAULTY])) == {}
+    assert len(model.calls) == 2
+    assert [note.split(":")[0] for note in meter.notes] == ["planner"]
+
+
+async def test_the_prompt_has_answer_feedback_and_demonstration() -> None:
+    node, model = planner("1. x")
+    await node(reflecting(rounds=[FAULTY], demonstration="<example>E</example>"))
+    prompt = model.calls[0].prompt
+    places = [
+        prompt.index(part)
+        for part in (
+            '<passage number="3"',
+            "An example of such a list",
+            "<example>E</example>",
+            "Answer: Ann Lee built the tower [2].",
+            "Well cited: no. [2] does not name Ann Lee.",
+            f"at most {MOST} actions",
+            "numbered 1, 2, 3.",
+        )
+    ]
+    assert places == sorted(places)
