@@ -15,15 +15,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from citeproof.errors import CiteproofError
+    from citeproof.graphs.alce import (
+        BaselineParameters,
+        ClosedbookParameters,
+        CondensingParameters,
+        RerankParameters,
+        SamplingParameters,
+        build_closedbook,
+        build_cot,
+        build_oracle,
+        build_rerank,
+        build_snippet,
+        build_summ,
+        build_usc,
+        build_vanilla,
+    )
     from citeproof.graphs.calm import CaLMParameters, build_calm
     from citeproof.graphs.llatrieval import LLatrievalParameters, build_llatrieval
+    from citeproof.graphs.r2_mga import R2MGAParameters, build_r2_mga
     from citeproof.graphs.vtg import PAPER_PARAMETERS, VTGParameters, build_vtg
     from citeproof.settings import Settings
     from citeproof.tools.checking import check
+    from citeproof.tools.cross_encoder_reranker import CrossEncoderReranker
     from citeproof.tools.entailment import Entailment, Pair
+    from citeproof.tools.hyde import HyDERetriever
+    from citeproof.tools.lamer import LAMERRetriever
     from citeproof.tools.llatrieval_retriever import LLatrievalRetriever
     from citeproof.tools.llm import LLM
-    from citeproof.tools.retrieval import Retriever
+    from citeproof.tools.oracle import oracle_passages, oracle_passages_for_claims
+    from citeproof.tools.rankgpt import RankGPTRetriever
+    from citeproof.tools.retrieval import Retriever, as_langchain
     from citeproof.tools.toolbox import Toolbox
     from citeproof.types import (
         Answer,
@@ -41,41 +62,84 @@ __all__ = [
     "LLM",
     "PAPER_PARAMETERS",
     "Answer",
+    "BaselineParameters",
     "CaLMParameters",
     "CheckReport",
     "CheckedSentence",
     "Citation",
     "CiteproofError",
     "Claim",
+    "ClosedbookParameters",
+    "CondensingParameters",
+    "CrossEncoderReranker",
     "Entailment",
+    "HyDERetriever",
+    "LAMERRetriever",
     "LLatrievalParameters",
     "LLatrievalRetriever",
     "Pair",
     "Passage",
+    "R2MGAParameters",
+    "RankGPTRetriever",
+    "RerankParameters",
     "Retriever",
+    "SamplingParameters",
     "Settings",
     "Support",
     "Toolbox",
     "Usage",
     "VTGParameters",
     "Verdict",
+    "as_langchain",
     "build_calm",
+    "build_closedbook",
+    "build_cot",
     "build_llatrieval",
+    "build_oracle",
+    "build_r2_mga",
+    "build_rerank",
+    "build_snippet",
+    "build_summ",
+    "build_usc",
+    "build_vanilla",
     "build_vtg",
     "check",
+    "oracle_passages",
+    "oracle_passages_for_claims",
 ]
 
 _HOMES = {
     "errors": ["CiteproofError"],
+    "graphs.alce": [
+        "BaselineParameters",
+        "ClosedbookParameters",
+        "CondensingParameters",
+        "RerankParameters",
+        "SamplingParameters",
+        "build_closedbook",
+        "build_cot",
+        "build_oracle",
+        "build_rerank",
+        "build_snippet",
+        "build_summ",
+        "build_usc",
+        "build_vanilla",
+    ],
     "graphs.calm": ["CaLMParameters", "build_calm"],
     "graphs.llatrieval": ["LLatrievalParameters", "build_llatrieval"],
+    "graphs.r2_mga": ["R2MGAParameters", "build_r2_mga"],
     "graphs.vtg": ["PAPER_PARAMETERS", "VTGParameters", "build_vtg"],
     "settings": ["Settings"],
     "tools.checking": ["check"],
+    "tools.cross_encoder_reranker": ["CrossEncoderReranker"],
     "tools.entailment": ["Entailment", "Pair"],
+    "tools.hyde": ["HyDERetriever"],
+    "tools.lamer": ["LAMERRetriever"],
     "tools.llatrieval_retriever": ["LLatrievalRetriever"],
     "tools.llm": ["LLM"],
-    "tools.retrieval": ["Retriever"],
+    "tools.oracle": ["oracle_passages", "oracle_passages_for_claims"],
+    "tools.rankgpt": ["RankGPTRetriever"],
+    "tools.retrieval": ["Retriever", "as_langchain"],
     "tools.toolbox": ["Toolbox"],
     "types": [
         "Answer",

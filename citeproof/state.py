@@ -16,23 +16,42 @@ from typing_extensions import TypedDict  # pydantic refuses that of typing befor
 from citeproof.types import Answer, Claim, Passage, Usage, Verdict
 
 __all__ = [
+    "BaselineState",
+    "BaselineUpdate",
     "CaLMResult",
     "CaLMState",
     "CaLMUpdate",
     "CandidateState",
     "Contrast",
     "Corroboration",
+    "DossierResult",
+    "DossierState",
+    "DossierUpdate",
     "Draft",
     "DraftState",
+    "GivenState",
+    "GivenUpdate",
+    "KeptResult",
+    "KeptState",
+    "KeptUpdate",
     "LLatrievalResult",
     "LLatrievalState",
     "LLatrievalUpdate",
     "MemoryState",
+    "ProvedState",
     "Question",
+    "R2MGAResult",
+    "R2MGAState",
+    "R2MGAUpdate",
+    "RefiningState",
+    "Reflection",
+    "ReflectionState",
     "Result",
     "Retrieval",
+    "SamplesState",
     "SearchRound",
     "SearchState",
+    "ShortenedState",
     "Swap",
     "VTGState",
     "VTGUpdate",
@@ -141,6 +160,8 @@ class WritingState(MemoryState):
     """Drafts of the claim now in hand that neither tier supported; their count is t."""
     dropped: list[str]
     """Claims left out of the answer because nothing supported them."""
+    demonstration: NotRequired[str]
+    """What the writer is shown as an example, of another question; quoted text in it is fenced."""
 
 
 class DraftState(WritingState):
@@ -304,6 +325,184 @@ class LLatrievalUpdate(VTGUpdate, total=False):
     rounds: list[SearchRound]
     swaps: list[Swap]
     retrieval: Retrieval
+
+
+class Reflection(BaseModel):
+    """One assessment of the answer, and what was planned upon it (R²-MGA).
+
+    Passages bear the run's numbers: their places among the passages that were found, from 1.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: int = Field(ge=1)
+    answer: str
+    """What was assessed, with its marks."""
+    feedback: str = ""
+    """F: a line for each of the three verdicts; empty where no assessment could be read."""
+    complete: bool = False
+    """Whether it says all that is asked."""
+    correct: bool = False
+    """Whether it says nothing but what the passages state."""
+    cited: bool = False
+    """Whether its citations are right."""
+    actions: tuple[str, ...] = ()
+    """T; empty where nothing was to be refined, or no round was left."""
+
+    @property
+    def faulty(self) -> bool:
+        """Whether the answer was found to need a refinement."""
+        return bool(self.feedback) and not (self.complete and self.correct and self.cited)
+
+
+class ReflectionState(WritingState):
+    """The answer of R²-MGA: `claims` is A, and A* once it is refined. D is the memory."""
+
+    rounds: list[Reflection]
+    """The assessments so far; the last is that of A*, where A* was assessed."""
+
+
+class R2MGAState(ReflectionState):
+    """The whole state of an R²-MGA run."""
+
+    documents: list[Any]
+    case_id: str
+    """The case that the run has left in the memory bank; empty where it left none."""
+    stop: str
+    """Why the run must end now; empty while it may go on."""
+    usage: Annotated[Usage, add_usage]
+    notes: Annotated[list[str], append_notes]
+    answer: Answer
+
+
+class R2MGAResult(Result):
+    """The output of R²-MGA: the answer, how it came about, and what was learnt."""
+
+    rounds: list[Reflection]
+    case_id: str
+
+
+class R2MGAUpdate(VTGUpdate, total=False):
+    """What a node of R²-MGA may write."""
+
+    demonstration: str
+    rounds: list[Reflection]
+    case_id: str
+
+
+class ShortenedState(MemoryState):
+    """Memory of which the model may read a short form (ALCE, section 3: SUMM, SNIPPET)."""
+
+    summaries: NotRequired[dict[str, str]]
+    """Passage id → what is read in its place."""
+
+
+class SamplesState(MemoryState):
+    """Several answers to the question, of which one is chosen."""
+
+    samples: list[list[Claim]]
+    """The claims of each answer; empty for one that says nothing."""
+
+
+class BaselineState(ShortenedState, SamplesState, WritingState):
+    """The whole state of a run of one of ALCE's baselines."""
+
+    documents: list[Any]
+    stop: str
+    """Why the run must end now; empty while it may go on."""
+    usage: Annotated[Usage, add_usage]
+    notes: Annotated[list[str], append_notes]
+    answer: Answer
+
+
+class BaselineUpdate(VTGUpdate, total=False):
+    """What a node of a baseline may write."""
+
+    summaries: dict[str, str]
+    samples: list[list[Claim]]
+
+
+class GivenState(DraftState):
+    """The state of a proof of claims that are there already."""
+
+    given: list[Claim]
+    """The claims to prove, in order; what their citations name by id counts, not the numbers."""
+
+
+class ProvedState(VTGState):
+    """The whole state of a run that proves another graph's answer."""
+
+    given: list[Claim]
+
+
+class GivenUpdate(VTGUpdate, total=False):
+    """What a node may write that hands in claims to prove."""
+
+    given: list[Claim]
+
+
+class KeptState(TypedDict):
+    """The whole state of a run that keeps another graph's answer as a case."""
+
+    question: str
+    documents: list[Any]
+    case_id: str
+    """The case in the memory bank; empty where none was kept."""
+    stop: str
+    usage: Annotated[Usage, add_usage]
+    notes: Annotated[list[str], append_notes]
+    answer: Answer
+
+
+class KeptResult(Result):
+    """The output of a graph that remembers: the answer, and the case that it left."""
+
+    case_id: str
+
+
+class KeptUpdate(VTGUpdate, total=False):
+    """What a node of such a graph may write."""
+
+    case_id: str
+
+
+class RefiningState(GivenState, ReflectionState):
+    """A proved answer that is refined once, and what it was before."""
+
+    first: list[Claim]
+    """The proved claims as they were before the refinement."""
+    first_dropped: list[str]
+    """Claims left out of the answer by then."""
+
+
+class DossierState(RefiningState):
+    """The whole state of a run of the composed flow."""
+
+    documents: list[Any]
+    case_id: str
+    """The case that the run has left in the memory bank; empty where it left none."""
+    stop: str
+    """Why the run must end now; empty while it may go on."""
+    usage: Annotated[Usage, add_usage]
+    notes: Annotated[list[str], append_notes]
+    answer: Answer
+    retrieval: Retrieval | None
+    """What LLatrieval has chosen; None where plain retrieval was asked for."""
+
+
+class DossierResult(R2MGAResult):
+    """The output of the composed flow: the answer, how it came about, and what was learnt."""
+
+    retrieval: Retrieval | None
+
+
+class DossierUpdate(R2MGAUpdate, total=False):
+    """What a node of the composed flow may write."""
+
+    given: list[Claim]
+    first: list[Claim]
+    first_dropped: list[str]
+    retrieval: Retrieval | None
 
 
 def remembered(state: MemoryState) -> dict[int, Passage]:

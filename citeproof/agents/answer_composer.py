@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from citeproof.errors import StoreError
+from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import VTGUpdate, WritingState
 from citeproof.tools.citations import marks
 from citeproof.types import Answer, Citation, Claim, Passage, Usage
@@ -29,6 +31,8 @@ class AnswerComposer:
 
     method: str = "vtg"
     unverified: Literal["keep", "flag", "drop"] = "flag"
+    evidence: EvidenceLog | None = None
+    """Where cited passages are recorded for later; a failure costs the record, not the answer."""
 
     async def __call__(self, state: ComposerState) -> VTGUpdate:
         """Compose the answer; without passages or claims it abstains and says why."""
@@ -43,9 +47,31 @@ class AnswerComposer:
             claims=tuple(claims),
             passages=tuple(passages),
             usage=state["usage"],
-            notes=tuple(state["notes"]),
+            notes=(*state["notes"], *await self._record(state["question"], claims, passages)),
         )
         return {"answer": answer}
+
+    async def _record(
+        self, question: str, claims: list[Claim], passages: list[Passage]
+    ) -> list[str]:
+        """Record what each claim cites; what went wrong, for the notes."""
+        if self.evidence is None:
+            return []
+        by_id = {passage.id: passage for passage in passages}
+        failures = []
+        for claim in claims:
+            if cited := [by_id[citation.passage_id] for citation in claim.citations]:
+                try:
+                    await self.evidence.record(
+                        question=question,
+                        claim=claim.text,
+                        passages=cited,
+                        status=claim.verdict.status,
+                        method=self.method,
+                    )
+                except StoreError as error:
+                    failures.append(f"the cited evidence was not recorded: {error}")
+        return list(dict.fromkeys(failures))
 
     def _text(self, claim: Claim) -> str:
         flag = (
@@ -58,10 +84,10 @@ class AnswerComposer:
     ) -> tuple[Literal["answered", "partial", "abstained"], str]:
         reasons = [state["stop"]] if state["stop"] else []
         if not claims:
-            if not state["passages"]:
-                reasons.append("No passage was found for the question.")
-            elif state["dropped"]:
+            if state["dropped"]:
                 reasons.append("No claim could be proved from the passages.")
+            elif not reasons and not state["passages"]:
+                reasons.append("No passage was found for the question.")
             elif not reasons:
                 reasons.append("The passages that were found do not answer the question.")
             return "abstained", " ".join(reasons)

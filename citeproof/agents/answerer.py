@@ -63,21 +63,29 @@ class Answerer:
         """
         if not passages:
             return []
+        reply = await self.llm.text(
+            self.prompt(question, passages),
+            max_tokens=self.answer_tokens,
+            temperature=self.temperature,
+            on_delta=lambda text: emit(ClaimDelta(text=text)),
+        )
+        return self.read(reply, passages)
+
+    def prompt(self, question: str, passages: Mapping[int, Passage]) -> Prompt:
+        """What is asked of the model; there is a passage at least."""
         task = fill(
             template("answerer"),
-            demonstration=f"{EXAMPLE}\n{self.demonstration}\n\n" if self.demonstration else "",
+            demonstration=self.example,
             question=question,
             # An example with a number that no passage bears would be copied all the same.
             example=f"[{min(passages)}]",
             numbers=", ".join(map(str, sorted(passages))),
             abstain=ABSTAIN if self.may_abstain else "",
         )
-        reply = await self.llm.text(
-            Prompt(template("system"), context(question, passages), task),
-            max_tokens=self.answer_tokens,
-            temperature=self.temperature,
-            on_delta=lambda text: emit(ClaimDelta(text=text)),
-        )
+        return Prompt(template("system"), context(question, passages), task)
+
+    def read(self, reply: str, passages: Mapping[int, Passage]) -> list[Claim]:
+        """The claims of a reply, in order."""
         if _END.match(reply):
             return []
         return [
@@ -86,6 +94,11 @@ class Answerer:
             )
             for sentence in read_marked(_LABEL.sub("", reply))
         ]
+
+    @property
+    def example(self) -> str:
+        """The demonstration as the task begins with it; empty where there is none."""
+        return f"{EXAMPLE}\n{self.demonstration}\n\n" if self.demonstration else ""
 
 
 def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from citeproof.agents.answer_composer import AnswerComposer, ComposerState
 from citeproof.agents.answerer import UNCHECKED
 from citeproof.agents.form_answerer import Form, written_out
+from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import CaLMUpdate, CandidateState, Contrast
 from citeproof.types import Claim, Verdict
 
@@ -21,23 +22,28 @@ class CaLMComposerState(CandidateState, ComposerState):
 
 @dataclass(frozen=True)
 class CaLMComposer:
-    """Composes the answer as it is; statements are marked by their verdicts, not in the text."""
+    """Composes the answer as it is; claims are marked by their verdicts, not in the text."""
 
     form: Form = "prose"
     method: str = "calm"
+    evidence: EvidenceLog | None = None
+    """Where cited passages are recorded for later."""
 
     async def __call__(self, state: CaLMComposerState) -> CaLMUpdate:
-        """Compose the answer; it is partial unless the verifier LM agreed with it."""
+        """Compose the answer; it is partial unless both models agree and no claim lacks proof."""
         rounds = state["rounds"]
         claims = [_unread(claim, len(rounds) + 1) for claim in state["claims"]]
         ending: CaLMComposerState = {**state, "claims": claims}
-        answer = (await AnswerComposer(self.method)(ending))["answer"]
+        answer = (await AnswerComposer(self.method, evidence=self.evidence)(ending))["answer"]
         if not answer.claims:
             return {"answer": answer}
         agreed = bool(rounds) and rounds[-1].agreed
+        reasons = [] if agreed else [state["stop"] or _reason(rounds)]
+        if unproved := sum(claim.verdict.status == "unsupported" for claim in claims):
+            reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         changed = {
-            "status": "answered" if agreed else "partial",
-            "reason": "" if agreed else state["stop"] or _reason(rounds),
+            "status": "partial" if reasons else "answered",
+            "reason": " ".join(reasons),
             "text": written_out(answer.claims, self.form),
         }
         return {"answer": answer.model_copy(update=changed)}

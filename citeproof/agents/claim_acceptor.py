@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from citeproof.errors import StoreError
-from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import DraftState, VTGUpdate, numbered
 from citeproof.tools.citations import supporting_sentence
 from citeproof.tools.events import ClaimAccepted, ClaimRejected, emit
@@ -20,12 +18,9 @@ __all__ = ["ClaimAcceptor"]
 class ClaimAcceptor:
     """Appends the claim with its citations, and lets what it cites enter the long-term memory."""
 
-    evidence: EvidenceLog | None = None
-    """Where cited passages are recorded for later."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
     memory: bool = True
     """False keeps the long-term memory as it was retrieved (ablation, Table 3)."""
-    method: str = "vtg"
 
     async def __call__(self, state: DraftState) -> VTGUpdate:
         """Accept the draft; an unverified one is kept, flagged or dropped as asked.
@@ -59,15 +54,4 @@ class ClaimAcceptor:
             long_term = dict.fromkeys([*state["long_term"], *draft.cited])
             update["long_term"] = list(long_term)
         emit(ClaimAccepted(claim=claim))
-        if self.evidence is not None and cited:
-            try:
-                await self.evidence.record(
-                    question=state["question"],
-                    claim=claim.text,
-                    passages=list(cited.values()),
-                    status=verdict.status,
-                    method=self.method,
-                )
-            except StoreError as error:
-                note(f"the cited evidence was not recorded: {error}")
         return update

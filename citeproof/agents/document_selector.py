@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
+from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import LLatrievalUpdate, SearchState, Swap
@@ -45,7 +46,7 @@ class DocumentSelector:
         offered = list(dict.fromkeys([*before, *waiting[: self.window]]))
         picked: list[int] = []
         if len(offered) > self.k:
-            shown = [_short(by_id[key], state["summaries"].get(key)) for key in offered]
+            shown = [in_short(by_id[key], state["summaries"]) for key in offered]
             picked = await self._pick(state["question"], shown)
         chosen = [offered[n - 1] for n in picked if 1 <= n <= len(offered)]
         after = list(dict.fromkeys([*chosen, *offered]))[: self.k]
@@ -71,7 +72,3 @@ class DocumentSelector:
             note(f"document_selector: no numbers could be read ({error.what})")
             return []
         return reply.numbers
-
-
-def _short(passage: Passage, summary: str | None) -> Passage:
-    return passage if summary is None else passage.model_copy(update={"text": summary})

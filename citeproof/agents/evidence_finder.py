@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any, NotRequired
 
 from pydantic import BaseModel, Field
 
+from citeproof.agents.retriever import given, searched
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import DraftState, VTGUpdate, remembered, written
@@ -25,6 +27,12 @@ class Queries(BaseModel):
     questions: list[str] = Field(max_length=16)
 
 
+class EvidenceState(DraftState):
+    """What the finder reads."""
+
+    documents: NotRequired[list[Any]]
+
+
 @dataclass(frozen=True)
 class EvidenceFinder:
     """Replaces the short-term memory by what it finds for the claim in hand."""
@@ -38,17 +46,22 @@ class EvidenceFinder:
     diverse_queries: bool = True
     """False takes the claim itself as the only query (ablation, Table 3)."""
 
-    async def __call__(self, state: DraftState) -> VTGUpdate:
+    async def __call__(self, state: EvidenceState) -> VTGUpdate:
         """Fill the short-term memory anew; it stays empty where nothing is found.
 
+        Documents that came with the question are searched in place of the retriever.
+
         Raises:
+            InputError: One of these documents is of no use.
             RetrievalError: The retriever failed.
         """
         draft = state["draft"]
-        if draft is None or self.retriever is None:
+        documents = given(state.get("documents") or ())
+        if draft is None or not (documents or self.retriever):
             return {"short_term": []}
         questions = await self._questions(state, draft.text)
-        found = await retrieve_many(self.retriever, questions, self.passages_per_query)
+        source = searched(self.retriever, documents)
+        found = await retrieve_many(source, questions, self.passages_per_query)
         spend(Usage(retrievals=len(questions)))
         passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())
         emit(EvidenceFound(queries=tuple(questions), passages=tuple(passages)))

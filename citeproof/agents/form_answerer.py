@@ -1,4 +1,4 @@
-"""Answers in prose or as a list of names (ALCE; the two kinds of prompt of CaLM, appendix B)."""
+"""Answers in prose, as a list of names or with one (ALCE; CaLM's prompts, appendix B)."""
 
 from __future__ import annotations
 
@@ -10,60 +10,63 @@ from typing import Literal
 from citeproof.agents.answerer import MOST, Answerer, marked_claim
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.tools.citations import marks
-from citeproof.tools.marked_list import read_marked_list
+from citeproof.tools.marked_list import read_marked_list, read_marked_name
 from citeproof.tools.marked_text import read_marked
 from citeproof.types import Claim, Passage
 
-__all__ = ["Form", "FormAnswerer", "read_claims", "written_out"]
+__all__ = ["AnyForm", "Form", "FormAnswerer", "read_claims", "written_out"]
 
 Form = Literal["prose", "list"]
 """Sentences with one to three citations each, or names with one each."""
+AnyForm = Literal["prose", "list", "short"]
+"""`short` is a single name, date or phrase with one to three citations."""
 
 _LABEL = re.compile(r"^\W*answers?\b[*_]*:[*_]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class FormAnswerer(Answerer):
-    """An answerer whose answer can be a list: then every name is a claim."""
+    """An answerer whose answer need not be prose: then every name is a claim."""
 
-    form: Form = "prose"
+    form: AnyForm = "prose"
 
-    async def write(self, question: str, passages: Mapping[int, Passage]) -> list[Claim]:
-        """The answer as claims, in order; see `Answerer.write`."""
+    def prompt(self, question: str, passages: Mapping[int, Passage]) -> Prompt:
+        """What is asked of the model; there is a passage at least."""
         if self.form == "prose":
-            return await super().write(question, passages)
-        if not passages:
-            return []
+            return super().prompt(question, passages)
         task = fill(
-            template("list_answerer"),
+            template(f"{self.form}_answerer"),
+            demonstration=self.example,
             question=question,
             example=f"[{min(passages)}]",
             numbers=", ".join(map(str, sorted(passages))),
         )
-        reply = await self.llm.text(
-            Prompt(template("system"), context(question, passages), task),
-            max_tokens=self.answer_tokens,
-            temperature=self.temperature,
-        )
+        return Prompt(template("system"), context(question, passages), task)
+
+    def read(self, reply: str, passages: Mapping[int, Passage]) -> list[Claim]:
+        """The claims of a reply, in order."""
+        if self.form == "prose":
+            return super().read(reply, passages)
         return read_claims(_LABEL.sub("", reply), passages, self.form)
 
 
-def read_claims(reply: str, passages: Mapping[int, Passage], form: Form) -> list[Claim]:
+def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> list[Claim]:
     """The claims of a reply, in order; citations that no passage bears are dropped.
 
     Args:
         reply: The answer with its marks, and nothing else.
         passages: Number → passage.
-        form: How many citations count: the first three of a sentence, the first one of a name.
+        form: How many citations count: one of a name in a list, else the first three.
     """
-    read, most = (read_marked, MOST) if form == "prose" else (read_marked_list, 1)
+    read = {"prose": read_marked, "list": read_marked_list, "short": read_marked_name}[form]
+    most = 1 if form == "list" else MOST
     return [
         marked_claim(piece.text, [n for n in piece.numbers if n in passages][:most], passages)
         for piece in read(reply)
     ]
 
 
-def written_out(claims: Sequence[Claim], form: Form) -> str:
+def written_out(claims: Sequence[Claim], form: AnyForm) -> str:
     """The claims with their marks: sentences, or names with commas between them."""
     if form == "prose":
         return " ".join(map(marks, claims))

@@ -20,6 +20,8 @@ class PoolRetriever:
     """Most passages of p."""
     k: int = 5
     """Passages that the main LM reads at a time."""
+    ranked: bool = False
+    """Whether documents that come with a question are the pool, in their order."""
 
     async def __call__(self, state: RetrieverState) -> CaLMUpdate:
         """Fetch the pool and clear all that an earlier run on the thread left.
@@ -29,7 +31,8 @@ class PoolRetriever:
             RetrievalError: The retriever failed.
         """
         # A pool smaller than what is read at a time would never fill it.
-        found = await Retriever(self.retriever, max(self.pool, self.k))(state)
+        most = max(self.pool, self.k)
+        found = await Retriever(self.retriever, most, self.ranked)(state)
         first = found["long_term"][: self.k]
         return {
             "passages": found["passages"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.answer_composer import AnswerComposer, ComposerState
+from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import LLatrievalUpdate, Retrieval, SearchState
 from citeproof.tools.events import ClaimAccepted, emit
 
@@ -22,6 +23,8 @@ class RetrievalComposer:
     answer: bool = True
     """Whether an answer was asked for."""
     method: str = "llatrieval"
+    evidence: EvidenceLog | None = None
+    """Where cited passages are recorded for later."""
 
     async def __call__(self, state: EndState) -> LLatrievalUpdate:
         """Compose both; an answer says so where its passages were not found to suffice."""
@@ -29,19 +32,22 @@ class RetrievalComposer:
         for claim in state["claims"]:
             emit(ClaimAccepted(claim=claim))
         ending: EndState = {**state, "rejected": [], "dropped": []}
-        composed = await AnswerComposer(self.method, unverified="keep")(ending)
-        reason = self._reason(state, retrieval)
-        return {
-            "retrieval": retrieval,
-            "answer": composed["answer"].model_copy(update={"reason": reason}),
-        }
+        answer = (await AnswerComposer(self.method, "keep", self.evidence)(ending))["answer"]
+        changed: dict[str, str] = {"reason": self._reason(state, retrieval)}
+        if answer.claims and changed["reason"]:
+            changed["status"] = "partial"
+        return {"retrieval": retrieval, "answer": answer.model_copy(update=changed)}
 
     def _reason(self, state: EndState, retrieval: Retrieval) -> str:
         reasons = [] if retrieval.verified else [retrieval.reason]
         if state["stop"] and state["stop"] not in reasons:
             reasons.append(state["stop"])
-        if state["claims"]:
-            reasons.append("The claims were not checked.")
+        if claims := state["claims"]:
+            verdicts = [claim.verdict.status for claim in claims]
+            if "unchecked" in verdicts:
+                reasons.append("The claims were not checked.")
+            elif unproved := verdicts.count("unsupported"):
+                reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         elif not self.answer:
             reasons.append("No answer was asked for.")
         elif retrieval.passages and not state["stop"]:

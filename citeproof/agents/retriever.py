@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired
 
@@ -9,14 +10,14 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
 from citeproof.errors import InputError
-from citeproof.state import VTGUpdate
+from citeproof.state import VTGUpdate, append_new
 from citeproof.tools.events import PassagesRetrieved, emit
 from citeproof.tools.meter import spend
 from citeproof.tools.retrieval import Retriever as Source
 from citeproof.tools.retrieval import from_passages
 from citeproof.types import Passage, Usage
 
-__all__ = ["Retriever"]
+__all__ = ["Retriever", "asked", "given", "searched"]
 
 
 class RetrieverState(TypedDict):
@@ -32,6 +33,9 @@ class Retriever:
 
     retriever: Source | None
     k: int = 5
+    ranked: bool = False
+    """Whether documents that come with a question stand in their order: then the first k are
+    taken, and nothing is searched."""
 
     async def __call__(self, state: RetrieverState) -> VTGUpdate:
         """Fill the long-term memory and clear all that an earlier run on the thread left.
@@ -40,20 +44,13 @@ class Retriever:
             InputError: The question is empty, or a document is of no use.
             RetrievalError: The retriever failed.
         """
-        question = state.get("question")
-        if not isinstance(question, str) or not question.strip():
-            raise InputError("The question is empty", fix="Ask something, in words.")
-        source = self.retriever
-        if documents := state.get("documents"):
-            source = from_passages([_passage(d, n) for n, d in enumerate(documents, start=1)])
-        if source is None:
-            raise InputError(
-                "There is nothing to answer from",
-                why="the graph has no retriever and the input no documents",
-                fix="Give Toolbox a retriever, or pass documents with the question.",
-            )
-        passages = await source.retrieve(question, self.k)
-        spend(Usage(retrievals=1))
+        question = asked(state.get("question"))
+        documents = given(state.get("documents") or ())
+        if self.ranked and documents:
+            passages = append_new([], documents)[: self.k]
+        else:
+            passages = await searched(self.retriever, documents).retrieve(question, self.k)
+            spend(Usage(retrievals=1))
         emit(PassagesRetrieved(passages=tuple(passages)))
         return {
             "passages": passages,
@@ -65,6 +62,43 @@ class Retriever:
             "draft": None,
             "stop": "",
         }
+
+
+def asked(question: object) -> str:
+    """The question of a run.
+
+    Raises:
+        InputError: It is empty.
+    """
+    if not isinstance(question, str) or not question.strip():
+        raise InputError("The question is empty", fix="Ask something, in words.")
+    return question
+
+
+def given(documents: Iterable[object]) -> list[Passage]:
+    """The documents that came with a question, as passages.
+
+    Raises:
+        InputError: One of them is no passage.
+    """
+    return [_passage(document, number) for number, document in enumerate(documents, start=1)]
+
+
+def searched(retriever: Source | None, documents: Sequence[Passage]) -> Source:
+    """What a run searches: the documents that came with the question, else the retriever.
+
+    Raises:
+        InputError: There is neither.
+    """
+    if documents:
+        return from_passages(documents)
+    if retriever is None:
+        raise InputError(
+            "There is nothing to answer from",
+            why="the graph has no retriever and the input no documents",
+            fix="Give Toolbox a retriever, or pass documents with the question.",
+        )
+    return retriever
 
 
 def _passage(document: object, number: int) -> Passage:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
-from citeproof.errors import InputError
+from citeproof.agents.retriever import asked
 from citeproof.state import LLatrievalUpdate
 
 __all__ = ["SearchOpener"]
@@ -28,11 +28,8 @@ class SearchOpener:
         Raises:
             InputError: The question is empty.
         """
-        question = state.get("question")
-        if not isinstance(question, str) or not question.strip():
-            raise InputError("The question is empty", fix="Ask something, in words.")
         return {
-            "query": question,
+            "query": asked(state.get("question")),
             "passages": [],
             "long_term": [],
             "short_term": [],

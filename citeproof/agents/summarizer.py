@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from citeproof.prompts import Prompt, context, template
 from citeproof.state import LLatrievalUpdate, SearchState
 from citeproof.tools.llm import LLM
 from citeproof.tools.meter import note
+from citeproof.tools.together import together
 from citeproof.types import Passage
 
-__all__ = ["Summarizer"]
+__all__ = ["Summarizer", "in_short"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Summarizer:
     """Longest summary, in tokens."""
     at_once: int = 8
     """Most calls under way at a time. A budget of calls may be exceeded by as many, less one."""
+    prompt: str = "summarizer"
+    """Name of the prompt that is asked of each passage."""
 
     async def __call__(self, state: SearchState) -> LLatrievalUpdate:
         """Add the summaries of D and of the waiting candidates that have none yet."""
@@ -42,25 +45,21 @@ class Summarizer:
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
         """
-        gate = asyncio.Semaphore(self.at_once)
-
-        async def one(passage: Passage) -> str:
-            async with gate:
-                return await self._summary(question, passage)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = {p.id: group.create_task(one(p)) for p in passages}
-        except ExceptionGroup as errors:
-            # The first failure has ended the others; nobody has use for the group around it.
-            raise errors.exceptions[0] from errors.exceptions[0].__cause__
-        return {passage_id: task.result() for passage_id, task in tasks.items()}
+        jobs = [partial(self._summary, question, passage) for passage in passages]
+        written = await together(jobs, self.at_once)
+        return {passage.id: text for passage, text in zip(passages, written, strict=True)}
 
     async def _summary(self, question: str, passage: Passage) -> str:
-        prompt = Prompt(template("system"), context(question, {1: passage}), template("summarizer"))
+        prompt = Prompt(template("system"), context(question, {1: passage}), template(self.prompt))
         reply = await self.llm.text(prompt, max_tokens=self.summary_tokens)
         summary = " ".join(reply.split())
         if not any(map(str.isalnum, summary)):
             note("summarizer: an empty summary, the passage's own text was read")
             return passage.text
         return summary
+
+
+def in_short(passage: Passage, summaries: Mapping[str, str]) -> Passage:
+    """The passage with its summary in place of its text, where it has one."""
+    summary = summaries.get(passage.id)
+    return passage if summary is None else passage.model_copy(update={"text": summary})

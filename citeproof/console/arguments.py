@@ -13,7 +13,25 @@ if TYPE_CHECKING:
 
 __all__ = ["ABOUT", "METHODS", "build", "pairs", "settings", "sketch"]
 
-METHODS = {"vtg": "build_vtg", "calm": "build_calm", "llatrieval": "build_llatrieval"}
+METHODS = {
+    "vtg": "build_vtg",
+    "calm": "build_calm",
+    "llatrieval": "build_llatrieval",
+    "r2-mga": "build_r2_mga",
+    **{
+        name: f"build_{name}"
+        for name in (
+            "vanilla",
+            "summ",
+            "snippet",
+            "rerank",
+            "usc",
+            "cot",
+            "oracle",
+            "closedbook",
+        )
+    },
+}
 """Method → its builder in `citeproof`."""
 ABOUT = {
     "vtg": (
@@ -28,6 +46,18 @@ ABOUT = {
         "selects, verifies and updates the passages until they suffice, then answers",
         "a call for each passage read, and 3 a round",
     ),
+    "r2-mga": (
+        "shows the best-matched past case at each step, assesses its answer and refines it",
+        "2 to 5 calls, and one for each past case that is shown for the first time",
+    ),
+    "vanilla": ("answers with citations in one go, and checks them afterwards", "1 call"),
+    "summ": ("answers from summaries of twice as many passages", "11 calls, 10 of them short"),
+    "snippet": ("answers from the parts of the passages that help", "11 calls, 10 of them short"),
+    "rerank": ("writes four answers, keeps the one that is proved best", "4 calls at once"),
+    "usc": ("writes nine answers, keeps the most consistent one", "9 calls at once, and 1 short"),
+    "cot": ("reasons first, then answers with citations", "1 call, a longer one"),
+    "oracle": ("answers from the documents that it is given, in their order", "1 call"),
+    "closedbook": ("answers without passages; `cite` adds them afterwards", "1 call"),
 }
 """Method → what it does, and what it costs."""
 

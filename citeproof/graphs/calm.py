@@ -16,6 +16,7 @@ from pydantic import Field
 
 from citeproof.agents.calm_composer import CaLMComposer
 from citeproof.agents.calm_verifier import CaLMVerifier
+from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.contraster import Contraster
 from citeproof.agents.corrector import Corrector
 from citeproof.agents.form_answerer import Form, FormAnswerer
@@ -37,6 +38,8 @@ class CaLMParameters(Parameters):
     """Passages that the main LM reads at a time."""
     pool: int = Field(default=100, ge=1, le=1000)
     """Most passages of the ranked pool that the rounds go through, k at least."""
+    ranked: bool = False
+    """True takes the documents that come with a question, as the pool, in their order."""
     max_rounds: int = Field(default=4, ge=0, le=20)
     """T: most answers of the main LM. The last one is not verified, so there is one verifier
     call less; one answer is always written, so 0 is as 1. Figure 4 counts corrections: its 0 to
@@ -54,6 +57,9 @@ class CaLMParameters(Parameters):
     """False takes the main LM's first answer as it is (ablation, Table 5)."""
     cited_only: bool = True
     """False lets the verifier LM read all k passages (ablation, Table 6)."""
+    prove: bool = True
+    """Checks the final claims by entailment against what they cite. CaLM itself does not: two
+    models that agree are no proof."""
     small_verifier: bool = True
     """False makes the main LM its own verifier (ablation, Table 5)."""
 
@@ -76,7 +82,7 @@ def build_calm(
     that was verified.
 
     Args:
-        tools: Models and retriever; the entailment model is not used.
+        tools: Models and retriever; the entailment model checks the final answer.
         checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
             its own.
         name: The graph's name in traces.
@@ -97,7 +103,8 @@ def build_calm(
         "contraster": Contraster(),
         "input_preparer": InputPreparer(),
         "corrector": Corrector(main),
-        "calm_composer": CaLMComposer(),
+        "claims_verifier": ClaimsVerifier(tools.entailment),
+        "calm_composer": CaLMComposer(evidence=tools.evidence),
     }
     add_node(builder, "pool_retriever", PoolRetriever(tools.retriever), schema, begins=True)
     for node_name, node in nodes.items():
@@ -106,11 +113,12 @@ def build_calm(
     edges = partial(add_route, builder, schema, "calm_composer")
     builder.add_edge(START, "pool_retriever")
     edges("pool_retriever", _after_pool_retriever, "answerer")
-    edges("answerer", _after_answer, "calm_verifier")
+    edges("answerer", _after_answer, "calm_verifier", "claims_verifier")
     edges("calm_verifier", lambda *_: "contraster", "contraster")
-    edges("contraster", _after_contraster, "input_preparer")
+    edges("contraster", _after_contraster, "input_preparer", "claims_verifier")
     edges("input_preparer", lambda *_: "corrector", "corrector")
-    edges("corrector", _after_answer, "calm_verifier")
+    edges("corrector", _after_answer, "calm_verifier", "claims_verifier")
+    edges("claims_verifier", lambda *_: "calm_composer")
     builder.add_edge("calm_composer", END)
 
     graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
@@ -125,8 +133,12 @@ def _after_pool_retriever(state: CaLMState, _: CaLMParameters) -> str:
 def _after_answer(state: CaLMState, parameters: CaLMParameters) -> str:
     answers = len(state["rounds"]) + 1
     last = answers >= parameters.max_rounds or not parameters.verify
-    return "calm_composer" if last else "calm_verifier"
+    return _end(state, parameters) if last else "calm_verifier"
 
 
-def _after_contraster(state: CaLMState, _: CaLMParameters) -> str:
-    return "calm_composer" if state["rounds"][-1].agreed else "input_preparer"
+def _after_contraster(state: CaLMState, parameters: CaLMParameters) -> str:
+    return _end(state, parameters) if state["rounds"][-1].agreed else "input_preparer"
+
+
+def _end(state: CaLMState, parameters: CaLMParameters) -> str:
+    return "claims_verifier" if parameters.prove and state["claims"] else "calm_composer"

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.candidate_finder import CandidateFinder
+from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.document_selector import DocumentSelector
 from citeproof.agents.missing_info import MissingInfo
 from citeproof.agents.retrieval_composer import RetrievalComposer
@@ -57,11 +58,16 @@ class LLatrievalParameters(Parameters):
     """False lets the selector read the passages themselves, not their summaries."""
     at_once: int = Field(default=8, ge=1, le=256)
     """Most summaries that are written at a time."""
+    verify_first: bool = False
+    """True asks whether the k passages found first suffice before anything is chosen; where they
+    do, no further candidate is read."""
     reread: bool = False
     """True offers the selector again what earlier rounds have found and not kept (Algorithm 1,
     line 7, read literally); otherwise each passage is read once."""
     answer: bool = True
     """False ends the run with the passages."""
+    prove: bool = True
+    """Checks the claims of the answer by entailment against what they cite."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
     """Longest answer."""
     may_abstain: bool = False
@@ -101,7 +107,8 @@ def build_llatrieval(
         "document_selector": DocumentSelector(tools.llm_for("document_selector")),
         "retrieval_verifier": RetrievalVerifier(tools.llm_for("retrieval_verifier")),
         "answerer": Answerer(tools.llm_for("answerer")),
-        "retrieval_composer": RetrievalComposer(),
+        "claims_verifier": ClaimsVerifier(tools.entailment),
+        "retrieval_composer": RetrievalComposer(evidence=tools.evidence),
     }
     add_node(builder, "search_opener", SearchOpener(), schema, begins=True)
     for node_name, node in nodes.items():
@@ -122,8 +129,16 @@ def build_llatrieval(
     )
     edges("summarizer", lambda *_: "document_selector", "document_selector")
     edges("document_selector", _after_document_selector, "document_selector", "retrieval_verifier")
-    edges("retrieval_verifier", _after_retrieval_verifier, "missing_info", "answerer")
-    edges("answerer", lambda *_: "retrieval_composer")
+    edges(
+        "retrieval_verifier",
+        _after_retrieval_verifier,
+        "summarizer",
+        "document_selector",
+        "missing_info",
+        "answerer",
+    )
+    edges("answerer", _after_answerer, "claims_verifier")
+    edges("claims_verifier", lambda *_: "retrieval_composer")
     builder.add_edge("retrieval_composer", END)
 
     graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
@@ -139,7 +154,8 @@ def _after_candidate_finder(state: LLatrievalState, parameters: LLatrievalParame
     if not state["long_term"]:
         return "retrieval_composer"
     if state["waiting"]:
-        return "summarizer" if parameters.summarize else "document_selector"
+        unjudged = parameters.verify_first and len(state["rounds"]) == 1
+        return "retrieval_verifier" if unjudged else _selection(parameters)
     # Without a new passage D is what it was when it was last found insufficient.
     return "retrieval_verifier" if state["rounds"][-1].new else _next_round(state, parameters)
 
@@ -151,7 +167,13 @@ def _after_document_selector(state: LLatrievalState, _: LLatrievalParameters) ->
 def _after_retrieval_verifier(state: LLatrievalState, parameters: LLatrievalParameters) -> str:
     if state["rounds"][-1].sufficient:
         return _finish(parameters)
+    if state["waiting"]:  # judged before anything was chosen
+        return _selection(parameters)
     return _next_round(state, parameters)
+
+
+def _selection(parameters: LLatrievalParameters) -> str:
+    return "summarizer" if parameters.summarize else "document_selector"
 
 
 def _next_round(state: LLatrievalState, parameters: LLatrievalParameters) -> str:
@@ -160,3 +182,8 @@ def _next_round(state: LLatrievalState, parameters: LLatrievalParameters) -> str
 
 def _finish(parameters: LLatrievalParameters) -> str:
     return "answerer" if parameters.answer else "retrieval_composer"
+
+
+def _after_answerer(state: LLatrievalState, parameters: LLatrievalParameters) -> str:
+    proves = parameters.prove and state["claims"]
+    return "claims_verifier" if proves else "retrieval_composer"

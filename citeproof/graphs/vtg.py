@@ -8,7 +8,7 @@ the whole memory; where both fail, new evidence is looked for and the claim is w
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -16,14 +16,10 @@ from pydantic import Field
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.citation_generator import CitationGenerator
-from citeproof.agents.claim_acceptor import ClaimAcceptor
 from citeproof.agents.claim_generator import ClaimGenerator
-from citeproof.agents.evidence_finder import EvidenceFinder
-from citeproof.agents.generation_verifier import GenerationVerifier
-from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.retriever import Retriever
-from citeproof.agents.simplifier import Simplifier
-from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
+from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, entrance
+from citeproof.graphs.wiring import Node, add_node, add_route, fixed
 from citeproof.state import Question, Result, VTGState
 from citeproof.tools.toolbox import Toolbox
 
@@ -32,18 +28,13 @@ __all__ = ["PAPER_PARAMETERS", "VTGParameters", "build_vtg"]
 Graph: TypeAlias = CompiledStateGraph[VTGState, Any, Question, Result]
 
 
-class VTGParameters(Parameters):
+class VTGParameters(ProofParameters):
     """The knobs of VTG."""
 
-    max_trials: int = Field(default=2, ge=0, le=20)
-    """T: a claim that failed more than T times before is accepted unverified at its next
-    failure, so T = 1 allows three trials (Algorithm 1, line 21, read literally)."""
-    queries: int = Field(default=2, ge=1, le=10)
-    """M: most queries of the evidence finder for one claim."""
     k: int = Field(default=5, ge=1, le=50)
     """Passages that fill the long-term memory for the question."""
-    passages_per_query: int = Field(default=2, ge=1, le=20)
-    """N: passages that the evidence finder fetches for each query."""
+    ranked: bool = False
+    """True takes the first k of the documents that come with a question, in their order."""
     max_claims: int = Field(default=6, ge=1, le=100)
     """Sentences, at most; claims that were dropped count."""
     claim_tokens: int = Field(default=96, ge=16, le=1000)
@@ -51,16 +42,6 @@ class VTGParameters(Parameters):
     may_abstain: bool = False
     """Offers the writer to write nothing where the passages give no answer. Larger models use
     it well; the embedded one then abstains on most questions that the passages do answer."""
-    unverified: Literal["keep", "flag", "drop"] = "flag"
-    """What happens to a claim that could not be verified."""
-    verify: bool = True
-    """False leaves the two-tier verifier out (ablation, Table 3)."""
-    memory: bool = True
-    """False keeps the memory as first retrieved (ablation, Table 3)."""
-    simplify: bool = True
-    """False leaves the citation simplifier out (ablation, Table 3)."""
-    diverse_queries: bool = True
-    """False searches for the claim itself (ablation, Table 3)."""
 
 
 PAPER_PARAMETERS: dict[str, dict[str, dict[str, Any]]] = {
@@ -111,40 +92,20 @@ def build_vtg(
     nodes: dict[str, Node[Any]] = {
         "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
         "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
-        "generation_verifier": GenerationVerifier(tools.entailment),
-        "memory_verifier": MemoryVerifier(tools.entailment),
-        "simplifier": Simplifier(tools.entailment),
-        "evidence_finder": EvidenceFinder(tools.llm_for("evidence_finder"), tools.retriever),
-        "claim_acceptor": ClaimAcceptor(tools.evidence),
-        "answer_composer": AnswerComposer(),
+        "answer_composer": AnswerComposer(evidence=tools.evidence),
     }
     add_node(builder, "retriever", Retriever(tools.retriever), schema, begins=True)
     for node_name, node in nodes.items():
         add_node(builder, node_name, node, schema)
+    end, writer = "answer_composer", "claim_generator"
+    add_proof(builder, tools, schema, writers=[writer], end=end)
 
-    edges = partial(add_route, builder, schema, "answer_composer")
+    edges = partial(add_route, builder, schema, end)
     builder.add_edge(START, "retriever")
-    edges("retriever", _after_retriever, "claim_generator")
-    edges("claim_generator", _after_claim_generator, "citation_generator")
-    edges("citation_generator", _after_citation_generator, "generation_verifier", "claim_acceptor")
-    edges(
-        "generation_verifier",
-        _after_generation_verifier,
-        "simplifier",
-        "claim_acceptor",
-        "memory_verifier",
-    )
-    edges(
-        "memory_verifier",
-        _after_memory_verifier,
-        "simplifier",
-        "claim_acceptor",
-        "evidence_finder",
-        "claim_generator",
-    )
-    edges("evidence_finder", lambda *_: "claim_generator", "claim_generator")
-    edges("simplifier", lambda *_: "claim_acceptor", "claim_acceptor")
-    edges("claim_acceptor", _after_claim_acceptor, "claim_generator")
+    edges("retriever", _after_retriever, writer)
+    edges(writer, _after_claim_generator, "citation_generator")
+    edges("citation_generator", entrance, *ENTRANCES)
+    edges("claim_acceptor", _after_claim_acceptor, writer)
     builder.add_edge("answer_composer", END)
 
     graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
@@ -160,32 +121,6 @@ def _after_claim_generator(state: VTGState, _: VTGParameters) -> str:
     return "answer_composer" if state["draft"] is None else "citation_generator"
 
 
-def _after_citation_generator(_: VTGState, parameters: VTGParameters) -> str:
-    return "generation_verifier" if parameters.verify else "claim_acceptor"
-
-
-def _after_generation_verifier(state: VTGState, parameters: VTGParameters) -> str:
-    return _accepting(parameters) if _supported(state) else "memory_verifier"
-
-
-def _after_memory_verifier(state: VTGState, parameters: VTGParameters) -> str:
-    if _supported(state):
-        return _accepting(parameters)
-    failed_before = len(state["rejected"]) - 1
-    if failed_before > parameters.max_trials:
-        return "claim_acceptor"
-    return "evidence_finder" if parameters.memory else "claim_generator"
-
-
 def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:
     sentences = len(state["claims"]) + len(state["dropped"])
     return "claim_generator" if sentences < parameters.max_claims else "answer_composer"
-
-
-def _accepting(parameters: VTGParameters) -> str:
-    return "simplifier" if parameters.simplify else "claim_acceptor"
-
-
-def _supported(state: VTGState) -> bool:
-    draft = state["draft"]
-    return draft is not None and draft.verdict is not None and draft.verdict.status == "supported"

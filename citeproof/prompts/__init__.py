@@ -18,7 +18,7 @@ from importlib.resources import files
 from citeproof.errors import PromptError
 from citeproof.types import Passage
 
-__all__ = ["Prompt", "context", "fill", "template"]
+__all__ = ["Prompt", "context", "defuse", "fill", "template"]
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _TAG = re.compile(r"<(?=\s*/?\s*passage\b|[/|!<]?[a-z_|])", re.IGNORECASE)
@@ -75,14 +75,15 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
     templates mark roles, is defused, so that a passage stays inside its fence.
     """
     blocks = [
-        f'<passage number="{number}" title="{_defuse(passage.title)}">\n'
-        f"{_defuse(passage.text)}\n</passage>"
+        f'<passage number="{number}" title="{defuse(passage.title)}">\n'
+        f"{defuse(passage.text)}\n</passage>"
         for number, passage in sorted(passages.items())
     ]
     return fill(template("context"), question=question, passages="\n".join(blocks) or "(none)")
 
 
-def _defuse(text: str) -> str:
+def defuse(text: str) -> str:
+    """Untrusted text without what looks like the end of a fence, or a token that marks a role."""
     return _INST.sub("(", _TAG.sub("‹", text))
 
 

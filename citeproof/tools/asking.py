@@ -64,15 +64,20 @@ def messages_of(prompt: Prompt) -> list[BaseMessage]:
 
 
 def limited(
-    model: BaseChatModel, max_tokens: int, temperature: float | None
+    model: BaseChatModel, max_tokens: int, temperature: float | None, sample: int = 0
 ) -> tuple[BaseChatModel, dict[str, Any]]:
-    """The model and the arguments of a call that keep to a length and a temperature."""
+    """The model and the arguments of a call that keep to a length and a temperature.
+
+    A further sample shifts the model's seed, if it has one: else it would be the first again.
+    """
     fields = type(model).model_fields
     limits = ("max_tokens", "max_output_tokens", "num_predict")
     limit = next((name for name in limits if name in fields), "max_tokens")
     wanted: dict[str, Any] = {limit: max_tokens}
     if temperature is not None:
         wanted["temperature"] = temperature
+    if sample and isinstance(seed := getattr(model, "seed", None), int):
+        wanted["seed"] = seed + sample
     if limit == "max_tokens":
         return model, wanted
     # Google's and Ollama's classes take these as fields only, not with each call.

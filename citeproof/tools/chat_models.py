@@ -113,27 +113,32 @@ def open_chat_models(
     differently go to different slots, so that neither pushes the other out. Other servers do
     not know the word.
 
-    The embedded model is fetched and started. Any other is built here once, so that a missing
-    package or key is told at once; nothing is sent.
+    The embedded model is fetched and started, and so is vLLM where no server is named. Any other
+    is built here once, so that a missing package or key is told at once; nothing is sent.
 
     Raises:
         SettingsError: The model's name is malformed, or its key is missing.
-        MissingExtraError: The provider's package is not installed.
-        ModelError: The embedded model can't be had or started.
+        MissingExtraError: The provider's package, or vLLM, is not installed.
+        ModelError: The embedded model can't be had or started, or vLLM does not start.
     """
     start: Callable[[], object] | None = None
     stop: Callable[[], object] | None = None
     continues: Mapping[str, bool] | None = None
+    if settings.vllm == "":
+        raise SettingsError(
+            'llm.model = "vllm:" names no model', fix="Write vllm:MODEL, as in `vllm serve MODEL`."
+        )
     if settings.base_url is not None:
         if settings.model == "local":
             raise SettingsError(
                 'llm.model is "local", yet llm.base_url is set',
                 fix='Name the model at that server, or set llm.base_url = "none".',
             )
-        name = f"{settings.model} at {_shown(settings.base_url)}"
+        there = settings.vllm or settings.model
+        name = f"{there} at {_shown(settings.base_url)}"
         key = settings.api_key or SecretStr(NO_KEY)
-        build = partial(_compatible, settings, settings.model, settings.base_url, key)
-        continues = VLLM_GOES_ON if settings.continues else None
+        build = partial(_compatible, settings, there, settings.base_url, key)
+        continues = VLLM_GOES_ON if settings.continues or settings.vllm else None
     elif settings.model == "local":
         from citeproof.models.server import local_server
 
@@ -141,6 +146,14 @@ def open_chat_models(
         name, start, stop, continues = "the embedded model", server.start, server.close, {}
         key = SecretStr(server.api_key)
         build = partial(_compatible, settings, "local", server.base_url, key, slot=slot)
+    elif settings.vllm:
+        from citeproof.models.vllm import vllm_server
+
+        vllm = vllm_server(settings, models, progress=progress)
+        name, start, stop = f"{vllm.model} on vLLM", vllm.start, vllm.close
+        continues = VLLM_GOES_ON
+        key = SecretStr(vllm.api_key)
+        build = partial(_compatible, settings, vllm.model, vllm.base_url, key)
     else:
         name = settings.model
         build = partial(_from_provider, settings)

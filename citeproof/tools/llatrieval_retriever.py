@@ -14,7 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 from citeproof.errors import InputError
 from citeproof.state import Retrieval
 from citeproof.tools.adapters import to_document
-from citeproof.tools.meter import spend
+from citeproof.tools.nested import apart, counted
 from citeproof.types import Passage
 
 __all__ = ["LLatrievalRetriever"]
@@ -62,25 +62,17 @@ class LLatrievalRetriever(BaseRetriever):
         if not query.strip():
             return []
         config = {"callbacks": run_manager.get_child()}
-        result = self._apart().invoke({"question": query}, config, context={"answer": False})
-        return _documents(_counted(result))
+        result = apart(self.graph).invoke({"question": query}, config, context={"answer": False})
+        return _documents(counted(result)["retrieval"])
 
     async def _search(self, query: str, *, callbacks: Any = None, **parameters: Any) -> Retrieval:
         config = {"callbacks": callbacks} if callbacks else None
         context = {"answer": False, **parameters}
-        return _counted(await self._apart().ainvoke({"question": query}, config, context=context))
-
-    def _apart(self) -> Any:
-        # A search keeps no state: with the checkpointer of a run around it, that run would store
-        # every search, and could take one query's for another's when it resumes.
-        return self.graph.copy(update={"checkpointer": False})
-
-
-def _counted(result: dict[str, Any]) -> Retrieval:
-    spend(result["answer"].usage)
-    retrieval = result["retrieval"]
-    assert isinstance(retrieval, Retrieval)
-    return retrieval
+        graph = apart(self.graph)
+        result = counted(await graph.ainvoke({"question": query}, config, context=context))
+        retrieval = result["retrieval"]
+        assert isinstance(retrieval, Retrieval)
+        return retrieval
 
 
 def _documents(retrieval: Retrieval) -> list[Document]:

@@ -99,6 +99,7 @@ class LLM:
         max_tokens: int = 256,
         temperature: float | None = None,
         stop: Sequence[str] | None = None,
+        sample: int = 0,
         on_delta: Callable[[str], None] | None = None,
     ) -> str:
         """The reply, without control characters other than newline and tab.
@@ -110,6 +111,7 @@ class LLM:
             max_tokens: The reply is cut after so many.
             temperature: By default that of the settings.
             stop: The reply ends before any of these.
+            sample: From 0 up for several replies to one prompt, so that each has its own seed.
             on_delta: Given each piece of the reply as it comes. After a retry it is given
                 only what goes beyond the pieces it has; the returned text is the true one.
 
@@ -130,7 +132,7 @@ class LLM:
         async def whole(
             model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig
         ) -> BaseMessage:
-            model, arguments = asking.limited(model, max_tokens, temperature)
+            model, arguments = asking.limited(model, max_tokens, temperature, sample)
             return await model.ainvoke(messages, config, stop=stops, **arguments, **going_on)
 
         async def pieces(
@@ -138,7 +140,7 @@ class LLM:
         ) -> BaseMessage:
             nonlocal given
             assert on_delta is not None
-            model, arguments = asking.limited(model, max_tokens, temperature)
+            model, arguments = asking.limited(model, max_tokens, temperature, sample)
             if "stream_usage" in type(model).model_fields:
                 arguments["stream_usage"] = True
             stream = model.astream(messages, config, stop=stops, **arguments, **going_on)

@@ -1,4 +1,4 @@
-"""Reads a list of names that bear citation marks: which name cites which numbers."""
+"""Reads names that bear citation marks: which name cites which numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from citeproof.tools.marked_text import MarkedSentence, read_marked
 
-__all__ = ["read_marked_list"]
+__all__ = ["read_marked_list", "read_marked_name"]
 
 # A name ends behind its marks, where another one follows.
 _AFTER_MARKS = re.compile(r"(?<=\])\s*[,;.]?\s+(?!\[)|(?<=\])[,;](?!\s*\[)")
@@ -40,3 +40,13 @@ def read_marked_list(text: str) -> list[MarkedSentence]:
             found.setdefault(name.casefold(), MarkedSentence(name, tuple(dict.fromkeys(numbers))))
         leading = "" if name else piece
     return list(found.values())
+
+
+def read_marked_name(text: str) -> list[MarkedSentence]:
+    """The first line of a text as a single name, whatever commas it holds; none if all is empty."""
+    for line in text.splitlines():
+        read = read_marked(_END.sub("", _BEGIN.sub("", line)))
+        if name := " ".join(sentence.text for sentence in read).strip(_EDGES):
+            numbers = (number for sentence in read for number in sentence.numbers)
+            return [MarkedSentence(name, tuple(dict.fromkeys(numbers)))]
+    return []

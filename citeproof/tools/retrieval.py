@@ -25,6 +25,7 @@ __all__ = [
     "Pool",
     "Retriever",
     "as_langchain",
+    "check_k",
     "coerce_retriever",
     "from_langchain",
     "from_passages",
@@ -87,7 +88,7 @@ class HybridRetriever:
 
     async def retrieve_many(self, queries: Sequence[str], k: int) -> list[list[Passage]]:
         """`retrieve` for several queries, with one pass through the embedding model."""
-        _check(k)
+        check_k(k)
         return await asyncio.to_thread(self._search, list(queries), k)
 
     def _search(self, queries: list[str], k: int) -> list[list[Passage]]:
@@ -199,7 +200,7 @@ async def retrieve_many(
     return await asyncio.gather(*(one(query) for query in queries))
 
 
-def _check(k: int) -> None:
+def check_k(k: int) -> None:
     """Refuse a number of passages that makes no sense.
 
     Raises:

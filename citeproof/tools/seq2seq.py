@@ -53,8 +53,9 @@ class Seq2Seq:
         scores = [0.0] * len(texts)
         for begin in range(0, len(order), self._batch_size):
             batch = order[begin : begin + self._batch_size]
+            # Not cut off: T5 has no last position, and the hypothesis is what would be lost.
             inputs = tokenizer(
-                [texts[i] for i in batch], padding=True, truncation=True, return_tensors="pt"
+                [texts[i] for i in batch], padding=True, verbose=False, return_tensors="pt"
             ).to(model.device)
             start = torch.full(
                 (len(batch), 1), model.config.decoder_start_token_id, device=model.device

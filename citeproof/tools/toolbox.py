@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.retrievers import BaseRetriever
 
+    from citeproof.memory.bank import Bank
     from citeproof.memory.evidence import EvidenceLog
     from citeproof.memory.index import Index
     from citeproof.models.progress import Progress
@@ -39,6 +41,7 @@ class Toolbox:
             that no pair is computed twice.
         roles: Other language models for single roles (`settings.ROLES`).
         evidence: Where cited passages are recorded.
+        bank: Past cases, of which the best match is shown as a demonstration.
         budget: Limits of a run that the graphs start from; a graph's own parameters win.
     """
 
@@ -50,6 +53,7 @@ class Toolbox:
         entailment: Entailment | None = None,
         roles: Mapping[str, BaseChatModel | LLM] | None = None,
         evidence: EvidenceLog | None = None,
+        bank: Bank | None = None,
         budget: BudgetSettings | None = None,
     ) -> None:
         from citeproof.settings import ROLES, BudgetSettings
@@ -67,6 +71,7 @@ class Toolbox:
         verifier = entailment or Judge(self.llm_for("judge"))
         self.entailment = verifier if isinstance(verifier, KeptScores) else KeptScores(verifier)
         self.evidence = evidence
+        self.bank = bank
         self.budget = budget or BudgetSettings()
         self.index: Index | None = None
         self._closing = ExitStack()
@@ -74,6 +79,15 @@ class Toolbox:
     def llm_for(self, role: str) -> LLM:
         """The language model of a role."""
         return self._roles.get(role, self.llm).for_role(role)
+
+    def over(self, retriever: BaseRetriever | Retriever) -> Toolbox:
+        """The same tools over another retriever; to close them stays with these."""
+        from citeproof.tools.retrieval import coerce_retriever
+
+        other = copy(self)
+        other.retriever = coerce_retriever(retriever)
+        other._closing = ExitStack()
+        return other
 
     @classmethod
     def from_settings(
@@ -95,6 +109,7 @@ class Toolbox:
         """
         from concurrent.futures import ThreadPoolExecutor
 
+        from citeproof.memory.bank import Bank
         from citeproof.memory.evidence import EvidenceLog
         from citeproof.memory.index import Index
         from citeproof.models.embedder import load_embedder
@@ -105,12 +120,12 @@ class Toolbox:
 
         chosen = settings or Settings.load()
 
-        def open_index() -> Index:
+        def open_stores() -> tuple[Index, Bank]:
             embeddings = load_embedder(chosen.embedding, chosen.models, progress=progress)
             index = Index.open(chosen.chroma, chosen.retriever, embeddings)
             if index.count():
                 embeddings.embed_query("")  # loads the model now, beside the other one
-            return index
+            return index, Bank.open(chosen.chroma, embeddings, namespace=chosen.bank.namespace)
 
         def fetch_entailment() -> None:
             # Here, and not in the middle of a run: it may be a download.
@@ -119,7 +134,7 @@ class Toolbox:
 
         # The server's start and the embedder's take seconds each, and neither needs the other.
         with ThreadPoolExecutor(1) as beside:
-            opening = beside.submit(open_index)
+            opening = beside.submit(open_stores)
             fetching = beside.submit(fetch_entailment)
             roles = {role: chosen.for_role(role) for role in chosen.roles}
             try:
@@ -127,9 +142,10 @@ class Toolbox:
                 fetching.result()
             except BaseException:
                 if opening.exception() is None:
-                    opening.result().close()
+                    for store in opening.result():
+                        store.close()
                 raise
-            index = opening.result()
+            index, bank = opening.result()
         evidence = EvidenceLog.open(chosen.chroma)
         tools = cls(
             llm,
@@ -138,10 +154,12 @@ class Toolbox:
                 chosen.entailment, lambda: llm.for_role("judge"), chosen.models, progress
             ),
             evidence=evidence,
+            bank=bank,
             budget=chosen.budget,
         )
         tools.index = index
         tools._closing.callback(llm.close)
+        tools._closing.callback(bank.close)
         tools._closing.callback(evidence.close)
         tools._closing.callback(index.close)
         return tools

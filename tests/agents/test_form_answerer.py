@@ -49,7 +49,22 @@ async def test_the_prompt_of_a_list() -> None:
     assert (call.arguments["max_tokens"], call.arguments["temperature"]) == (44, 0.5)
 
 
-@pytest.mark.parametrize("form", ["prose", "list"])
+async def test_a_short_answer_is_one_claim_with_up_to_three_citations() -> None:
+    node, model = answerer("Answer: June 5, 1871 [2][9][1].\nIt rained.", form="short")
+    [claim] = (await node(candidate()))["claims"]
+    assert (claim.text, [x.number for x in claim.citations]) == ("June 5, 1871", [2, 1])
+    assert "in as few words as possible" in model.calls[0].prompt
+
+
+@pytest.mark.parametrize("form", ["prose", "list", "short"])
+async def test_a_demonstration_stands_before_the_task(form: Any) -> None:
+    node, model = answerer("x", form=form, demonstration="DEMO")
+    await node(candidate())
+    [call] = model.calls
+    assert call.prompt.index("1871") < call.prompt.index("DEMO") < call.prompt.rindex("tower?")
+
+
+@pytest.mark.parametrize("form", ["prose", "list", "short"])
 async def test_no_passages_is_no_answer_and_no_call(form: Any) -> None:
     node, model = answerer("Made up [1]", form=form)
     assert await node(candidate(short_term=[])) == {"claims": []}

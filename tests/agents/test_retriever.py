@@ -19,3 +19,18 @@ async def test_documents_are_ranked_for_the_question() -> None:
         {"question": "Who built the tower?", "documents": documents}
     )
     assert [passage.text for passage in update["passages"]] == ["Ann Lee built the tower."]
+
+
+async def test_ranked_documents_are_taken_in_their_order_each_once() -> None:
+    source = ListRetriever([A])
+    update = await Retriever(source, k=2, ranked=True)(
+        {"question": "Who built the tower?", "documents": [C, C, B, A]}
+    )
+    assert update["passages"] == [C, B]
+    assert source.queries == []
+
+
+async def test_without_documents_a_ranked_run_searches() -> None:
+    source = ListRetriever([A])
+    update = await Retriever(source, ranked=True)({"question": "Who built the tower?"})
+    assert update["passages"] == [A]

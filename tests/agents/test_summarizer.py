@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
-from citeproof.agents.summarizer import Summarizer
+from citeproof.agents.summarizer import Summarizer, in_short
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel
@@ -105,3 +105,9 @@ async def test_nothing_to_summarise_calls_nobody() -> None:
     node, model = summarizer()
     assert await node(search_state(long_term=[], waiting=[])) == {"summaries": {}}
     assert model.calls == []
+
+
+def test_a_passage_in_short_is_its_summary_where_there_is_one() -> None:
+    a, b = PASSAGES[:2]
+    assert in_short(a, {"a": "Sum."}) == a.model_copy(update={"text": "Sum."})
+    assert in_short(b, {"a": "Sum."}) == b

@@ -87,7 +87,8 @@ class Search:
 
     def run(self, question: str = QUESTION, **parameters: Any) -> LLatrievalResult:
         """Invoke LLatrieval."""
-        result: Any = build_llatrieval(self.toolbox(), **parameters).invoke({"question": question})
+        graph = build_llatrieval(self.toolbox(), **{"prove": False, **parameters})
+        result: Any = graph.invoke({"question": question})
         return LLatrievalResult(answer=result["answer"], retrieval=result["retrieval"])
 
     def search(self, **parameters: Any) -> Any:

@@ -13,7 +13,7 @@ from citeproof import LLM, Toolbox
 from citeproof.errors import InputError, ModelOutageError, SettingsError
 from citeproof.graphs.calm import PAPER_PARAMETERS, CaLMParameters, build_calm
 from citeproof.settings import BudgetSettings
-from citeproof.testing import ScriptedChatModel
+from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.events import (
     ClaimRejected,
     ClaimVerified,
@@ -254,7 +254,7 @@ def test_the_threshold_decides(threshold: float, rounds: int) -> None:
 
 async def test_one_model_serves_both_roles_where_none_is_set_apart() -> None:
     model = ScriptedChatModel([WRONG, "Something else.", told(4), told(4)])
-    graph = build_calm(Toolbox(model, retriever=Script(main=[]).retriever), k=3)
+    graph = build_calm(Toolbox(model, retriever=Script(main=[]).retriever), k=3, prove=False)
     events: list[Any] = [
         e async for e in graph.astream({"question": "What?"}, stream_mode="custom")
     ]
@@ -265,7 +265,7 @@ async def test_one_model_serves_both_roles_where_none_is_set_apart() -> None:
 
 def test_documents_with_the_question_are_the_pool() -> None:
     script = Script(main=[told(1)], verifier=[told(1)])
-    result = build_calm(script.toolbox()).invoke(
+    result = build_calm(script.toolbox(), prove=False).invoke(
         {"question": "What is told?", "documents": ["Fact 1 is told here."]}
     )
     assert result["answer"].passages[0].text == "Fact 1 is told here."
@@ -311,7 +311,7 @@ def test_a_budget_that_allows_no_answer_is_an_abstention() -> None:
     assert texts(answer.claims) == ["Fact 1 is told here."]
     tools = Script(main=[told(1)]).toolbox()
     tools.budget = BudgetSettings(seconds=1e-9)
-    answer = build_calm(tools).invoke({"question": "What?"})["answer"]
+    answer = build_calm(tools, prove=False).invoke({"question": "What?"})["answer"]
     assert (answer.status, answer.claims) == ("abstained", ())
     assert answer.reason == "The budget of 1e-09 seconds is spent."
 
@@ -324,7 +324,7 @@ def test_usage_counts_both_models_and_one_retrieval() -> None:
 
 def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> None:
     script = Script(main=[told(1)], verifier=[])
-    graph = build_calm(script.toolbox(), k=2, form="list")
+    graph = build_calm(script.toolbox(), k=2, form="list", prove=False)
     answer = graph.invoke({"question": "What?"}, context={"verify": False, "form": "prose"})
     assert answer["answer"].text == told(1)
     schema = graph.get_context_jsonschema()
@@ -367,7 +367,7 @@ def test_the_papers_parameters_can_be_built() -> None:
 
 async def test_the_trace_tells_each_rounds_agreement_and_what_was_corroborated() -> None:
     script = Script(main=[told(1) + " " + WRONG, told(1)], verifier=[told(1), told(1)])
-    graph = build_calm(script.toolbox(), k=3, threshold=0.9)
+    graph = build_calm(script.toolbox(), k=3, threshold=0.9, prove=False)
     events: list[Any] = [
         e async for e in graph.astream({"question": "What?"}, stream_mode="custom")
     ]
@@ -393,7 +393,9 @@ async def test_invoke_and_ainvoke_give_the_same_rounds() -> None:
         return Script(main=[WRONG, told(4)], verifier=["Something else.", told(4)])
 
     answer, rounds = script().run()
-    later = await build_calm(script().toolbox(), k=3).ainvoke({"question": "What is told?"})
+    later = await build_calm(script().toolbox(), k=3, prove=False).ainvoke(
+        {"question": "What is told?"}
+    )
     assert later["rounds"] == rounds
     assert later["answer"].text == answer.text
 
@@ -403,7 +405,7 @@ def test_a_second_question_on_a_thread_starts_from_nothing() -> None:
     config: Any = {"configurable": {"thread_id": "t"}}
     for _ in range(2):
         script = Script(main=[WRONG, told(4)], verifier=["Something else.", told(4)])
-        graph = build_calm(script.toolbox(), k=3, checkpointer=saver)
+        graph = build_calm(script.toolbox(), k=3, checkpointer=saver, prove=False)
         result = graph.invoke({"question": "What?"}, config)
         assert script.shown(MAIN) == [[1, 2, 3], [4, 5, 6]]
         assert [found.number for found in result["rounds"]] == [1, 2]
@@ -418,9 +420,11 @@ def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
     broken = Toolbox(script.models[MAIN], retriever=script.retriever, roles={"calm_verifier": gone})
     with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
         with pytest.raises(ModelOutageError, match="the server is gone"):
-            build_calm(broken, checkpointer=saver).invoke({"question": "What?"}, config)
+            build_calm(broken, checkpointer=saver, prove=False).invoke(
+                {"question": "What?"}, config
+            )
         rest = Script(main=[], verifier=[told(1)])
-        result = build_calm(rest.toolbox(), checkpointer=saver).invoke(None, config)
+        result = build_calm(rest.toolbox(), checkpointer=saver, prove=False).invoke(None, config)
     assert result["answer"].text == told(1)
     assert rest.counts == (0, 1)
 
@@ -433,8 +437,32 @@ def test_the_graph_shows_the_papers_steps() -> None:
         "answerer",
         "calm_composer",
         "calm_verifier",
+        "claims_verifier",
         "contraster",
         "corrector",
         "input_preparer",
         "pool_retriever",
     }
+
+
+def test_the_final_claims_are_proved_and_corroboration_alone_is_no_proof() -> None:
+    script = Script(main=[told(1, 2)], verifier=[told(1, 2)])
+    entailment = TableEntailment(lambda text, claim: 0.9 if "Fact 1" in text + claim else 0.1)
+    tools = Toolbox(
+        ScriptedChatModel([]),
+        retriever=script.retriever,
+        roles=script.models,
+        entailment=entailment,
+    )
+    answer = build_calm(tools, k=3).invoke({"question": "What is told?"})["answer"]
+    assert [claim.verdict.status for claim in answer.claims] == ["supported", "unsupported"]
+    assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
+    assert answer.usage.nli_pairs == 2
+
+
+def test_ranked_documents_are_the_pool_in_their_order() -> None:
+    script = Script(main=[told(1)], verifier=[told(1)])
+    graph = build_calm(script.toolbox(), prove=False, ranked=True, k=1)
+    unlike = "Nothing here has a word of the question."
+    graph.invoke({"question": "What is told?", "documents": [unlike, POOL[0]]})
+    assert unlike in script.calls("answerer")[0].prompt

@@ -18,11 +18,11 @@ from citeproof.errors import InputError, ModelOutageError, SettingsError
 from citeproof.graphs.llatrieval import LLatrievalParameters, build_llatrieval
 from citeproof.settings import BudgetSettings
 from citeproof.state import SearchRound
-from citeproof.testing import ListRetriever, ScriptedChatModel
+from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.events import NodeFinished
 from tests.graphs.llatrieval_scripts import QUESTION, Search, pool, shown, texts
 
-SMALL: dict[str, Any] = {"k": 2, "window": 3, "candidates": 6}
+SMALL: dict[str, Any] = {"k": 2, "window": 3, "candidates": 6, "prove": False}
 
 
 def ids(passages: Any) -> str:
@@ -71,6 +71,25 @@ def test_windows_slide_over_all_candidates_with_d_first() -> None:
         (1, "f", "a"),
     ]
     assert shown(search.of("verifier")[0]) == ["c", "f"]
+
+
+def test_with_verify_first_passages_that_suffice_are_not_chosen_among() -> None:
+    search = Search({"": "abcdef"}, {"verifier": ["Yes"]})
+    found = search.search(**SMALL, verify_first=True)
+    assert (ids(found.passages), found.verified, found.candidates) == ("ab", True, 2)
+    assert steps(search) == ["verifier"]
+
+
+def test_with_verify_first_passages_that_do_not_suffice_are_chosen_among_and_judged_again() -> None:
+    search = two_rounds(verifier=["No", "No", "Yes"])
+    found = search.search(**SMALL, verify_first=True)
+    assert [shown(prompt) for prompt in search.of("verifier")] == [
+        ["a", "b"],
+        ["a", "f"],
+        ["a", "h"],
+    ]
+    assert [done.sufficient for done in found.rounds] == [False, True]
+    assert (ids(found.passages), found.candidates) == ("ah", 8)
 
 
 def test_passages_that_do_not_suffice_lead_to_a_query_for_what_is_missing() -> None:
@@ -324,7 +343,7 @@ def test_an_empty_question_is_an_error_before_any_call(first_query: str) -> None
 
 def test_documents_with_the_question_replace_the_index() -> None:
     search = two_rounds(verifier=["Yes"], answerer=["Bo Ray kept the light [1]."])
-    graph = build_llatrieval(search.toolbox())
+    graph = build_llatrieval(search.toolbox(), prove=False)
     documents = ["Bo Ray kept the light.", "Cats sleep all day."]
     result = graph.invoke({"question": QUESTION, "documents": documents})
     assert [p.text for p in result["retrieval"].passages] == documents[:1]
@@ -362,7 +381,7 @@ def test_a_budget_spent_by_the_search_leaves_the_verdict() -> None:
 def test_the_toolboxs_budget_holds_where_the_graph_sets_none() -> None:
     tools = two_rounds().toolbox()
     tools.budget = BudgetSettings(calls=1)
-    answer = build_llatrieval(tools, at_once=1).invoke({"question": "Who?"})["answer"]
+    answer = build_llatrieval(tools, at_once=1, prove=False).invoke({"question": "Who?"})["answer"]
     assert answer.reason == "The budget of 1 calls is spent."
 
 
@@ -409,6 +428,7 @@ def test_the_graph_shows_the_papers_nodes() -> None:
         "__end__",
         "answerer",
         "candidate_finder",
+        "claims_verifier",
         "document_selector",
         "missing_info",
         "retrieval_composer",
@@ -524,3 +544,18 @@ def test_a_batch_of_questions_runs_at_once_without_mixing() -> None:
     assert [ids(result["retrieval"].passages) for result in results] == [
         f"Q{n}?1Q{n}?0" for n in range(10)
     ]
+
+
+def test_the_claims_of_the_answer_are_proved() -> None:
+    search = Search(
+        {"": "ab"}, {"verifier": ["Yes"], "answerer": ["Ann Lee kept it [1]. Bo Ray lit it [2]."]}
+    )
+    entailment = TableEntailment(lambda _, claim: 0.9 if "Ann" in claim else 0.1)
+    tools = Toolbox(
+        ScriptedChatModel(search.reply),
+        retriever=ListRetriever(search.retrieve),
+        entailment=entailment,
+    )
+    answer = build_llatrieval(tools, k=2).invoke({"question": QUESTION})["answer"]
+    assert [claim.verdict.status for claim in answer.claims] == ["supported", "unsupported"]
+    assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")

@@ -84,6 +84,15 @@ async def test_the_shared_prefix_comes_first_and_settings_are_sent() -> None:
     assert second["temperature"] == 1.0
 
 
+@pytest.mark.parametrize(("seed", "sent"), [(7, [7, 8, 9]), (None, [None] * 3)])
+async def test_each_sample_has_a_seed_of_its_own(seed: int | None, sent: list[int | None]) -> None:
+    with serve([Reply("Hello.")]) as stub:
+        llm = at(stub, seed=seed)
+        for sample in range(3):
+            await llm.text(ASK, temperature=1.0, sample=sample)
+    assert [request.get("seed") for request in stub.requests] == sent
+
+
 async def test_no_key_of_the_environment_goes_to_a_server_of_ones_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

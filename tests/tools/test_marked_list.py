@@ -2,7 +2,7 @@
 
 import pytest
 
-from citeproof.tools.marked_list import read_marked_list
+from citeproof.tools.marked_list import read_marked_list, read_marked_name
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,21 @@ def test_names_and_their_numbers(text: str, found: str) -> None:
 def test_a_comma_inside_a_marked_name_does_not_cut_it() -> None:
     read = read_marked_list("Washington, D.C. [1], Paris [2].")
     assert [tuple(name) for name in read] == [("Washington, D.C.", (1,)), ("Paris", (2,))]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Ann Lee [1].", ("Ann Lee", (1,))),
+        ("June 5, 1871", ("June 5, 1871", ())),
+        ("Washington, D.C. [2][1].", ("Washington, D.C.", (2, 1))),
+        ("\n - 42 metres [1, 2]\nIt is deep [3].", ("42 metres", (1, 2))),
+    ],
+)
+def test_a_single_name_is_the_first_line(text: str, found: tuple[str, tuple[int, ...]]) -> None:
+    assert [tuple(name) for name in read_marked_name(text)] == [found]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "[1]", "…"])
+def test_a_name_may_be_missing(text: str) -> None:
+    assert read_marked_name(text) == []

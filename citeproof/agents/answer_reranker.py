@@ -1,0 +1,63 @@
+"""Keeps the answer with the highest citation recall (ALCE, section 3: RERANK)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.agents.form_answerer import AnyForm
+from citeproof.state import BaselineUpdate, SamplesState, remembered
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.events import ClaimVerified, emit
+from citeproof.types import Citation, Claim
+
+__all__ = ["AnswerReranker"]
+
+NONE_COUNTS = "No sample scored more than 0, and ALCE's released program then gives no answer."
+
+
+@dataclass(frozen=True)
+class AnswerReranker:
+    """Scores all samples in one batch; of equal ones the first is kept."""
+
+    entailment: Entailment
+    definition: Literal["paper", "released"] = "paper"
+    """`paper`: the share of an answer's claims that the passages they cite entail. `released`:
+    of those that cite anything and that all passages together entail, as ALCE's program
+    computes it; where every sample scores 0, nothing is kept."""
+    form: AnyForm = "prose"
+
+    async def __call__(self, state: SamplesState) -> BaselineUpdate:
+        """Set `claims` to the best sample; by the paper's definition its claims bear verdicts.
+
+        Numbers that no passage bears were dropped when the samples were read, so a claim is
+        judged by the citations that the answer would show.
+        """
+        samples = state["samples"]
+        judged = await self._judged(state)
+        recalls = [
+            sum(claim.verdict.status == "supported" for claim in claims) / (len(claims) or 1)
+            for claims in judged
+        ]
+        best = max(range(len(samples)), key=recalls.__getitem__)
+        if self.definition == "released":
+            return {"claims": samples[best]} if recalls[best] else {"stop": NONE_COUNTS}
+        for claim in judged[best]:
+            emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
+        return {"claims": judged[best]}
+
+    async def _judged(self, state: SamplesState) -> list[list[Claim]]:
+        claims = [claim for claims in state["samples"] for claim in claims]
+        if self.definition == "released":
+            everything = tuple(
+                Citation(passage_id=passage.id, number=number)
+                for number, passage in remembered(state).items()
+            )
+            claims = [
+                claim.model_copy(update={"citations": everything}) if claim.citations else claim
+                for claim in claims
+            ]
+        verifier = ClaimsVerifier(self.entailment, self.form)
+        verified = iter(await verifier.verified(state["question"], state["passages"], claims))
+        return [[next(verified) for _ in claims] for claims in state["samples"]]

@@ -1,0 +1,61 @@
+"""Picks the answer that agrees most with the others (universal self-consistency; Chen et al.)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from citeproof.agents.form_answerer import AnyForm, written_out
+from citeproof.errors import ModelReplyError
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.state import BaselineUpdate, SamplesState, remembered
+from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
+
+__all__ = ["AnswerSelector"]
+
+
+class Choice(BaseModel):
+    """The reply: the number of an answer."""
+
+    number: int = Field(ge=1)
+
+
+@dataclass(frozen=True)
+class AnswerSelector:
+    """Lets the model read all samples and choose one; it writes nothing of its own."""
+
+    llm: LLM
+    form: AnyForm = "prose"
+
+    async def __call__(self, state: SamplesState) -> BaselineUpdate:
+        """Set `claims` to the sample that was chosen.
+
+        No model is called where all samples are the same; the first is kept where no number of
+        a sample can be read.
+        """
+        samples = state["samples"]
+        texts = [written_out(claims, self.form) or "(no answer)" for claims in samples]
+        if len(set(texts)) == 1:
+            return {"claims": samples[0]}
+        listed = "\n\n".join(f"Answer {n}: {text}" for n, text in enumerate(texts, start=1))
+        task = fill(
+            template("answer_selector"),
+            question=state["question"],
+            answers=listed,
+            count=len(texts),
+        )
+        shared = context(state["question"], remembered(state))
+        number = 1
+        try:
+            reply = await self.llm.parse(
+                Prompt(template("system"), shared, task), Choice, max_tokens=24
+            )
+            number = reply.number
+        except ModelReplyError as error:
+            note(f"answer_selector: the first answer was kept ({error.what})")
+        if number > len(samples):
+            note(f"answer_selector: the first answer was kept (there is no answer {number})")
+            number = 1
+        return {"claims": samples[number - 1]}

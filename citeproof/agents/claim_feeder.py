@@ -1,0 +1,25 @@
+"""Hands in the claims of a given answer, one after the other, to be proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citeproof.state import Draft, GivenState, VTGUpdate
+from citeproof.tools.events import ClaimDrafted, emit
+
+__all__ = ["ClaimFeeder"]
+
+
+@dataclass(frozen=True)
+class ClaimFeeder:
+    """Stands where VTG has its claim and citation generators, for text that is there already."""
+
+    async def __call__(self, state: GivenState) -> VTGUpdate:
+        """Draft the next given claim, or the same one where its proof failed; None at the end."""
+        place = len(state["claims"]) + len(state["dropped"])
+        if place >= len(state["given"]):
+            return {"draft": None}
+        claim = state["given"][place]
+        emit(ClaimDrafted(text=claim.text, trial=len(state["rejected"]) + 1))
+        cited = tuple(citation.passage_id for citation in claim.citations)
+        return {"draft": Draft(text=claim.text, cited=cited)}

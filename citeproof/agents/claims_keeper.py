@@ -1,0 +1,34 @@
+"""Chooses between an answer and its refinement by what could be proved of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citeproof.state import DossierUpdate, RefiningState
+from citeproof.tools.meter import note
+from citeproof.types import Claim
+
+__all__ = ["ClaimsKeeper", "share"]
+
+
+@dataclass(frozen=True)
+class ClaimsKeeper:
+    """Ends a refinement: what it proved stands, unless the answer before it was proved better."""
+
+    async def __call__(self, state: RefiningState) -> DossierUpdate:
+        """Put back the first claims where the proof of the others was cut short or found less."""
+        if not state["given"]:
+            return {}
+        first, dropped = state["first"], state["first_dropped"]
+        done = len(state["claims"]) + len(state["dropped"]) >= len(state["given"])
+        if done and share(state["claims"], state["dropped"]) >= share(first, dropped):
+            return {}
+        note("the refined answer was not proved as well; the one before it stands")
+        return {"claims": first, "dropped": dropped}
+
+
+def share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:
+    """Share of the claims that are supported, 0 to 1; those that were dropped are not."""
+    supported = sum(claim.verdict.status == "supported" for claim in claims)
+    return supported / max(1, len(claims) + len(dropped))

@@ -1,0 +1,40 @@
+"""Refines an answer that was proved: what comes of it is a draft, to be proved anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citeproof.agents.form_answerer import written_out
+from citeproof.agents.refiner import Execution, Refiner
+from citeproof.state import DossierUpdate, RefiningState
+from citeproof.tools.llm import LLM
+
+__all__ = ["Redrafter"]
+
+
+@dataclass(frozen=True)
+class Redrafter:
+    """The refiner of R²-MGA before the verifiers of VTG."""
+
+    llm: LLM
+    execution: Execution = "one-time"
+    answer_tokens: int = 300
+    """Longest answer, in tokens."""
+
+    async def __call__(self, state: RefiningState) -> DossierUpdate:
+        """Hand in the refined claims, and keep those that are there beside them.
+
+        A refinement that changes nothing hands in none.
+        """
+        refine = Refiner(self.llm, self.execution, self.answer_tokens)
+        given = (await refine(state))["claims"]
+        if written_out(given, "prose") == written_out(state["claims"], "prose"):
+            return {}
+        return {
+            "first": state["claims"],
+            "first_dropped": state["dropped"],
+            "given": given,
+            "claims": [],
+            "rejected": [],
+            "dropped": [],
+        }

@@ -1,0 +1,315 @@
+"""The baselines of ALCE: the answer is written in one go, and its citations are judged afterwards.
+
+Gao et al., "Enabling Large Language Models to Generate Text with Citations", section 3; universal
+self-consistency (Chen et al. 2023) as CaLM compares with it, and chain of thought (Ji et al. 2024)
+as R²-MGA does. They share one flow, of which each leaves out or adds a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+
+from citeproof.agents.answer_reranker import AnswerReranker
+from citeproof.agents.answer_sampler import AnswerSampler
+from citeproof.agents.answer_selector import AnswerSelector
+from citeproof.agents.baseline_composer import BaselineComposer
+from citeproof.agents.citation_attacher import CitationAttacher
+from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.agents.closedbook_answerer import ClosedbookAnswerer
+from citeproof.agents.condenser import Condenser
+from citeproof.agents.few_shot_answerer import FewShotAnswerer
+from citeproof.agents.form_answerer import AnyForm
+from citeproof.agents.question_opener import QuestionOpener
+from citeproof.agents.retriever import Retriever
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
+from citeproof.state import BaselineState, Question, Result
+from citeproof.tools.toolbox import Toolbox
+
+__all__ = [
+    "BaselineParameters",
+    "ClosedbookParameters",
+    "CondensingParameters",
+    "RerankParameters",
+    "SamplingParameters",
+    "build_closedbook",
+    "build_cot",
+    "build_oracle",
+    "build_rerank",
+    "build_snippet",
+    "build_summ",
+    "build_usc",
+    "build_vanilla",
+]
+
+Graph: TypeAlias = CompiledStateGraph[BaselineState, Any, Question, Result]
+
+
+class WritingParameters(Parameters):
+    """The knobs that all baselines share."""
+
+    form: AnyForm = "prose"
+    """`list` answers with names, `short` with a single one (or a number, a date, a phrase)."""
+    shots: int = Field(default=2, ge=0, le=2)
+    """Examples that the model is shown."""
+    answer_tokens: int = Field(default=300, ge=16, le=4000)
+    """Longest answer."""
+    temperature: float | None = Field(default=None, ge=0.0, le=2.0)
+    """That of the answer; none takes that of the settings."""
+    prove: bool = True
+    """False leaves the claims unchecked. They are checked after they were written, all at once,
+    and stay in the answer whatever the verdict."""
+
+
+class BaselineParameters(WritingParameters):
+    """The knobs of VANILLA, CoT and ORACLE."""
+
+    k: int = Field(default=5, ge=1, le=50)
+    """Passages that are read."""
+    ranked: bool = False
+    """True takes the first k of the documents that come with a question, in their order, instead
+    of searching them."""
+    reasoning: bool = False
+    """True lets the model reason before it answers (ALCE-CoT); CoT's default."""
+
+
+class CondensingParameters(BaselineParameters):
+    """The knobs of SUMM and SNIPPET."""
+
+    k: int = Field(default=10, ge=1, le=50)
+    """K: passages that are shortened, and read where they are relevant."""
+    summary_tokens: int = Field(default=100, ge=16, le=1000)
+    """Longest summary or snippet."""
+    at_once: int = Field(default=8, ge=1, le=256)
+    """Most summaries that are written at a time."""
+
+
+class SamplingParameters(BaselineParameters):
+    """The knobs of USC."""
+
+    samples: int = Field(default=9, ge=1, le=50)
+    """Answers of which one is chosen (CaLM, section 5: 9). As they are written at once, a budget
+    of calls may be exceeded by as many, less one."""
+    temperature: float | None = Field(default=1.0, ge=0.0, le=2.0)
+    """That of the samples; at 0 all are the same."""
+
+
+class RerankParameters(SamplingParameters):
+    """The knobs of RERANK."""
+
+    samples: int = Field(default=4, ge=1, le=50)
+    """Answers of which the one with the highest citation recall is kept."""
+    definition: Literal["paper", "released"] = "paper"
+    """`paper`: an answer's citation recall is the share of its claims that the passages they cite
+    entail. `released`: what ALCE's program computes in its stead, the share of those that all
+    passages entail; it gives no answer where every sample scores 0."""
+
+
+class ClosedbookParameters(WritingParameters):
+    """The knobs of CLOSEDBOOK."""
+
+    cite: bool = False
+    """True cites for each claim the passage that matches it best (POST-HOC CITE)."""
+
+
+def build_vanilla(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "vanilla", **parameters: Any
+) -> Graph:
+    """VANILLA: the best passages, one call, an answer with citations.
+
+    Args:
+        tools: Models and retriever.
+        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
+            its own.
+        name: The graph's name in traces.
+        **parameters: Fields of `BaselineParameters`. They become the defaults of the graph's
+            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range.
+    """
+    schema = fixed(BaselineParameters, parameters, tools.budget)
+    return _compiled(
+        tools, "vanilla", schema, _reading(tools, _answerer(tools)), checkpointer, name
+    )
+
+
+def build_cot(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "cot", **parameters: Any
+) -> Graph:
+    """CoT: VANILLA, but the model reasons first; see `build_vanilla`."""
+    schema = fixed(BaselineParameters, {"reasoning": True, **parameters}, tools.budget)
+    return _compiled(tools, "cot", schema, _reading(tools, _answerer(tools)), checkpointer, name)
+
+
+def build_oracle(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "oracle", **parameters: Any
+) -> Graph:
+    """ORACLE: VANILLA on passages that were chosen by the gold answers; see `build_vanilla`.
+
+    The graph never sees those answers: it reads the documents that come with the question, in
+    their order, and has no retriever. `tools.oracle` chooses them:
+    `graph.invoke({"question": q, "documents": oracle_passages(found, answers)})`.
+    """
+    schema = fixed(BaselineParameters, {"ranked": True, **parameters}, tools.budget)
+    steps = _reading(tools, _answerer(tools))
+    return _compiled(
+        tools,
+        "oracle",
+        schema,
+        [_Step("retriever", Retriever(None)), *steps[1:]],
+        checkpointer,
+        name,
+    )
+
+
+def build_summ(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "summ", **parameters: Any
+) -> Graph:
+    """SUMM: an answer from summaries of twice as many passages.
+
+    Citations are checked against the passages, not their summaries. The summaries' model has
+    the role `summarizer`. For the arguments see `build_vanilla`; the parameters are fields of
+    `CondensingParameters`.
+    """
+    return _condensing(tools, "summ", "summary", checkpointer, name, parameters)
+
+
+def build_snippet(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "snippet", **parameters: Any
+) -> Graph:
+    """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
+    return _condensing(tools, "snippet", "snippet", checkpointer, name, parameters)
+
+
+def build_rerank(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "rerank", **parameters: Any
+) -> Graph:
+    """RERANK: several answers, of which the one with the highest citation recall is kept.
+
+    For the arguments see `build_vanilla`; the parameters are fields of `RerankParameters`. By
+    the paper's definition the verdicts come with the choice, `prove` or not.
+    """
+    schema = fixed(RerankParameters, parameters, tools.budget)
+    choose = _Step("answer_reranker", AnswerReranker(tools.entailment))
+    steps = _reading(tools, _sampler(tools), choose)
+    proof = steps.pop()
+    unchecked = proof._replace(wanted=lambda p: p.prove and p.definition == "released")
+    return _compiled(tools, "rerank", schema, [*steps, unchecked], checkpointer, name)
+
+
+def build_usc(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "usc", **parameters: Any
+) -> Graph:
+    """USC: several answers, of which the model picks the most consistent one.
+
+    It picks in the role `answer_selector`. For the arguments see `build_vanilla`; the parameters
+    are fields of `SamplingParameters`.
+    """
+    schema = fixed(SamplingParameters, parameters, tools.budget)
+    choose = _Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
+    return _compiled(
+        tools, "usc", schema, _reading(tools, _sampler(tools), choose), checkpointer, name
+    )
+
+
+def build_closedbook(
+    tools: Toolbox, *, checkpointer: Any = None, name: str = "closedbook", **parameters: Any
+) -> Graph:
+    """CLOSEDBOOK: an answer from what the model knows; with `cite=True`, POST-HOC CITE.
+
+    For the arguments see `build_vanilla`; the parameters are fields of `ClosedbookParameters`.
+    """
+    schema = fixed(ClosedbookParameters, parameters, tools.budget)
+    steps = [
+        _Step("question_opener", QuestionOpener()),
+        _Step("closedbook_answerer", ClosedbookAnswerer(tools.llm_for("answerer"))),
+        _Step("citation_attacher", CitationAttacher(tools.retriever), lambda p: p.cite),
+        _verifier(tools),
+    ]
+    return _compiled(tools, "closedbook", schema, steps, checkpointer, name)
+
+
+class _Step(NamedTuple):
+    """A node, and the parameters under which it has a part in the run."""
+
+    name: str
+    node: Node[Any]
+    wanted: Callable[[Any], bool] | None = None
+
+
+def _answerer(tools: Toolbox) -> _Step:
+    return _Step("answerer", FewShotAnswerer(tools.llm_for("answerer")))
+
+
+def _sampler(tools: Toolbox) -> _Step:
+    return _Step("answer_sampler", AnswerSampler(tools.llm_for("answerer")))
+
+
+def _verifier(tools: Toolbox) -> _Step:
+    return _Step("claims_verifier", ClaimsVerifier(tools.entailment), lambda p: p.prove)
+
+
+def _reading(tools: Toolbox, *steps: _Step) -> list[_Step]:
+    return [_Step("retriever", Retriever(tools.retriever)), *steps, _verifier(tools)]
+
+
+def _condensing(
+    tools: Toolbox,
+    method: str,
+    style: Literal["summary", "snippet"],
+    checkpointer: Any,
+    name: str,
+    parameters: dict[str, Any],
+) -> Graph:
+    schema = fixed(CondensingParameters, parameters, tools.budget)
+    condenser = Condenser(tools.llm_for("summarizer"), style)
+    steps = _reading(tools, _Step("condenser", condenser), _answerer(tools))
+    return _compiled(tools, method, schema, steps, checkpointer, name)
+
+
+def _compiled(
+    tools: Toolbox,
+    method: str,
+    schema: type[WritingParameters],
+    steps: Sequence[_Step],
+    checkpointer: Any,
+    name: str,
+) -> Graph:
+    """The steps one after the other; then the answer is composed."""
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(
+        BaselineState, context_schema=schema, input_schema=Question, output_schema=Result
+    )
+    for step in steps:
+        add_node(builder, step.name, step.node, schema, begins=step is steps[0])
+    composer = BaselineComposer(method, closed_book=method == "closedbook", evidence=tools.evidence)
+    add_node(builder, "baseline_composer", composer, schema)
+
+    edges = partial(add_route, builder, schema, "baseline_composer")
+    builder.add_edge(START, steps[0].name)
+    for place, step in enumerate(steps, start=1):
+        after = _reachable(steps[place:])
+        edges(step.name, partial(_next, step.name, after), *(one.name for one in after))
+    builder.add_edge("baseline_composer", END)
+    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
+    return graph
+
+
+def _reachable(steps: Sequence[_Step]) -> list[_Step]:
+    """The steps up to the first that has a part in every run."""
+    always = (place for place, step in enumerate(steps, start=1) if step.wanted is None)
+    return list(steps[: next(always, len(steps))])
+
+
+def _next(
+    source: str, after: Sequence[_Step], state: BaselineState, parameters: WritingParameters
+) -> str:
+    if source == "retriever" and not state["passages"]:
+        return "baseline_composer"
+    wanted = (step.name for step in after if step.wanted is None or step.wanted(parameters))
+    return next(wanted, "baseline_composer")

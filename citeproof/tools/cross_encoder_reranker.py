@@ -1,0 +1,63 @@
+"""A second look at what a search has found, by a model that reads query and passage together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from citeproof.errors import ModelError
+from citeproof.tools.entailment import Pair
+from citeproof.tools.retrieval import Retriever, check_k
+from citeproof.types import Passage
+
+__all__ = ["CrossEncoderReranker", "PairScorer"]
+
+
+class PairScorer(Protocol):
+    """Whatever says how well two texts go together."""
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """A score for each pair, in order."""
+
+
+class CrossEncoderReranker:
+    """A retriever that orders another one's candidates anew (monoBERT and its kind).
+
+    Args:
+        source: Finds the candidates.
+        model: A sentence-transformers cross-encoder with one output, by its name on the hub or
+            its folder, such as `BAAI/bge-reranker-base`; or a scorer, which is given the query
+            as the premise and the passage as the hypothesis.
+        candidates: How many are found and read for a query.
+    """
+
+    def __init__(self, source: Retriever, model: str | PairScorer, *, candidates: int = 50) -> None:
+        from citeproof.tools.cross_encoder import CrossEncoder
+
+        self.source = source
+        self.scorer: PairScorer = CrossEncoder(model) if isinstance(model, str) else model
+        self.candidates = candidates
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """At most `k` passages, the best first; those with one score stay in their order.
+
+        Raises:
+            InputError: `k` is less than 1.
+            RetrievalError: The search failed.
+            MissingExtraError: sentence-transformers is not installed.
+            ModelError: The model cannot be loaded.
+        """
+        check_k(k)
+        found = await self.source.retrieve(query, max(self.candidates, k))
+        if not found:
+            return []
+        try:
+            scores = await self.scorer.scores([Pair(query, passage.premise) for passage in found])
+        except ModelError as error:
+            raise ModelError(
+                "The passages cannot be reranked",
+                why=f"{error.what}: {error.why}",
+                fix="Name a sentence-transformers cross-encoder of the hub, or its folder.",
+            ) from error
+        order = sorted(range(len(found)), key=lambda place: -scores[place])
+        return [found[place] for place in order[:k]]

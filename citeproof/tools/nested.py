@@ -1,0 +1,60 @@
+"""Runs a graph inside the run of another: its cost and its notes become that run's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from citeproof.errors import BudgetExceededError, InputError
+from citeproof.tools.meter import note, spend
+from citeproof.types import Answer
+
+__all__ = ["apart", "counted", "nested"]
+
+
+async def nested(graph: Any, state: Mapping[str, Any], **context: Any) -> dict[str, Any]:
+    """What the graph gives for the question and the documents of a state.
+
+    While it goes on, it keeps to the budget of its own. A graph of somebody else's that uses
+    our models without one is stopped by that of the run around it, and then gives no claim.
+
+    Args:
+        graph: From a `Question` to a `Result`.
+        state: Holds `question`, and perhaps `documents`.
+        **context: Parameters for this run.
+
+    Raises:
+        InputError: What the graph gives holds no `Answer`.
+    """
+    question = {key: state[key] for key in ("question", "documents") if state.get(key)}
+    try:
+        # With None for a context, LangGraph would hand it the parameters of the run around it.
+        result = await apart(graph).ainvoke(question, context=context)
+    except BudgetExceededError as error:
+        stopped: dict[str, Any] = {"status": "abstained", "reason": str(error)}
+        return {"answer": Answer(question=state["question"], method=graph.name, **stopped)}
+    if not isinstance(result.get("answer"), Answer):
+        raise InputError(
+            f"The graph {graph.name} cannot be part of another",
+            why="it gave no Answer",
+            fix="Let it write one under the key `answer`.",
+        )
+    return counted(result)
+
+
+def apart(graph: Any) -> Any:
+    """The graph without a checkpointer, whatever runs around it.
+
+    With the checkpointer of the run around it, that run would store each of its steps, and could
+    take one question's for another's when it resumes.
+    """
+    return graph.copy(update={"checkpointer": False})
+
+
+def counted(result: dict[str, Any]) -> dict[str, Any]:
+    """A result, once its cost and notes are reported to the meter in force."""
+    answer = result["answer"]
+    spend(answer.usage)
+    for text in answer.notes:
+        note(text)
+    return result

@@ -1,0 +1,33 @@
+"""Does several things at a time, and ends the others where one fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+__all__ = ["together"]
+
+T = TypeVar("T")
+
+
+async def together(jobs: Iterable[Callable[[], Awaitable[T]]], at_once: int) -> list[T]:
+    """What the jobs give, in order; the first failure ends the others and is raised as it is.
+
+    Args:
+        jobs: Each is called once, when its turn comes.
+        at_once: Most jobs under way at a time, at least 1.
+    """
+    gate = asyncio.Semaphore(at_once)
+
+    async def one(job: Callable[[], Awaitable[T]]) -> T:
+        async with gate:
+            return await job()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(job)) for job in jobs]
+    except ExceptionGroup as errors:
+        # Nobody has use for the group around it.
+        raise errors.exceptions[0] from errors.exceptions[0].__cause__
+    return [task.result() for task in tasks]

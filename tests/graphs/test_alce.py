@@ -1,0 +1,323 @@
+"""ALCE's baselines from question to answer, on scripted models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+import citeproof
+from citeproof import Answer, Toolbox, oracle_passages
+from citeproof.errors import InputError, SettingsError
+from citeproof.graphs.alce import (
+    build_closedbook,
+    build_oracle,
+    build_rerank,
+    build_usc,
+    build_vanilla,
+)
+from citeproof.testing import Call, ListRetriever, ScriptedChatModel, TableEntailment
+from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
+
+QUESTION = "Who built the tower?"
+GOOD = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
+BAD = "Bo Ray built the tower [1]. Bo Ray kept the light [9]."
+SHORT = {A.text: "About Lee.", B.text: "About 1871.", C.text: "irrelevant", D.text: "Storm."}
+NAMES = ("vanilla", "summ", "snippet", "rerank", "usc", "cot", "oracle", "closedbook")
+
+
+class Run:
+    """One baseline, with a scripted model for each role; a text alone is the answerer's."""
+
+    def __init__(
+        self, name: str, replies: Any = GOOD, *, found: Any = (A, B, C, D), **parameters: Any
+    ) -> None:
+        replies = replies if isinstance(replies, dict) else {"answerer": replies}
+        self.models = {
+            role: ScriptedChatModel({"": said} if isinstance(said, str) else said)
+            for role, said in replies.items()
+        }
+        self.entailment = TableEntailment(lambda premise, claim: 0.9 if claim in premise else 0.1)
+        self.retriever = ListRetriever(found if isinstance(found, dict) else lambda _: list(found))
+        tools = Toolbox(
+            ScriptedChatModel([]),
+            retriever=self.retriever,
+            entailment=self.entailment,
+            roles=self.models,
+        )
+        self.graph = getattr(citeproof, f"build_{name}")(tools, **parameters)
+
+    def __call__(self, **more: Any) -> Answer:
+        result = self.graph.invoke({"question": QUESTION, **more})
+        assert set(result) == {"answer"}
+        assert isinstance(result["answer"], Answer)
+        return result["answer"]
+
+    def calls(self, role: str = "answerer") -> list[Call]:
+        return self.models[role].calls
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Calls of each role."""
+        return {role: len(model.calls) for role, model in self.models.items()}
+
+    @property
+    def shown(self) -> str:
+        """What the answerer's last prompt shows of the run, without examples."""
+        return self.calls()[-1].prompt.partition("An example")[0]
+
+    @property
+    def read(self) -> list[int]:
+        """The numbers of the passages that stand there."""
+        return [n for n in range(1, 20) if f'<passage number="{n}"' in self.shown]
+
+
+def statuses(answer: Answer) -> list[tuple[str, str]]:
+    return [(claim.text, claim.verdict.status) for claim in answer.claims]
+
+
+def test_vanilla_answers_in_one_call_and_checks_in_one_batch() -> None:
+    run = Run("vanilla", k=3)
+    answer = run()
+    assert statuses(answer) == [(BUILT, "supported"), (LIT, "supported")]
+    assert (answer.method, answer.status, answer.text) == ("vanilla", "answered", GOOD)
+    assert run.counts == {"answerer": 1}
+    assert run.entailment.batches == [2]
+    assert run.read == [1, 2, 3]
+    assert (answer.usage.llm_calls, answer.usage.nli_pairs, answer.usage.retrievals) == (1, 2, 1)
+
+
+def test_what_is_not_proved_stays_and_is_told() -> None:
+    answer = Run("vanilla", BAD)()
+    assert statuses(answer) == [("Bo Ray built the tower.", "unsupported"), (KEPT, "unsupported")]
+    assert answer.text == "Bo Ray built the tower [1]. Bo Ray kept the light."
+    assert (answer.status, answer.reason) == ("partial", "2 of 2 claims could not be proved.")
+
+
+@pytest.mark.parametrize("name", ["vanilla", "summ", "snippet", "usc", "cot", "closedbook"])
+def test_without_prove_nothing_is_checked(name: str) -> None:
+    replies = {"answerer": f"Answer: {GOOD}", "summarizer": "Short."}
+    run = Run(name, replies, prove=False)
+    answer = run()
+    assert {claim.verdict.status for claim in answer.claims} == {"unchecked"}
+    assert (answer.status, answer.reason) == ("partial", "The claims were not checked.")
+    assert run.entailment.batches == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_baseline_is_a_public_builder_and_method_with_its_name(name: str) -> None:
+    replies = {"answerer": f"Answer: {GOOD}", "summarizer": "Short."}
+    answer = Run(name, replies)(documents=[A, B])
+    assert (answer.method, answer.claims[0].text) == (name, BUILT)
+
+
+@pytest.mark.parametrize(("name", "asked"), [("summ", "fifty words"), ("snippet", "word for word")])
+def test_summ_and_snippet_read_short_forms_and_are_judged_by_the_passages(
+    name: str, asked: str
+) -> None:
+    run = Run(name, {"answerer": GOOD, "summarizer": SHORT})
+    answer = run()
+    assert statuses(answer) == [(BUILT, "supported"), (LIT, "supported")]
+    assert run.counts == {"answerer": 1, "summarizer": 4}
+    assert all(asked in call.prompt for call in run.calls("summarizer"))
+    assert "About Lee." in run.shown
+    assert A.text not in run.shown
+    assert run.read == [1, 2, 4]
+    assert answer.passages == (A, B)
+
+
+def test_ten_passages_are_shortened_by_default() -> None:
+    found = [A.model_copy(update={"id": f"p{n}"}) for n in range(12)]
+    run = Run("summ", {"answerer": GOOD, "summarizer": "Short."}, found=found)
+    run()
+    assert run.counts["summarizer"] == 10
+    five = Run("vanilla", found=found)
+    five()
+    assert five.read == [1, 2, 3, 4, 5]
+
+
+def test_rerank_keeps_the_best_proved_of_four() -> None:
+    run = Run("rerank", [BAD, GOOD, BAD, "Nothing."])
+    answer = run()
+    assert answer.text == GOOD
+    assert run.counts == {"answerer": 4}
+    assert len(run.entailment.batches) == 1, "the choice and the verdicts come from one batch"
+    assert {call.arguments["temperature"] for call in run.calls()} == {1.0}
+
+
+def test_rerank_as_released_gives_no_answer_where_every_sample_scores_nothing() -> None:
+    run = Run("rerank", BAD, definition="released")
+    answer = run()
+    assert (answer.status, answer.text) == ("abstained", "")
+    assert answer.reason.startswith("No sample scored more than 0")
+    assert Run("rerank", BAD)().text.startswith("Bo Ray"), "the paper keeps one"
+
+
+def test_rerank_as_released_does_not_ask_what_is_cited() -> None:
+    wrong = "The tower was lit in 1871 [1]."
+    answer = Run("rerank", wrong, definition="released", samples=2)()
+    assert statuses(answer) == [(LIT, "unsupported")], "kept, and then judged by its citation"
+
+
+def test_usc_lets_the_model_choose_among_nine() -> None:
+    replies = {"answerer": [GOOD] * 4 + [BAD] * 5, "answer_selector": [{"number": 9}]}
+    run = Run("usc", replies)
+    answer = run()
+    assert run.counts == {"answerer": 9, "answer_selector": 1}
+    listed = run.calls("answer_selector")[0].prompt.partition("Answer 9: ")[2]
+    assert answer.text in (GOOD, "Bo Ray built the tower [1]. Bo Ray kept the light.")
+    assert listed.startswith(answer.text[:20])
+
+
+def test_cot_reasons_first() -> None:
+    run = Run("cot", f"Passage 1 names Ann Lee [1].\nAnswer: {GOOD}")
+    assert run().text == GOOD
+    assert "think it through" in run.calls()[0].prompt
+
+
+def test_reasoning_goes_with_the_others_too() -> None:
+    run = Run("usc", f"Lee [1].\nAnswer: {GOOD}", reasoning=True, samples=3)
+    assert run().text == GOOD
+    assert run.counts == {"answerer": 3}, "the samples are the same, so nobody chooses"
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "text"),
+    [
+        ("list", "Ann Lee [1], Bo Ray [3]", "Ann Lee [1], Bo Ray [2]"),
+        ("short", "Lee [1]", "Lee [1]"),
+    ],
+)
+def test_names_in_place_of_prose(form: str, reply: str, text: str) -> None:
+    run = Run("vanilla", reply, form=form)
+    assert run().text == text
+    assert run.entailment.pairs[0].hypothesis == f"{QUESTION} {text.split(' [')[0]}"
+
+
+def test_oracle_reads_the_documents_in_their_order_and_nothing_else() -> None:
+    run = Run("oracle")
+    chosen = oracle_passages([D, C, B, A], [["Ann Lee"]], k=3)
+    answer = run(documents=[*chosen, chosen[0]])
+    assert run.shown.index(A.text) < run.shown.index(D.text) < run.shown.index(C.text)
+    assert run.shown.count("<passage") == 3, "the repeated one counts once"
+    assert run.retriever.queries == []
+    assert answer.usage.retrievals == 0
+    with pytest.raises(InputError, match="nothing to answer from"):
+        run()
+
+
+def test_documents_are_searched_unless_they_are_ranked() -> None:
+    for ranked, first in ((False, A.text), (True, C.text)):
+        run = Run("vanilla", k=1, ranked=ranked)
+        run(documents=[C.text, A.text])
+        assert first in run.calls()[0].prompt
+
+
+def test_closedbook_cites_nothing_and_reads_nothing() -> None:
+    run = Run("closedbook")
+    answer = run()
+    assert answer.text == "Ann Lee built the tower. The tower was lit in 1871."
+    assert statuses(answer) == [(BUILT, "unsupported"), (LIT, "unsupported")]
+    assert run.retriever.queries == []
+    assert (run.entailment.batches, answer.passages) == ([], ())
+
+
+def test_post_hoc_citation_finds_what_the_answer_could_rest_on() -> None:
+    run = Run("closedbook", "The tower was lit in 1871.", found=(B, A), cite=True)
+    answer = run()
+    assert answer.text == "The tower was lit in 1871 [1]."
+    assert statuses(answer) == [(LIT, "supported")]
+    assert (answer.passages, answer.status) == ((B,), "answered")
+    assert run.retriever.queries == [LIT]
+
+
+def test_a_closed_book_without_an_answer_says_so() -> None:
+    answer = Run("closedbook", "", cite=True)()
+    assert (answer.status, answer.reason) == ("abstained", "The model gave no answer.")
+
+
+@pytest.mark.parametrize("name", ["vanilla", "summ", "rerank", "usc", "cot"])
+def test_no_passage_is_no_answer_and_no_call(name: str) -> None:
+    run = Run(name, found=())
+    answer = run()
+    assert (answer.status, answer.reason) == ("abstained", "No passage was found for the question.")
+    assert run.calls() == []
+
+
+@pytest.mark.parametrize("name", ["vanilla", "closedbook"])
+def test_an_empty_question_is_an_error(name: str) -> None:
+    with pytest.raises(InputError, match="question is empty"):
+        Run(name).graph.invoke({"question": " "})
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"), [("summ", {"max_calls": 2}), ("closedbook", {"max_seconds": 1e-9})]
+)
+def test_a_budget_that_is_spent_ends_the_run_with_an_answer_that_says_so(
+    name: str, budget: dict[str, Any]
+) -> None:
+    replies = {"answerer": GOOD, "summarizer": "Short."}
+    answer = Run(name, replies, **{"at_once": 1} if name == "summ" else {}, **budget)()
+    assert answer.status == "abstained"
+    assert answer.reason.startswith("The budget of ")
+
+
+def test_a_run_may_override_what_the_graph_was_built_with() -> None:
+    run = Run("vanilla", "Ann Lee [1]")
+    result = run.graph.invoke({"question": QUESTION}, context={"form": "short", "shots": 0, "k": 1})
+    assert result["answer"].text == "Ann Lee [1]"
+    assert "An example" not in run.calls()[0].prompt
+    assert run.read == [1]
+
+
+@pytest.mark.parametrize(
+    ("builder", "parameters", "message"),
+    [
+        (build_vanilla, {"shots": 3}, "shots cannot be 3"),
+        (build_vanilla, {"samples": 4}, "Unknown parameter samples"),
+        (build_rerank, {"definition": "x"}, "definition cannot be 'x'"),
+        (build_usc, {"samples": 0}, "samples cannot be 0"),
+        (build_closedbook, {"k": 5}, "Unknown parameter k"),
+        (build_oracle, {"form": "verse"}, "form cannot be 'verse'"),
+    ],
+)
+def test_parameters_are_checked(builder: Any, parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        builder(Toolbox(ScriptedChatModel([])), **parameters)
+
+
+def test_a_second_question_on_a_thread_starts_afresh() -> None:
+    replies = {
+        "answerer": [GOOD, "Bo Ray kept the light [1]."],
+        "summarizer": {C.text: "irrelevant", "": "Short."},
+    }
+    found = {"built": [A, B], "kept": [C]}
+    graph = Run("summ", replies, found=found, checkpointer=InMemorySaver()).graph
+    config: Any = {"configurable": {"thread_id": "t"}}
+    graph.invoke({"question": QUESTION}, config)
+    answer = graph.invoke({"question": "Who kept the light?"}, config)["answer"]
+    assert (answer.text, answer.passages) == ("Bo Ray kept the light [1].", (C,))
+    assert answer.usage.llm_calls == 2
+
+
+async def test_events_tell_the_run_in_order() -> None:
+    run = Run("vanilla")
+    events = [e async for e in run.graph.astream({"question": QUESTION}, stream_mode="custom")]
+    story = [e.type for e in events if not e.type.startswith(("node_", "llm_", "pairs_"))]
+    assert [kind for kind in story if kind != "claim_delta"] == [
+        "passages_retrieved",
+        "claim_verified",
+        "claim_verified",
+        "claim_accepted",
+        "claim_accepted",
+        "answer_ready",
+    ]
+    assert "".join(e.text for e in events if e.type == "claim_delta") == GOOD
+
+
+def test_the_graph_has_the_steps_of_its_baseline() -> None:
+    nodes = set(Run("summ").graph.get_graph().nodes)
+    assert {"retriever", "condenser", "answerer", "claims_verifier"} <= nodes
+    edges = {(e.source, e.target) for e in Run("summ").graph.get_graph().edges}
+    assert ("retriever", "answerer") not in edges, "no step is passed over that always runs"
