@@ -1,0 +1,145 @@
+"""New flows from the graphs: search with one, prove another's answer, remember what was proved.
+
+Every graph takes a `Question` and gives an `Answer`, so graphs nest. Each function here takes a
+graph and gives a graph, or tools that others are built over:
+
+    search = build_llatrieval(tools, verify_first=True)
+    draft = build_calm(retrieve_with(search, tools))
+    flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
+    answer = flow.invoke({"question": "Who built the lighthouse?"})["answer"]
+
+A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside the run
+of another a graph keeps to the budget that it was built with; what it cost counts for both.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, TypeAlias
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+
+from citeproof.agents.answer_composer import AnswerComposer
+from citeproof.agents.answer_keeper import AnswerKeeper
+from citeproof.agents.claim_feeder import ClaimFeeder
+from citeproof.agents.delegate import Delegate
+from citeproof.agents.drafter import Drafter
+from citeproof.errors import SettingsError
+from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, entrance
+from citeproof.graphs.wiring import Parameters, add_node, add_route, fixed
+from citeproof.state import KeptResult, KeptState, ProvedState, Question, Result
+from citeproof.tools.llatrieval_retriever import LLatrievalRetriever
+from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["KeepingParameters", "remember_with", "retrieve_with", "verify_with"]
+
+ProvedGraph: TypeAlias = CompiledStateGraph[ProvedState, Any, Question, Result]
+KeptGraph: TypeAlias = CompiledStateGraph[KeptState, Any, Question, KeptResult]
+
+
+class KeepingParameters(Parameters):
+    """The knobs of `remember_with`."""
+
+    namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
+    """Part of the memory bank that is written; empty for the one of the settings."""
+
+
+def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
+    """The tools, with LLatrieval for a retriever.
+
+    What is built over them searches with it, and reads what it has chosen; the evidence finder of
+    a proof does as well, for every claim that fails.
+
+    Args:
+        search: What `build_llatrieval` gives.
+        tools: The tools; they are left as they are.
+    """
+    return tools.over(LLatrievalRetriever(graph=search))
+
+
+def verify_with(
+    draft: Any, tools: Toolbox, *, checkpointer: Any = None, name: str = "", **parameters: Any
+) -> ProvedGraph:
+    """A graph that proves the claims of another's answer, as VTG does with its own.
+
+    Each claim is checked against what it cites, then against all that the answer cites; where
+    both fail, evidence is looked for, and the claim is checked again. Citations are trimmed to
+    what is needed, and a claim that other passages prove cites these.
+
+    Args:
+        draft: Any graph from a `Question` to a `Result`.
+        tools: What proves: entailment model, retriever for new evidence, language model for the
+            queries.
+        checkpointer: A LangGraph checkpointer; none by default.
+        name: The graph's name, in traces and answers; by default that of the draft's graph with
+            `+proof`.
+        **parameters: Fields of `ProofParameters`.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range.
+    """
+    name = name or f"{draft.name}+proof"
+    schema = fixed(ProofParameters, parameters, tools.budget)
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(
+        ProvedState, context_schema=schema, input_schema=Question, output_schema=Result
+    )
+    end, writer = "answer_composer", "claim_feeder"
+    add_node(builder, "drafter", Drafter(draft), schema, begins=True)
+    add_node(builder, writer, ClaimFeeder(), schema)
+    add_node(builder, end, AnswerComposer(name, evidence=tools.evidence), schema)
+    add_proof(builder, tools, schema, writers=[writer], end=end)
+
+    edges = partial(add_route, builder, schema, end)
+    builder.add_edge(START, "drafter")
+    edges("drafter", lambda *_: writer, writer)
+    edges(writer, _after_claim_feeder, *ENTRANCES)
+    edges("claim_acceptor", lambda *_: writer, writer)
+    builder.add_edge(end, END)
+
+    graph: ProvedGraph = builder.compile(checkpointer=checkpointer, name=name)
+    # The routes count claims and trials themselves; this is for a mistake in them.
+    return graph.with_config(recursion_limit=25_000)
+
+
+def remember_with(
+    graph: Any, tools: Toolbox, *, checkpointer: Any = None, name: str = "", **parameters: Any
+) -> KeptGraph:
+    """A graph that keeps another's answer in the memory bank where all of it is supported.
+
+    R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id`
+    beside the answer; it is empty where nothing was kept, as of an answer that is partial.
+
+    Args:
+        graph: Any graph from a `Question` to a `Result` whose claims have verdicts.
+        tools: Tools with a memory bank.
+        checkpointer: A LangGraph checkpointer; none by default.
+        name: The graph's name in traces; by default that of the graph with `+memory`.
+        **parameters: Fields of `KeepingParameters`.
+
+    Raises:
+        SettingsError: The tools have no memory bank, or a parameter is unknown or out of range.
+    """
+    if tools.bank is None:
+        raise SettingsError(
+            "There is no memory bank to remember with",
+            fix="Give Toolbox a bank, or use Toolbox.from_settings().",
+        )
+    schema = fixed(KeepingParameters, parameters, tools.budget)
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(
+        KeptState, context_schema=schema, input_schema=Question, output_schema=KeptResult
+    )
+    add_node(builder, "delegate", Delegate(graph), schema, begins=True)
+    add_node(builder, "answer_keeper", AnswerKeeper(tools.bank, graph.name), schema)
+    builder.add_edge(START, "delegate")
+    builder.add_edge("delegate", "answer_keeper")
+    builder.add_edge("answer_keeper", END)
+    compiled: KeptGraph = builder.compile(
+        checkpointer=checkpointer, name=name or f"{graph.name}+memory"
+    )
+    return compiled
+
+
+def _after_claim_feeder(state: ProvedState, parameters: ProofParameters) -> str:
+    return "answer_composer" if state["draft"] is None else entrance(state, parameters)
