@@ -1,4 +1,4 @@
-"""The command line: index, ask, check, entail, methods, doctor, models, graph, config.
+"""The command line: index, ask, check, entail, eval, score, report, methods, doctor, and more.
 
 Nothing heavy is imported before a command needs it, so that `--help` answers at once.
 """
@@ -68,6 +68,10 @@ app = typer.Typer(
 )
 _models = typer.Typer(help="The embedded models.", no_args_is_help=True)
 app.add_typer(_models, name="models")
+_bank = typer.Typer(
+    help="The memory bank: past cases that R²-MGA shows to the model.", no_args_is_help=True
+)
+app.add_typer(_bank, name="bank")
 
 Config = Annotated[
     Path | None, typer.Option("--config", help="Settings file; by default citeproof.toml.")
@@ -99,6 +103,14 @@ Threshold = Annotated[
     float | None,
     typer.Option("--threshold", help="Scores from here on (0 to 1) count as entailed."),
 ]
+
+Namespace = Annotated[
+    str | None,
+    typer.Option("--namespace", help="Which cases; by default those of `bank.namespace`."),
+]
+Everywhere = Annotated[bool, typer.Option("--all", help="The cases of every namespace.")]
+AsJSON = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def main() -> None:
@@ -339,6 +351,131 @@ def entail(
     told(agreement, err)
 
 
+@app.command("eval")
+def evaluate(
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the run; of a sweep, of all its runs.")
+    ],
+    data: Annotated[
+        str | None, typer.Option("--data", help="Questions: a file, or a data set's name.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", help="How to answer; by default vtg.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Draw so many of the questions.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Draws them; by default 0. Models: llm.seed.")
+    ] = None,
+    sets: Sets = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option("--at-once", min=1, help="Questions at a time; embedded model 1, others 8."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run; its errors are tried again.")
+    ] = False,
+    sweep: Annotated[
+        Path | None, typer.Option("--sweep", help="A TOML file that names many runs.")
+    ] = None,
+    store: Store = None,
+    config: Config = None,
+) -> None:
+    """Answer the questions of a data set, and keep each answer as soon as it is there.
+
+    Exit code 0 where all are answered, 1 where one ended in an error.
+    """
+    from citeproof.console import evaluate as shown
+    from citeproof.evaluation.sweep import Plan, read_sweep
+
+    given = {"method": method, "data": data, "limit": limit, "seed": seed, "sets": sets}
+    given = {key: value for key, value in given.items() if value is not None}
+    if sweep is None and data is None:
+        raise InputError("There is nothing to ask", fix="Name a file of questions with --data.")
+    plans = [Plan.model_validate(given)] if sweep is None else read_sweep(sweep, **given)
+    try:
+        complete = shown.evaluate(
+            plans,
+            out,
+            _console(stderr=True),
+            config=config,
+            store=store,
+            at_once=at_once,
+            resume=resume,
+        )
+    except KeyboardInterrupt as error:
+        _complain("Interrupted. What is done is kept; go on with --resume.")
+        raise typer.Exit(130) from error
+    if not complete:
+        raise typer.Exit(1)
+
+
+@app.command()
+def score(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of runs, or JSON of ALCE's runner."),
+    ],
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode", metavar="corrected|strict", help="strict: as ALCE's evaluator counts."
+        ),
+    ] = "corrected",
+    reader: Annotated[
+        str | None,
+        typer.Option("--reader", help="A SQuAD model, name or folder, for Disambig-F1 (ASQA)."),
+    ] = None,
+    backend: Backend = None,
+    model: Model = None,
+    threshold: Threshold = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Score runs by all metrics, from their outputs alone. A second time costs next to nothing."""
+    from citeproof.console.evaluate import score_runs
+
+    settings = _settings(config, None, _entailing(sets, backend, model, threshold))
+    score_runs(runs, settings, _console(), _console(stderr=True), mode=mode, reader=reader)
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of runs, or JSON of ALCE's runner."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write Markdown here; by default to stdout.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write a page with plots.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option("--against", help="The run that the others are compared with.")
+    ] = None,
+) -> None:
+    """Compare runs that were scored: a table of methods and metrics, and what they cost."""
+    import asyncio
+
+    from citeproof.console.page import write_page
+    from citeproof.evaluation.report import markdown
+    from citeproof.evaluation.report import report as compared
+    from citeproof.evaluation.report_page import render_report
+    from citeproof.evaluation.results import put
+
+    made = asyncio.run(compared(runs, against))
+    if out is not None:
+        put(out.expanduser(), markdown(made))
+        typer.echo(f"Report: {out}")
+    if html is not None:
+        write_page(html, render_report(made))
+        typer.echo(f"Page: {html}")
+    if out is None and html is None:
+        typer.echo(markdown(made), nl=False)
+
+
 @app.command()
 def doctor(
     speed: Annotated[bool, typer.Option("--speed", help="Also time the models.")] = False,
@@ -399,6 +536,198 @@ def models_list(config: Config = None, sets: Sets = None) -> None:
         size = f"{model.size / 1e6:,.0f} MB"
         rows.append((model.name, model.role, size, model.licence, state, str(folder)))
     models(rows, _console())
+
+
+@_bank.command("list")
+def bank_list(
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, from the newest.")] = 20,
+    namespace: Namespace = None,
+    everywhere: Everywhere = False,
+    as_json: AsJSON = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """List the cases, the newest first."""
+    import asyncio
+    import json
+
+    from citeproof.console import bank as shown
+
+    with shown.opened(_settings(config, store, sets), namespace) as bank:
+        total = asyncio.run(bank.count(everywhere=everywhere))
+        entries = asyncio.run(bank.newest(limit, everywhere=everywhere))
+    if as_json:
+        rows = [entry.model_dump(mode="json") for entry in entries]
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        shown.listed(entries, total, _console(), everywhere=everywhere)
+
+
+@_bank.command("show")
+def bank_show(
+    case: Annotated[str, typer.Argument(help="Its id, or the beginning of it.")],
+    as_json: AsJSON = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Show a case, and why its decisions were made."""
+    import asyncio
+
+    from citeproof.console import bank as shown
+
+    with shown.opened(_settings(config, store, sets), None) as bank:
+        entry = asyncio.run(bank.find(case))
+    if as_json:
+        typer.echo(entry.model_dump_json(indent=2))
+    else:
+        shown.shown(entry, _console())
+
+
+@_bank.command("stats")
+def bank_stats(
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", help="Count only its cases.")
+    ] = None,
+    as_json: AsJSON = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Count cases, rationales and uses, in every namespace."""
+    import asyncio
+
+    from citeproof.console import bank as shown
+
+    with shown.opened(_settings(config, store, sets), namespace) as bank:
+        statistics = asyncio.run(bank.statistics(everywhere=namespace is None))
+    if as_json:
+        typer.echo(statistics.model_dump_json(indent=2))
+    else:
+        shown.figures(statistics, _console())
+
+
+@_bank.command("export")
+def bank_export(
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write them here; by default to stdout.")
+    ] = None,
+    namespace: Namespace = None,
+    everywhere: Everywhere = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Write the cases as JSON lines, with their rationales, times and uses."""
+    import asyncio
+
+    from citeproof.console import bank as shown
+    from citeproof.console.text import count
+
+    with shown.opened(_settings(config, store, sets), namespace) as bank:
+        number = asyncio.run(shown.export(bank, out, everywhere=everywhere))
+    _console(stderr=True).print(count(number, "case"))
+
+
+@_bank.command("import")
+def bank_import(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An export; - reads stdin.")],
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", help="Where they go; by default where they were.")
+    ] = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Begin with an empty bank, in every namespace.")
+    ] = False,
+    yes: Yes = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Add the cases of an export. Interrupted, it can be run again, and goes on."""
+    import asyncio
+
+    from citeproof.console import bank as shown
+    from citeproof.console.opening import downloading
+    from citeproof.console.text import count
+    from citeproof.models.embedder import load_embedder
+
+    settings = _settings(config, store, sets)
+    lines, source = shown.read(file)
+    if rebuild:
+        with shown.opened(settings, None) as bank:
+            held = asyncio.run(bank.count(everywhere=True))
+        if held:
+            shown.confirm(f"Delete {count(held, 'case')} first?", yes=yes)
+    err = _console(stderr=True)
+    with downloading(err, "opening the memory bank…") as progress:
+        embeddings = load_embedder(settings.embedding, settings.models, progress=progress)
+    with shown.opened(settings, None, embeddings) as bank, shown.advancing(err) as advance:
+        report = asyncio.run(
+            bank.import_(
+                lines, source=source, namespace=namespace, rebuild=rebuild, progress=advance
+            )
+        )
+    shown.imported(report, _console())
+
+
+@_bank.command("prune")
+def bank_prune(
+    keep: Annotated[int, typer.Option("--keep", min=0, help="How many cases stay.")],
+    by: Annotated[
+        str,
+        typer.Option("--by", metavar="oldest|least-used|lowest-score", help="Which go first."),
+    ] = "oldest",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be deleted.")
+    ] = False,
+    yes: Yes = False,
+    namespace: Namespace = None,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Delete cases of a namespace until so many are left."""
+    import asyncio
+
+    from citeproof.console import bank as shown
+    from citeproof.console.text import count
+
+    order = shown.order(by)
+    with shown.opened(_settings(config, store, sets), namespace) as bank:
+        going = asyncio.run(bank.prune(keep, order, dry_run=True))
+        if dry_run and going:
+            shown.listed(going, len(going), _console(), everywhere=False)
+        elif going:
+            shown.confirm(f"Delete {count(len(going), 'case')} of {bank.namespace}?", yes=yes)
+            going = asyncio.run(bank.prune(keep, order))
+    said = "would be deleted" if dry_run else "deleted"
+    typer.echo(f"{count(len(going), 'case')} {said}")
+
+
+@_bank.command("delete")
+def bank_delete(
+    cases: Annotated[
+        list[str], typer.Argument(metavar="CASE...", help="Ids, or their beginnings.")
+    ],
+    yes: Yes = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Delete cases, with their rationales."""
+    import asyncio
+
+    from citeproof.console import bank as shown
+    from citeproof.console.text import count
+
+    with shown.opened(_settings(config, store, sets), None) as bank:
+        chosen = {entry.id: entry for entry in (asyncio.run(bank.find(case)) for case in cases)}
+        if not yes:
+            shown.listed(list(chosen.values()), len(chosen), _console(), everywhere=True)
+        shown.confirm(f"Delete {count(len(chosen), 'case')}?", yes=yes)
+        number = sum(asyncio.run(bank.delete(key)) for key in chosen)
+    typer.echo(f"{count(number, 'case')} deleted")
 
 
 @app.command()

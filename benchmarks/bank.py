@@ -1,0 +1,192 @@
+"""How fast a growing memory bank answers, and what survives when a process that writes is killed.
+
+    PYTHONPATH=. python benchmarks/bank.py
+
+Needs no data and no model: cases are made of random words, and the embedder gives random vectors
+of 384 numbers, so that what is timed is the bank. Writes benchmarks/results/bank.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import platform
+import random
+import tempfile
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from citeproof.memory.bank import Bank, Case, Entry
+from citeproof.memory.shelf import KINDS
+from citeproof.models.cores import cores
+from citeproof.settings import ChromaSettings
+from citeproof.types import Passage
+from tests.memory.crowd import crowd
+
+SIZES = (100, 1_000, 10_000)
+WORDS = [f"word{n}" for n in range(5_000)]
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class RandomEmbeddings(Embeddings):
+    """The same text has the same vector."""
+
+    name = "random"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """A vector for each text."""
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """384 numbers."""
+        vector = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(384)
+        return vector.tolist()  # type: ignore[no-any-return]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--queries", type=int, default=300, help="at each size")
+    parser.add_argument("--adds", type=int, default=30, help="at each size")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of the run with two processes")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results/bank.md")
+    chosen = parser.parse_args()
+    lines = [*describe(), "", *asyncio.run(growth(chosen.queries, chosen.adds))]
+    lines += ["", *together(chosen.seconds)]
+    chosen.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(chosen.out.read_text(encoding="utf-8"))
+
+
+def case(chance: random.Random) -> Case:
+    def said(number: int) -> str:
+        return " ".join(chance.choices(WORDS, k=number))
+
+    passages = [Passage(id=said(2), title=said(3), text=said(100)) for _ in range(5)]
+    return Case(
+        question=said(12),
+        passages=tuple(passages),
+        answer=said(60),
+        feedback=said(60),
+        actions=(said(12), said(12)),
+        final=said(80),
+        score=1.0,
+    )
+
+
+def exported(count: int, first: int, chance: random.Random) -> Iterator[str]:
+    for number in range(first, first + count):
+        made = START + timedelta(seconds=number)
+        yield Entry(namespace="default", case=case(chance), created=made).model_dump_json()
+
+
+async def growth(queries: int, adds: int) -> list[str]:
+    chance = random.Random(0)
+    heads = (
+        "cases | find: median ms | p95 ms | add: median ms | p95 ms | first find of a process, s"
+    )
+    lines = [f"| {heads} | import, ms a case | MB |", "|---|---|---|---|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ChromaSettings(path=Path(folder))
+        bank, held = Bank.open(settings, RandomEmbeddings()), 0
+        for size in SIZES:
+            new = list(exported(size - held, held, chance))
+            began = time.perf_counter()
+            await bank.import_(new)
+            each = (time.perf_counter() - began) * 1000 / len(new)
+            bank.close()
+            bank = Bank.open(settings, RandomEmbeddings())
+            first = await timed(1, finding(bank, chance))
+            find = await timed(queries, finding(bank, chance))
+            add = await timed(adds, adding(bank, chance))
+            held = await bank.count()
+            row = [f"{size:,}", spread(find), spread(add), f"{first[0] / 1000:.1f}", f"{each:.1f}"]
+            row.append(f"{((await bank.statistics()).bytes or 0) / 1e6:.0f}")
+            lines.append(f"| {' | '.join(row)} |")
+            print(lines[-1], flush=True)
+        bank.close()
+    return lines
+
+
+def finding(bank: Bank, chance: random.Random) -> Callable[[], Awaitable[object]]:
+    async def find() -> None:
+        asked = case(chance)
+        found = await bank.best(
+            chance.choice(KINDS),
+            question=asked.question,
+            passages=asked.passages,
+            answer=asked.answer,
+            feedback=asked.feedback,
+        )
+        assert found is not None
+
+    return find
+
+
+def adding(bank: Bank, chance: random.Random) -> Callable[[], Awaitable[object]]:
+    return lambda: bank.add(case(chance))
+
+
+async def timed(times: int, do: Callable[[], Awaitable[object]]) -> list[float]:
+    taken = []
+    for _ in range(times):
+        began = time.perf_counter()
+        await do()
+        taken.append((time.perf_counter() - began) * 1000)
+    return sorted(taken)
+
+
+def spread(taken: list[float]) -> str:
+    return " | ".join(f"{taken[int(share * (len(taken) - 1))]:.1f}" for share in (0.5, 0.95))
+
+
+def together(seconds: float) -> list[str]:
+    seen = crowd(seconds)
+    rows = {
+        "cases acknowledged": seen.acknowledged,
+        "of these by the process that was killed": seen.killed_after,
+        "begun and not acknowledged": seen.tried - seen.acknowledged,
+        "rationales kept": seen.rationales,
+        "reads": seen.reads,
+        "cases in the bank at the end": seen.cases,
+        "acknowledged and lost": len(seen.lost),
+        "cases with one or two of their snippets": len(seen.halves),
+        "errors in either process": len(seen.errors),
+    }
+    return [
+        "## Two processes, each with 4 writers and 4 readers",
+        "",
+        f"One is killed (SIGKILL) after {seconds / 2:.0f} of {seconds:.0f} s. Every other case takes "
+        "the place of the one before it, so that the bank ends with about half of those that were "
+        "acknowledged. Readers look whether each case that they find is whole.",
+        "",
+        "| what | count |",
+        "|---|---|",
+        *(f"| {name} | {number:,} |" for name, number in rows.items()),
+    ]
+
+
+def describe() -> list[str]:
+    versions = ", ".join(f"{name} {version(name)}" for name in ("chromadb", "numpy", "filelock"))
+    return [
+        "# Memory bank",
+        "",
+        "Written by `PYTHONPATH=. python benchmarks/bank.py`. A case has a question, 5 passages of "
+        "100 words, two answers, an assessment and two actions, and is three snippets.",
+        "",
+        "- find: `Bank.best` for a new question, with the snippet read from the store; add: "
+        "`Bank.add`. Both without the embedding, which is 384 random numbers here",
+        "- first find of a process: opens the store, and reads all vectors into memory",
+        "- import: 64 cases at a time",
+        f"- cores: {cores()}; Python {platform.python_version()}; {versions}",
+        "- the load of other programs is in all times",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Scoring of made answers: in rounds of distinct pairs, against one pair at a time.
+
+    python benchmarks/scoring.py --pool POOL.jsonl --model FOLDER [--answers 200]
+
+The answers are made of sentences of the pool, about four statements each with two or three
+citations, so that some are supported by one passage, some by several and some by none. Both ways
+ask the same cross-encoder; the plain way asks as a first program would, up to seven times for a
+statement, and keeps nothing. What is printed is a ratio within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from citeproof import Passage
+from citeproof.evaluation.examples import Example, Mode, Output, Scores
+from citeproof.evaluation.scoring import score
+from citeproof.tools.cross_encoder import CrossEncoder
+from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.sentences import split
+
+Items = list[tuple[Example, Output, None]]
+READ = 5
+"""Passages of each answer."""
+PASSAGES = 4000
+"""So many of the pool are drawn from."""
+
+
+def made(pool: Path, answers: int, seed: int = 0) -> Items:
+    """Answers to no question in particular, each over passages of its own."""
+    with pool.open(encoding="utf-8") as file:
+        rows = [json.loads(line) for line in islice(file, PASSAGES)]
+    rng = random.Random(seed)
+    items: Items = []
+    for number in range(answers):
+        passages = [
+            Passage(id=row["id"], title=row["title"], text=row["text"])
+            for row in rng.sample(rows, READ)
+        ]
+        text = " ".join(_statement(passages, rng) for _ in range(4))
+        example = Example(id=str(number), question="What is known?", task="eli5")
+        items.append((example, Output(question="", text=text, passages=tuple(passages)), None))
+    return items
+
+
+def _statement(passages: Sequence[Passage], rng: random.Random) -> str:
+    """A sentence of a passage, or of two, with two or three marks; one in three cites others."""
+    cited = rng.sample(range(READ), rng.choice((2, 2, 3)))
+    others = [n for n in range(READ) if n not in cited]
+    told = rng.choice([cited[:1], cited[:2], others[:1]])
+    said = " and ".join(_sentence(passages[n].text, rng) for n in told)
+    return f"{said} {''.join(f'[{n + 1}]' for n in cited)}."
+
+
+def _sentence(text: str, rng: random.Random) -> str:
+    spans = split(text)
+    span = rng.choice(spans)
+    return text[span.start : span.end].rstrip(".!?")
+
+
+@dataclass
+class Counted:
+    """Passes pairs on, all at once or one by one, and keeps what was decided."""
+
+    model: Entailment
+    at_once: bool
+    calls: list[int] = field(default_factory=list)
+    """Pairs of each call."""
+    verdicts: dict[Pair, bool] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self.model.name
+
+    @property
+    def threshold(self) -> float:
+        """Of the model."""
+        return self.model.threshold
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The model's, in order."""
+        found: list[float] = []
+        for some in [pairs] if self.at_once else [[pair] for pair in pairs]:
+            self.calls.append(len(some))
+            found += await self.model.scores(some)
+        for pair, score_ in zip(pairs, found, strict=True):
+            self.verdicts[pair] = score_ >= self.threshold
+        return found
+
+
+async def in_rounds(items: Items, model: Counted, mode: Mode) -> list[Scores]:
+    return await score(items, model, mode=mode)
+
+
+async def one_by_one(items: Items, model: Counted, mode: Mode) -> list[Scores]:
+    """Answer after answer, pair after pair."""
+    return [(await score([item], model, mode=mode))[0] for item in items]
+
+
+def compare(items: Items, model: Entailment, mode: Mode) -> str:
+    """One line: both times, their ratio, and how often both decide alike."""
+    rounds, plain = Counted(model, at_once=True), Counted(model, at_once=False)
+    seconds = []
+    found = []
+    for way, counted in ((in_rounds, rounds), (one_by_one, plain)):
+        begun = time.perf_counter()
+        found.append(asyncio.run(way(items, counted, mode)))
+        seconds.append(time.perf_counter() - begun)
+    both = rounds.verdicts.keys() & plain.verdicts.keys()
+    alike = sum(rounds.verdicts[pair] == plain.verdicts[pair] for pair in both)
+    same = sum(one == other for one, other in zip(*found, strict=True))
+    return (
+        f"{len(items)} answers, {mode}, {model.name}: {sum(rounds.calls)} pairs in "
+        f"{len(rounds.calls)} calls {seconds[0]:.1f} s, {sum(plain.calls)} one by one "
+        f"{seconds[1]:.1f} s: {seconds[1] / seconds[0]:.1f} times as fast; {alike} of {len(both)} "
+        f"verdicts and the scores of {same} of {len(items)} answers identical"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--pool", type=Path, required=True, help="passages as JSON lines")
+    parser.add_argument("--model", required=True, help="a cross-encoder, by name or folder")
+    parser.add_argument("--answers", type=int, default=200)
+    parser.add_argument("--mode", choices=["strict", "corrected"], default="corrected")
+    arguments = parser.parse_args()
+    model = CrossEncoder(arguments.model)
+    asyncio.run(model.scores([Pair("Warm.", "Warm.")]))
+    print(compare(made(arguments.pool, arguments.answers), model, arguments.mode))
+
+
+if __name__ == "__main__":
+    main()

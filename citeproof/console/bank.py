@@ -1,0 +1,249 @@
+"""`citeproof bank`: what the memory bank holds, as tables, and in and out of files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from citeproof.console.entail import result
+from citeproof.console.live import write_line
+from citeproof.console.text import count, plain, where
+from citeproof.errors import InputError
+from citeproof.memory.bank import Bank, Entry, ImportReport, Order, Statistics
+from citeproof.tools.documents import load
+from citeproof.tools.readers import decode
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+    from citeproof.settings import Settings
+
+__all__ = [
+    "advancing",
+    "confirm",
+    "export",
+    "figures",
+    "imported",
+    "listed",
+    "opened",
+    "order",
+    "read",
+    "shown",
+]
+
+
+@contextmanager
+def opened(
+    settings: Settings, namespace: str | None, embeddings: Embeddings | None = None
+) -> Iterator[Bank]:
+    """The bank that the settings name, with another namespace if one is named.
+
+    Raises:
+        SettingsError: The namespace is not allowed.
+        StoreError: The store cannot be opened.
+    """
+    name = settings.bank.namespace if namespace is None else namespace
+    bank = Bank.open(settings.chroma, embeddings, namespace=name)
+    try:
+        yield bank
+    finally:
+        bank.close()
+
+
+def order(name: str) -> Order:
+    """What `--by` says.
+
+    Raises:
+        InputError: There is no such order.
+    """
+    for known in get_args(Order):
+        if name == known:
+            return known  # type: ignore[no-any-return]
+    raise InputError(
+        f"Cases cannot be pruned by {name!r}", fix=f"Known: {', '.join(get_args(Order))}."
+    )
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something is deleted, unless that was answered beforehand.
+
+    Raises:
+        InputError: There is nobody to ask.
+        Abort: The answer is no.
+    """
+    if yes:
+        return
+    if not _asked():
+        raise InputError("Nothing was deleted", why="nobody confirmed it", fix="Add --yes.")
+    typer.confirm(question, abort=True)
+
+
+def listed(entries: Sequence[Entry], total: int, console: Console, *, everywhere: bool) -> None:
+    """A table of cases.
+
+    Args:
+        entries: In the order of the rows.
+        total: How many there are, with those that are not shown.
+        console: Where it is printed.
+        everywhere: Also tell the namespace of each.
+    """
+    if not entries:
+        console.print(Text("The memory bank holds no case here.", style="yellow"))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("case", *(["namespace"] if everywhere else []), "added"):
+        table.add_column(title, no_wrap=True)
+    for title in ("uses", "score", "rationales"):
+        table.add_column(title, justify="right")
+    table.add_column("question", overflow="fold")
+    for entry in entries:
+        cells = [entry.id, *([entry.namespace] if everywhere else []), _day(entry)]
+        cells += [str(entry.total), _score(entry.case.score), f"{len(entry.rationales)} of 3"]
+        table.add_row(*(Text(cell) for cell in cells), Text(plain(entry.case.question)))
+    console.print(table)
+    if len(entries) < total:
+        write_line(console, Text(f"{total - len(entries):,} more; --limit shows them", style="dim"))
+
+
+def shown(entry: Entry, console: Console) -> None:
+    """A case with its passages, and why its decisions were made."""
+    case = entry.case
+    table = Table.grid(padding=(0, 2))
+    used = f", last {entry.used:%Y-%m-%d %H:%M}" if entry.used else ""
+    uses = ", ".join(f"{kind} {uses}" for kind, uses in entry.uses.items() if uses)
+    for name, value in (
+        ("case", entry.id),
+        ("namespace", entry.namespace),
+        ("added", f"{entry.created:%Y-%m-%d %H:%M} by {plain(case.method)}"),
+        ("score", _score(case.score)),
+        ("uses", f"{entry.total}{f' ({uses}{used})' if entry.total else ''}"),
+        ("vectors", plain(entry.embedder)),
+    ):
+        table.add_row(Text(name), Text(value, style="bold"))
+    console.print(table)
+    _section("question", case.question, console)
+    _section("passages", "", console)
+    for number, passage in enumerate(case.passages, start=1):
+        line = Text.assemble((f"[{number}] ", "cyan"), (where(passage), "bold"))
+        write_line(console, line, indent=2)
+        write_line(console, Text(plain(passage.text)), indent=6)
+    _section("first answer", case.answer, console)
+    _section("assessment", case.feedback, console)
+    _section("actions", "" if case.actions else "none", console)
+    for number, action in enumerate(case.actions, start=1):
+        write_line(console, Text(f"{number}. {plain(action)}"), indent=2)
+    _section("final answer", case.final, console)
+    for kind, rationale in entry.rationales.items():
+        _section(f"why this {kind}", rationale, console)
+
+
+def figures(statistics: Statistics, console: Console) -> None:
+    """How much the bank holds, and how it is used."""
+    table = Table.grid(padding=(0, 2))
+    rows = [("cases", f"{statistics.cases:,}")]
+    rows += [(f"  {name}", f"{number:,}") for name, number in statistics.namespaces.items()]
+    rows += [
+        ("rationales", f"{statistics.rationales:,} of {3 * statistics.cases:,}"),
+        ("uses", f"{statistics.uses:,}"),
+        ("mean score", f"{_score(statistics.mean_score)} ({count(statistics.scored, 'case')})"),
+        ("vectors", plain(statistics.embedder) or "none"),
+    ]
+    if statistics.bytes is not None:
+        rows.append(("on disk", f"{statistics.bytes / 1e6:,.1f} MB"))
+    for name, value in rows:
+        table.add_row(Text(name), Text(value, style="bold"))
+    console.print(table)
+
+
+async def export(bank: Bank, out: Path | None, *, everywhere: bool) -> int:
+    """Write cases as JSON lines to a file, that appears whole or not at all, or to the output.
+
+    Returns:
+        How many.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    number = 0
+    with result(out, Path("-")) as file:
+        async for entry in bank.export(everywhere=everywhere):
+            file.write(f"{entry.model_dump_json()}\n".encode())
+            number += 1
+        file.flush()
+    return number
+
+
+def read(file: Path) -> tuple[list[str], str]:
+    """The lines of a file, `-` being the standard input, and what to call it.
+
+    Raises:
+        InputError: It cannot be read, or is not UTF-8, or is empty.
+    """
+    if str(file) == "-":
+        name = "The standard input"
+        text = decode(sys.stdin.buffer.read(), Path(name))
+    else:
+        name, path = str(file), file.expanduser()
+        text = decode(load(path), path)
+    if not text.strip():
+        raise InputError(
+            f"{name} holds no case", fix="Name a file that `citeproof bank export` wrote."
+        )
+    return text.split("\n"), name
+
+
+@contextmanager
+def advancing(err: Console) -> Iterator[Callable[[int, int], None]]:
+    """A bar over cases, where that is a terminal."""
+    with Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    ) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def imported(report: ImportReport, console: Console) -> None:
+    """What an import did."""
+    table = Table.grid(padding=(0, 2))
+    for name, number in (
+        ("added", report.added),
+        ("replaced", report.replaced),
+        ("there already", report.same),
+        ("older than those here", report.older),
+    ):
+        table.add_row(name, Text(count(number, "case"), style="bold"))
+    console.print(table)
+
+
+def _asked() -> bool:
+    """Whether somebody can answer."""
+    return sys.stdin.isatty()
+
+
+def _section(title: str, text: str, console: Console) -> None:
+    console.print()
+    write_line(console, Text(title, style="bold cyan"))
+    for line in plain(text, lines=True).splitlines():
+        write_line(console, Text(line), indent=2)
+
+
+def _day(entry: Entry) -> str:
+    return f"{entry.created:%Y-%m-%d}"
+
+
+def _score(score: float | None) -> str:
+    return "–" if score is None else f"{score:.2f}"

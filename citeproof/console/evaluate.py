@@ -1,0 +1,304 @@
+"""`citeproof eval`, `score` and `report`: runs before the reader's eyes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from citeproof.console import arguments
+from citeproof.console.opening import downloading
+from citeproof.console.text import count, plain, seconds
+from citeproof.console.verifier import verifier
+from citeproof.errors import InputError
+from citeproof.evaluation.datasets import read_examples
+from citeproof.evaluation.examples import Example, Scores
+from citeproof.evaluation.gold import with_gold
+from citeproof.evaluation.manifest import Manifest, models_of, public, sha256
+from citeproof.evaluation.report import HEADLINES, MODES, shown, words
+from citeproof.evaluation.results import Result
+from citeproof.evaluation.runner import run
+from citeproof.evaluation.runs import open_run
+from citeproof.evaluation.scorecard import Scorecard, scored, write_scorecard
+from citeproof.evaluation.scoring import aggregate, score
+from citeproof.evaluation.sweep import Plan
+from citeproof.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from citeproof.settings import Settings
+
+__all__ = ["AT_ONCE", "evaluate", "score_runs"]
+
+AT_ONCE = 8
+"""Examples in work at a time, unless the model is the embedded one: that writes one by one."""
+_SHOWN = 3
+"""Scores beside the bar."""
+
+
+def evaluate(
+    plans: Sequence[Plan],
+    out: Path,
+    console: Console,
+    *,
+    config: Path | None = None,
+    store: Path | None = None,
+    at_once: int | None = None,
+    resume: bool = False,
+) -> bool:
+    """Make runs, one after the other.
+
+    All of them are looked through before the first begins: methods, parameters, settings, data.
+    Models stay open from one run to the next, as long as the settings stay the same.
+
+    Args:
+        plans: A run without a name is made in `out` itself, the others in folders below it.
+        out: Made if it is not there.
+        console: Where the bar and the outcome are shown.
+        config: Settings file; by default `citeproof.toml`.
+        store: Folder of the index; by default that of the settings.
+        at_once: Most examples in work at a time; by default as many as suit the model.
+        resume: Go on with runs that are there.
+
+    Returns:
+        Whether every example of every run has an answer.
+
+    Raises:
+        CiteproofError: Something named does not exist, or a folder holds something else.
+    """
+    made = [_Made(plan, out / plan.name, config, store) for plan in plans]
+    complete = True
+    with ExitStack() as closing:
+        tools: Toolbox | None = None
+        opened: Settings | None = None
+        for one in made:
+            if tools is None or opened != one.settings:
+                closing.close()
+                with downloading(console, "opening models…") as progress:
+                    tools = Toolbox.from_settings(one.settings, progress=progress)
+                closing.enter_context(tools)
+                opened = one.settings
+            complete &= one.answer(tools, console, at_once, resume=resume)
+    return complete
+
+
+def score_runs(
+    paths: Sequence[Path],
+    settings: Settings,
+    console: Console,
+    waiting: Console,
+    *,
+    mode: str = "corrected",
+    reader: str | None = None,
+) -> None:
+    """Score runs by one entailment model, keep the scores beside them, and print them.
+
+    Args:
+        paths: Folders of runs, or JSON files of ALCE's runner.
+        settings: They name the entailment model.
+        console: Where the scores are printed.
+        waiting: Where it is shown that something goes on.
+        mode: How metrics count: one of `MODES`.
+        reader: A question answering model, for Disambig-F1.
+
+    Raises:
+        CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
+    """
+    from citeproof.evaluation.metrics.reader import ExtractiveReader
+
+    counting = next((known for known in MODES if known == mode), None)
+    if counting is None:
+        raise InputError(f"There is no mode {mode!r}", fix=f"Known: {', '.join(MODES)}.")
+    runs = [open_run(path) for path in paths]
+    finder = None if reader is None else ExtractiveReader(reader)
+    with verifier(settings, waiting) as entailment:
+        for own in runs:
+            with waiting.status(Text(f"scoring {plain(own.name)}…")):
+                card = asyncio.run(scored(own, entailment, mode=counting, reader=finder))
+            path = write_scorecard(own, card)
+            _show(own.name, card, console)
+            console.print(Text(plain(f"Scores: {path}")), soft_wrap=True)
+
+
+def _show(name: str, card: Scorecard, console: Console) -> None:
+    answers = count(len(card.examples), "answer")
+    failed = f", {count(card.errors, 'error')} left out" if card.errors else ""
+    console.print(Text.assemble((plain(name), "bold"), f" · {answers}{failed}"), soft_wrap=True)
+    table = Table.grid(padding=(0, 2))
+    for metric, value in card.metrics.items():
+        of = "" if value.n == len(card.examples) else f"of {value.n}"
+        table.add_row(words(metric), *shown(value), of)
+    console.print(table)
+    for caveat in card.caveats:
+        console.print(Text(plain(caveat), style="yellow"), soft_wrap=True)
+
+
+class _Made:
+    """A planned run, looked through: its settings, parameters and examples."""
+
+    def __init__(self, plan: Plan, folder: Path, config: Path | None, store: Path | None) -> None:
+        more, parameters = arguments.pairs(plan.sets)
+        self.plan = plan
+        self.folder = folder
+        self.settings = arguments.settings(config, store=store, more=more)
+        self.parameters: dict[str, Any] = parameters
+        self.examples = read_examples(plan.data, plan.limit, plan.seed)
+        known = arguments.sketch(plan.method, self.parameters).context_schema.model_fields
+        if "ranked" in known and all(example.documents for example in self.examples):
+            # The data set's own ranking is part of it.
+            self.parameters.setdefault("ranked", "true")
+
+    def answer(
+        self, tools: Toolbox, console: Console, at_once: int | None, *, resume: bool
+    ) -> bool:
+        """Make the run; whether every example has an answer."""
+        # What a benchmark cites is no evidence that anyone asked for.
+        tools.evidence = None
+        if tools.index is not None and not tools.index.count():
+            self._refuse_without_documents()
+        graph = arguments.build(self.plan.method, tools, self.parameters)
+        about = {
+            "settings": public(self.settings),
+            "models": models_of(tools, self.settings),
+            "name": self.plan.data,
+            "sha256": sha256(Path(self.plan.data).expanduser()),
+            "limit": self.plan.limit,
+            "seed": self.plan.seed,
+        }
+        with _watched(console, self.folder, len(self.examples)) as watched:
+
+            async def making() -> Manifest:
+                examples = self.examples
+                if self.plan.method == "oracle":
+                    examples = await with_gold(examples, tools, graph.context_schema().k)
+                return await run(
+                    graph,
+                    self.plan.method,
+                    examples,
+                    self.folder,
+                    about=about,
+                    at_once=at_once or _suits(self.settings),
+                    resume=resume,
+                    bank=tools.bank,
+                    on_result=watched.take,
+                )
+
+            manifest = asyncio.run(making())
+        watched.conclude(manifest)
+        return not manifest.totals.errors
+
+    def _refuse_without_documents(self) -> None:
+        bare = next((one for one in self.examples if not one.documents), None)
+        if bare is not None:
+            raise InputError(
+                f"There is nothing to answer {bare.id!r} from",
+                why=f"it brings no documents, and the index {self.settings.chroma.path} is empty",
+                fix="Read the documents first: citeproof index DOCS.",
+            )
+
+
+class _Watched:
+    """Counts what is done, and how good it is by the metrics that need no entailment model."""
+
+    def __init__(self, console: Console, folder: Path, examples: int, bars: Progress) -> None:
+        self._console = console
+        self._folder = folder
+        self._examples = examples
+        self._bars = bars
+        self._task: TaskID = bars.add_task("", total=examples)
+        self._scores: dict[str, Scores] = {}
+        self._done = self._errors = 0
+
+    async def take(self, example: Example, result: Result, kept: bool) -> None:
+        """Take a result into account; one that was kept tells nothing about the time to go."""
+        self._done += 1
+        if result.error is None:
+            [self._scores[example.id]] = await score(
+                [(example, result.scored(), result.answer)], None
+            )
+        else:
+            self._errors += 1
+        if kept:
+            self._bars.reset(self._task, completed=self._done)
+        else:
+            self._bars.advance(self._task)
+        self._bars.update(self._task, description=" · ".join(self._standing()))
+        if not (kept or self._console.is_terminal):
+            self._tell(result)
+
+    def conclude(self, manifest: Manifest) -> None:
+        """Print what came of the run."""
+        totals = manifest.totals
+        table = Table.grid(padding=(0, 2))
+        counts = {
+            "answered": totals.answered,
+            "answered in part": totals.partial,
+            "abstained": totals.abstained,
+            "errors": totals.errors,
+        }
+        for name, number in counts.items():
+            failed = name == "errors" and number
+            table.add_row(name, Text(f"{number:,}", style="bold red" if failed else "bold"))
+        for name, value in aggregate(list(self._scores.values())).items():
+            table.add_row(words(name), f"{value:.3f}")
+        usage = totals.usage
+        table.add_row("LLM calls", f"{usage.llm_calls:,}")
+        table.add_row("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}")
+        table.add_row("time", seconds(totals.seconds))
+        self._console.print(table)
+        self._print(f"Run: {self._folder}")
+
+    def _standing(self) -> Iterator[str]:
+        means = aggregate(list(self._scores.values()))
+        for name in [name for name in (*HEADLINES, "hit", "length") if name in means][:_SHOWN]:
+            yield f"{words(name)} {means[name]:.{1 if means[name] > 2 else 2}f}"
+        if self._errors:
+            yield count(self._errors, "error")
+
+    def _tell(self, result: Result) -> None:
+        """One line for a log."""
+        outcome = "" if result.error is None else f" · {result.error.type}: {result.error.message}"
+        status = "" if result.answer is None else f" · {result.answer.status}"
+        self._print(
+            f"{self._done}/{self._examples} · {result.id}{status}{outcome} · "
+            f"{seconds(result.seconds)}"
+        )
+
+    def _print(self, text: str) -> None:
+        self._console.print(Text(plain(text)), soft_wrap=True)
+
+
+@contextmanager
+def _watched(console: Console, folder: Path, examples: int) -> Iterator[_Watched]:
+    bars = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        speed_estimate_period=3600,  # one answer may take minutes
+    )
+    with bars:
+        yield _Watched(console, folder, examples, bars)
+
+
+def _suits(settings: Settings) -> int:
+    models = [settings.llm, *settings.roles.values()]
+    return 1 if any(model.embedded for model in models) else AT_ONCE

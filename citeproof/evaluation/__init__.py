@@ -1,0 +1,1 @@
+"""Data sets, metrics and runs: how well a method answers and cites."""

@@ -1,0 +1,60 @@
+"""What is evaluated: an example of a data set, and what a method gave for it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from citeproof.types import Passage
+
+__all__ = ["Example", "Mode", "Output", "Scores", "Task"]
+
+Task = Literal["asqa", "qampari", "eli5", "qa"]
+"""Which metrics of correctness apply; `qa` stands for all sets of short answers."""
+
+Mode = Literal["strict", "corrected"]
+"""strict: as ALCE's released evaluator counts; corrected: without its slips, the default."""
+
+Scores = dict[str, float | None]
+"""Metric → its value for one answer; None where it does not apply."""
+
+
+class Example(BaseModel):
+    """A question, and what is known of its answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    question: str
+    task: Task
+    answerable: bool = True
+    answers: tuple[tuple[str, ...], ...] = ()
+    """The aliases of each short answer that is expected: one for each sub-question (ASQA), one
+    for each entity (QAMPARI), usually one (qa)."""
+    sub_questions: tuple[str, ...] = ()
+    """What each of `answers` answers (ASQA); empty where the set does not say."""
+    references: tuple[str, ...] = ()
+    """Long answers that people wrote."""
+    claims: tuple[str, ...] = ()
+    """What a good answer says (ELI5)."""
+    gold: tuple[str, ...] = ()
+    """Ids of the passages that hold the answer, where the set names them."""
+    documents: tuple[Passage, ...] = ()
+    """Passages that come with the question, best first (ALCE's `docs`); empty: retrieve."""
+    raw: dict[str, Any] = {}
+    """The object that it was read from, so that results can be written as ALCE writes them."""
+
+
+class Output(BaseModel):
+    """What is scored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str
+    text: str
+    """With marks such as [1][2]; empty where nothing was answered."""
+    passages: tuple[Passage, ...] = ()
+    """`passages[n - 1]` is the one with number n."""
+    retrieved: tuple[str, ...] | None = None
+    """Ids of all passages that the method has met, cited or not; None where that is unknown."""

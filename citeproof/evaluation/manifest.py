@@ -1,0 +1,293 @@
+"""What a run was made of: enough to repeat it, to go on with it, and to tell it from others."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from citeproof.console.toml import as_toml
+from citeproof.errors import InputError
+from citeproof.evaluation.results import put, told
+from citeproof.types import Usage
+
+if TYPE_CHECKING:
+    from citeproof.models.manifest import EmbeddedModel
+    from citeproof.settings import LLMSettings, Settings
+    from citeproof.tools.toolbox import Toolbox
+
+__all__ = [
+    "Data",
+    "Manifest",
+    "Session",
+    "Totals",
+    "differences",
+    "leaves",
+    "models_of",
+    "now",
+    "prompts",
+    "public",
+    "read_manifest",
+    "session",
+    "sha256",
+]
+
+_FREE = re.compile(
+    r"^settings\.models\.|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|cache)$"
+)
+"""What may be another when a run goes on: it does not change what is answered."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Data(_Part):
+    """Which examples were asked."""
+
+    name: str = ""
+    """The data set's name or file."""
+    sha256: str = ""
+    """Of the file; empty where there is none."""
+    limit: int | None = None
+    """Most examples that were drawn."""
+    seed: int | None = None
+    """With what they were drawn."""
+    examples: int
+    chosen: str
+    """sha256 of the run's examples.jsonl: the same one, the same examples."""
+
+
+class Session(_Part):
+    """One time that the run was begun or gone on with."""
+
+    started: datetime
+    finished: datetime | None = None
+    """None where it was killed."""
+    at_once: int
+    """Most examples in work at a time."""
+    python: str
+    system: str
+    packages: dict[str, str]
+    commit: str = ""
+    """Of the source that ran, if it is a git checkout; ends in `+` if files were changed."""
+    bank: int | None = None
+    """Cases in the memory bank at the start; None where there is no bank."""
+
+
+class Totals(_Part):
+    """What the results add up to."""
+
+    answered: int = 0
+    partial: int = 0
+    abstained: int = 0
+    errors: int = 0
+    waiting: int = 0
+    """Examples that are still to be answered."""
+    usage: Usage = Usage()
+    """Of all answers; that of examples that ended in an error is not known."""
+    seconds: float = 0.0
+    """Of all examples; with several at once more than the clock's."""
+
+
+class Manifest(_Part):
+    """The contents of a run's manifest.json."""
+
+    method: str
+    parameters: dict[str, Any]
+    """All of the method's, also those left at their defaults."""
+    settings: dict[str, Any] = {}
+    """Without keys and passwords; empty where the tools were not made from settings."""
+    models: dict[str, dict[str, Any]] = {}
+    """Role → name, and what else is known, such as the sha256."""
+    prompts: dict[str, str]
+    """Prompt → the sha256 of its file."""
+    data: Data
+    sessions: tuple[Session, ...] = ()
+    totals: Totals = Totals()
+
+    def write(self, folder: Path) -> None:
+        """Put it into a run's folder.
+
+        Raises:
+            InputError: The folder cannot be written.
+        """
+        put(folder / "manifest.json", self.model_dump_json(indent=2) + "\n")
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """That of a run's folder; None where there is none.
+
+    Raises:
+        InputError: It cannot be read, or is not one.
+    """
+    path = folder / "manifest.json"
+    if not path.exists():
+        return None
+    with told(path, "read"):
+        text = path.read_bytes()
+    try:
+        return Manifest.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(
+            f"{path} is no manifest of a run",
+            why=f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": "),
+            fix="Another version may have written it; begin with a new folder.",
+        ) from error
+
+
+def differences(there: Manifest, here: Manifest) -> list[str]:
+    """In what two runs differ that should be one: `parameters.k (5 there, 8 here)`.
+
+    Sessions and totals do not count, nor do settings that change no answer, such as timeouts.
+    """
+    old, new = dict(leaves(_whole(there))), dict(leaves(_whole(here)))
+    return [
+        f"{key} ({_brief(old.get(key))} there, {_brief(new.get(key))} here)"
+        for key in dict.fromkeys([*old, *new])
+        if old.get(key) != new.get(key) and not _FREE.search(key)
+    ]
+
+
+def session(at_once: int, bank: int | None = None) -> Session:
+    """One that begins now, in this process."""
+    return Session(
+        started=now(),
+        at_once=at_once,
+        python=platform.python_version(),
+        system=platform.platform(),
+        packages=_packages(),
+        commit=_commit(Path(str(files("citeproof")))),
+        bank=bank,
+    )
+
+
+def now() -> datetime:
+    """The time, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def prompts() -> dict[str, str]:
+    """File of `citeproof/prompts/` → its sha256; demonstrations are in folders below."""
+    folder = Path(str(files("citeproof.prompts")))
+    return {
+        path.relative_to(folder).as_posix(): sha256(path)
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".md", ".json")
+    }
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file; empty where there is no such file.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    if not path.is_file():
+        return ""
+    with told(path, "read"), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def public(settings: Settings) -> dict[str, Any]:
+    """All settings but keys and passwords."""
+    return tomllib.loads(as_toml(settings))
+
+
+def models_of(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
+    """What answers, verifies and embeds: by name, and by hash where the model is embedded.
+
+    Args:
+        tools: Opened from the settings.
+        settings: Those of the run.
+    """
+    from citeproof.models.manifest import MINILM, MPNET
+
+    roles = {role: settings.for_role(role) for role in settings.roles}
+    found = {
+        "llm": _llm(tools.llm.name, settings.llm),
+        **{role: _llm(tools.llm_for(role).name, own) for role, own in roles.items()},
+        "entailment": {"name": tools.entailment.name, "threshold": tools.entailment.threshold},
+        "embedding": {"name": settings.embedding.model},
+    }
+    if settings.entailment.model == "local" and settings.entailment.backend != "judge":
+        found["entailment"] |= {"base": MPNET.name, "base_sha256": _weights(MPNET)}
+    if settings.embedding.model == "local":
+        found["embedding"] = {"name": MINILM.name, "sha256": _weights(MINILM)}
+    return found
+
+
+def _llm(name: str, settings: LLMSettings) -> dict[str, Any]:
+    from citeproof.models.manifest import LLM
+
+    if settings.embedded and settings.path is None:
+        return {"name": LLM.name, "sha256": _weights(LLM)}
+    return {"name": name}
+
+
+def _weights(model: EmbeddedModel) -> str:
+    """The hash of a model's largest file, which is the one that tells it from others."""
+    return max(model.files, key=lambda file: file.size).sha256
+
+
+def _whole(manifest: Manifest) -> dict[str, Any]:
+    return manifest.model_dump(mode="json", exclude={"sessions", "totals"})
+
+
+def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of nested tables under their dotted keys."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
+
+
+def _brief(value: object) -> str:
+    if value is None:
+        return "nothing"
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:12]}…"
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """This package and what it requires, as far as it is installed."""
+    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requires("citeproof") or ()]
+    found = {}
+    for name in ["citeproof", *sorted(set(names) - {"citeproof"})]:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # an extra that is not installed
+            continue
+    return found
+
+
+def _commit(source: Path) -> str:
+    """The commit of a checkout that holds this folder; empty where there is none."""
+    if not _git(source, "ls-files", "--", "__init__.py"):  # another project's, around our install
+        return ""
+    changed = _git(source, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    return _git(source, "rev-parse", "HEAD") + ("+" if changed else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says; empty where it is not installed or refuses."""
+    command: Sequence[str] = ["git", "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,145 @@
+"""Citation recall, precision and F1 (Gao et al. 2023, section 4; their evaluator's rules)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citeproof.evaluation.examples import Example, Mode, Output, Scores
+from citeproof.evaluation.metrics.judging import Asking
+from citeproof.evaluation.metrics.texts import first_line, sentences, unmarked
+from citeproof.tools.entailment import Pair, premise
+from citeproof.tools.marked_list import read_marked_list
+from citeproof.tools.marked_text import read_marked
+from citeproof.types import Passage
+
+__all__ = ["Statement", "citation_scores", "cited_ids", "harmonic", "statements"]
+
+_MOST_CITATIONS = 3
+_ALCE_MARK = re.compile(r"\[(\d+)")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of an answer, as it is judged."""
+
+    text: str
+    """Without marks; for QAMPARI the question and an entity."""
+    places: tuple[int, ...]
+    """Where the passages of its premise stand among those of the answer, at most three; none
+    where it is wrong as it stands, because it cites nothing or what does not exist."""
+    citations: int
+    """How many citations count in the denominator of precision."""
+
+
+def statements(example: Example, output: Output, mode: Mode) -> list[Statement]:
+    """The statements of an answer, in order.
+
+    corrected: marks are lists and ranges too, and belong to the sentence that ends before them;
+    a number counts once, and of several the first three count; one that no passage has, 0
+    among them, makes its statement wrong with all the citations that count.
+
+    strict: one `[` and the digits behind it are a citation, each time; where any of them is
+    above the number of passages the statement is wrong, and none counts; else the first three
+    do. 0 is the last passage.
+
+    Raises:
+        MissingExtraError: strict, and the extra `alce` is not installed.
+    """
+    if mode == "strict":
+        return [_strict(text, output.passages) for text in _strict_texts(example, output)]
+    if example.task == "qampari":
+        listed = read_marked_list(output.text)
+        found = [(f"{example.question} {entity}", numbers) for entity, numbers in listed]
+    else:
+        found = [(" ".join(text.split()), numbers) for text, numbers in read_marked(output.text)]
+    return [_corrected(text, numbers, output.passages) for text, numbers in found]
+
+
+def citation_scores(example: Example, output: Output, mode: Mode) -> Asking[Scores]:
+    """The scores of an answer, by asking in at most three rounds.
+
+    Recall: share of the statements that the passages which they cite entail together.
+    Precision: share of the citations that are right, 0 where there are none. The only citation
+    of a statement is right if it entails the statement; one of several, if all do so together,
+    and either it does alone or the others do not.
+
+    An answer without statements has no scores in strict; in corrected it has 0 throughout,
+    unless the question has no answer.
+
+    Raises:
+        MissingExtraError: strict, and the extra `alce` is not installed.
+    """
+    found = statements(example, output, mode)
+
+    def pair(statement: Statement, places: Sequence[int]) -> Pair:
+        return Pair(_premise([output.passages[place] for place in places], mode), statement.text)
+
+    tried = [own for own in found if own.places]
+    together = yield [pair(own, own.places) for own in tried]
+    held = [own for own, holds in zip(tried, together, strict=True) if holds]
+    several = [(own, place) for own in held if len(own.places) > 1 for place in own.places]
+    alone = yield [pair(own, [place]) for own, place in several]
+    unsure = [each for each, holds in zip(several, alone, strict=True) if not holds]
+    without = yield [pair(own, _without(own.places, place)) for own, place in unsure]
+    right = sum(len(own.places) == 1 for own in held) + sum(alone) + without.count(False)
+    total = sum(own.citations for own in found)
+    if not found and (mode == "strict" or not example.answerable):
+        return dict.fromkeys(("citation_recall", "citation_precision", "citation_f1"), None)
+    recall = len(held) / len(found) if found else 0.0
+    precision = right / total if total else 0.0
+    return {
+        "citation_recall": recall,
+        "citation_precision": precision,
+        "citation_f1": harmonic(recall, precision),
+    }
+
+
+def cited_ids(output: Output) -> set[str]:
+    """Ids of the passages that an answer cites."""
+    numbers = {number for sentence in read_marked(output.text) for number in sentence.numbers}
+    return {passage.id for n, passage in enumerate(output.passages, start=1) if n in numbers}
+
+
+def harmonic(recall: float, precision: float) -> float:
+    """The harmonic mean of two shares; 0 where both are 0."""
+    return 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+
+
+def _strict_texts(example: Example, output: Output) -> list[str]:
+    text = first_line(output.text)
+    if example.task != "qampari":
+        return sentences(text, "strict")
+    entities = text.rstrip().rstrip(".").rstrip(",").split(",")
+    return [f"{example.question} {entity.strip()}" for entity in entities]
+
+
+def _strict(text: str, passages: Sequence[Passage]) -> Statement:
+    places = [int(number) - 1 for number in _ALCE_MARK.findall(text)]
+    said = unmarked(text).strip()
+    if any(place >= len(passages) for place in places) or not passages:
+        return Statement(said, (), 0)
+    # Place -1 is what the evaluator makes of [0]; to Python it is the last passage.
+    counted = tuple(places[:_MOST_CITATIONS])
+    return Statement(said, counted, len(counted))
+
+
+def _corrected(text: str, numbers: Sequence[int], passages: Sequence[Passage]) -> Statement:
+    places = tuple(number - 1 for number in numbers[:_MOST_CITATIONS])
+    exist = all(0 <= place < len(passages) for place in places)
+    return Statement(text, places if exist else (), len(places))
+
+
+def _without(places: Sequence[int], place: int) -> list[int]:
+    # Of a passage that is cited twice the evaluator drops the first, which changes the order.
+    rest = list(places)
+    rest.remove(place)
+    return rest
+
+
+def _premise(passages: Sequence[Passage], mode: Mode) -> str:
+    if mode == "corrected":
+        return premise(passages)
+    # The evaluator writes the title line even where there is no title.
+    return "\n".join(f"Title: {own.title}\n{own.text}" for own in passages)

@@ -1,0 +1,63 @@
+"""MAUVE: how far machine texts are from human ones, as a set (Pillutla et al. 2021)."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+
+from citeproof.errors import InputError, MissingExtraError
+from citeproof.evaluation.examples import Example, Mode, Output
+from citeproof.evaluation.metrics.texts import plain
+
+__all__ = ["mauve"]
+
+_WORDS = 100
+
+
+def mauve(
+    items: Sequence[tuple[Example, Output]], *, mode: Mode = "corrected", seed: int = 0
+) -> float:
+    """MAUVE of all answers against what people wrote, from 0 to 1, with GPT-2 large as ALCE has it.
+
+    Each text is the question and the answer, cut after 100 words. By its authors' own word the
+    measure is unstable: compare only values of one machine, one seed and equally many texts.
+
+    Args:
+        items: Examples with references, and what was answered.
+        mode: How marks are taken off.
+        seed: Of its clustering.
+
+    Raises:
+        InputError: An example has no reference.
+        MissingExtraError: The extra `mauve` is not installed.
+    """
+    try:
+        import torch
+        from mauve import compute_mauve
+    except ImportError as error:
+        raise MissingExtraError(
+            "MAUVE needs a package of its own",
+            fix='Install it with: pip install "citeproof[mauve]"',
+        ) from error
+    for example, _ in items:
+        if not example.references:
+            raise InputError(
+                f"MAUVE cannot be had for the question {example.id!r}",
+                why="it has no long answer to compare with",
+                fix="Leave such questions out, or leave out MAUVE.",
+            )
+    found = compute_mauve(
+        p_text=[_text(example.question, example.references[0]) for example, _ in items],
+        q_text=[_text(example.question, plain(output.text, mode)) for example, output in items],
+        featurize_model_name="gpt2-large",
+        device_id=0 if torch.cuda.is_available() else -1,
+        max_text_length=512,
+        batch_size=8,
+        seed=seed,
+        verbose=False,
+    )
+    return float(found.mauve)
+
+
+def _text(question: str, answer: str) -> str:
+    return " ".join(f"{question} {answer}".split()[:_WORDS]).rstrip(string.punctuation)

@@ -1,0 +1,130 @@
+"""Disambig-F1: what a reader that was trained on SQuAD finds in an answer (ASQA)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from citeproof.errors import MissingExtraError, ModelError
+from citeproof.evaluation.examples import Mode
+from citeproof.evaluation.metrics.correctness import overlap
+
+__all__ = ["ExtractiveReader", "Reader", "disambig_f1"]
+
+_WINDOW, _STRIDE, _LONGEST = 384, 128, 15
+"""Tokens: of a question and a stretch of its text, by which two stretches overlap, of an answer."""
+
+
+class Reader(Protocol):
+    """Finds answers in texts."""
+
+    def answers(self, asked: Sequence[tuple[str, str]]) -> list[str]:
+        """The answer to each question in its text, in order; empty where there is none."""
+
+
+def disambig_f1(found: Sequence[str], answers: Sequence[Sequence[str]], mode: Mode) -> float:
+    """Mean over sub-questions of the F1 of the words found and the best alias (Stelmakh 2022).
+
+    Args:
+        found: What a reader found for each sub-question in the answer, at least one.
+        answers: The aliases of each.
+        mode: How to compare.
+    """
+    best = [
+        max((overlap(text, alias, mode)[2] for alias in aliases), default=0.0)
+        for text, aliases in zip(found, answers, strict=True)
+    ]
+    return sum(best) / len(best)
+
+
+class ExtractiveReader:
+    """A question answering model of transformers, read as its former pipeline did.
+
+    Long texts are read in overlapping windows. Of all spans of at most 15 tokens the most
+    probable one counts, widened to whole words; "no answer" is a span as well, scored by the
+    window where it is least probable.
+
+    Args:
+        model: A model name, such as ALCE's `gaotianyu1350/roberta-large-squad`, or a folder.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.name = model
+        self._loaded: tuple[Any, Any] | None = None
+        self._loading = threading.Lock()
+
+    def answers(self, asked: Sequence[tuple[str, str]]) -> list[str]:
+        """The answer to each question in its text, in order; empty where there is none.
+
+        Raises:
+            MissingExtraError: transformers is not installed.
+            ModelError: The model cannot be loaded.
+        """
+        return [self._answer(question, text or " ") for question, text in asked]
+
+    def _answer(self, question: str, text: str) -> str:
+        import torch
+
+        model, tokenizer = self._model()
+        most = min(_WINDOW, tokenizer.model_max_length)
+        read = tokenizer(
+            question,
+            text,
+            truncation="only_second",
+            max_length=most,
+            stride=min(_STRIDE, most // 2),
+            return_overflowing_tokens=True,
+            padding=True,
+            return_tensors="pt",
+        )
+        read.pop("overflow_to_sample_mapping")
+        with torch.inference_mode():
+            logits = model(**read.to(model.device))
+        nothing, best, span = 1e6, -1.0, (0, 0)
+        for window in range(len(read["input_ids"])):
+            of_text = torch.tensor([part == 1 for part in read.sequence_ids(window)])
+            of_text[0] = True  # the first token stands for "no answer"
+            begin, end = (
+                ends[window].float().cpu().masked_fill(~of_text, -1e4).softmax(-1)
+                for ends in (logits.start_logits, logits.end_logits)
+            )
+            nothing = min(nothing, float(begin[0] * end[0]))
+            begin[0] = end[0] = 0.0
+            spans = torch.outer(begin, end).triu().tril(_LONGEST - 1)
+            score, place = spans.flatten().max(0)
+            if float(score) > best:
+                first, last = divmod(int(place), len(end))
+                if of_text[first] and first:
+                    best, span = float(score), _characters(read, window, first, last)
+        return text[slice(*span)] if best > nothing else ""
+
+    def _model(self) -> tuple[Any, Any]:
+        with self._loading:
+            if self._loaded is None:
+                try:
+                    import torch
+                    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+                except ImportError as error:
+                    raise MissingExtraError(
+                        "A reader for Disambig-F1 needs transformers and torch",
+                        fix='Install them with: pip install "citeproof[local]"',
+                    ) from error
+                try:
+                    tokenizer = AutoTokenizer.from_pretrained(self.name)
+                    model = AutoModelForQuestionAnswering.from_pretrained(self.name)
+                except (OSError, ValueError) as error:
+                    raise ModelError(
+                        f"The reader {self.name!r} cannot be loaded",
+                        why=str(error).splitlines()[0],
+                        fix="Name a question answering model of the hub, or a folder.",
+                    ) from error
+                device = "cuda" if torch.cuda.is_available() else "cpu"
+                self._loaded = (model.eval().to(device), tokenizer)
+            return self._loaded
+
+
+def _characters(read: Any, window: int, first: int, last: int) -> tuple[int, int]:
+    words = [read.token_to_word(window, token) for token in (first, last)]
+    begin, end = (read.word_to_chars(window, word, sequence_index=1) for word in words)
+    return begin.start, end.end

@@ -1,0 +1,390 @@
+"""Compares runs: metrics and costs side by side, and how sure the differences are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from citeproof.console.text import count, plain
+from citeproof.errors import InputError
+from citeproof.evaluation.examples import Mode, Scores
+from citeproof.evaluation.manifest import leaves
+from citeproof.evaluation.results import Result
+from citeproof.evaluation.runs import Run, open_run
+from citeproof.evaluation.scorecard import Scorecard, read_scorecard, scored
+from citeproof.evaluation.scoring import METRICS
+from citeproof.evaluation.statistics import Estimate, estimate, estimates
+
+__all__ = [
+    "COSTS",
+    "HEADLINES",
+    "MODES",
+    "Curve",
+    "Entry",
+    "Report",
+    "Table",
+    "curve",
+    "markdown",
+    "report",
+]
+
+MODES: tuple[Mode, ...] = ("corrected", "strict")
+_MODES = (
+    "Two ways of counting: strict reproduces ALCE's released evaluator, corrected (the default) "
+    "counts without its slips."
+)
+COSTS = (
+    "llm_calls",
+    "prompt_tokens",
+    "cached_tokens",
+    "completion_tokens",
+    "nli_pairs",
+    "retrievals",
+    "passages_met",
+    "seconds",
+)
+"""What an answer cost: the fields of its usage, and how many passages the method met."""
+_GOALS = {
+    "sufficient": "questions whose passages suffice",
+    "agreed": "answers agreed on",
+    "faultless": "answers without fault",
+}
+"""What a round reaches, or not → of what a curve tells the share."""
+HEADLINES = (
+    "citation_f1",
+    "em_recall",
+    "claim_recall",
+    "qampari_f1_5",
+    "token_f1",
+    "gold_cited",
+)
+"""Metrics that are plotted, where they apply."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How far a method had come after each of its iterations."""
+
+    of: str
+    """What the shares are of."""
+    shares: tuple[float, ...]
+    """From the first iteration on; they never fall."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run in a report."""
+
+    number: int
+    """From 1, in the order given."""
+    name: str
+    run: Run
+    cards: dict[Mode, Scorecard]
+    """At least one."""
+    costs: dict[str, Estimate]
+    """Per question; empty where nothing tells."""
+
+    @property
+    def card(self) -> Scorecard:
+        """The scores that plots show: corrected where there are any."""
+        return next(self.cards[mode] for mode in MODES if mode in self.cards)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells for people; the first row is the head."""
+
+    title: str
+    rows: list[list[str]]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A comparison, ready to be written."""
+
+    entries: list[Entry]
+    tables: list[Table]
+    notes: list[str]
+
+
+async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
+    """Compare runs by the scores that `citeproof score` has kept for them.
+
+    A run that was not scored yet appears with the metrics that need no entailment model.
+
+    Args:
+        paths: Folders of runs, or JSON files of ALCE's runner.
+        against: One of the runs: the differences of the others to it are told, on the examples
+            that both have.
+
+    Raises:
+        InputError: A run cannot be read, or `against` shares no example with another.
+    """
+    if against is not None and against not in paths:
+        paths = [against, *paths]
+    runs = [open_run(path) for path in paths]
+    names = _names(runs)
+    entries = [
+        Entry(number, name, run, await _cards(run), estimates(_costs(run.results)))
+        for number, (name, run) in enumerate(zip(names, runs, strict=True), start=1)
+    ]
+    modes = [mode for mode in MODES if any(mode in entry.cards for entry in entries)]
+    base = entries[list(paths).index(against)] if against is not None else None
+    tables = [_overview(entries)]
+    for mode in modes:
+        tables.append(_quality(entries, mode))
+        if base is not None:
+            tables.append(_differences(entries, base, mode))
+    tables += [_spent(entries, base), *_configurations(entries)]
+    return Report(entries, [table for table in tables if len(table.rows) > 1], _notes(entries))
+
+
+def markdown(made: Report) -> str:
+    """The report as Markdown."""
+    lines = ["# Comparison of runs", ""]
+    for table in made.tables:
+        head, *rows = table.rows
+        lines += [f"## {_cell(table.title)}", "", _line(head), f"|{'---|' * len(head)}"]
+        lines += [*map(_line, rows), "", *(f"{_cell(note)}\n" for note in table.notes)]
+    return "\n".join([*lines, "## Notes", "", *(f"- {_cell(note)}" for note in made.notes), ""])
+
+
+def curve(results: Sequence[Result]) -> Curve | None:
+    """How far a run was after each iteration; None where its method has one only.
+
+    VTG: claims proved by their n-th trial. CaLM: answers that both models agreed on by the n-th
+    round. LLatrieval: questions whose passages were found to suffice by the n-th round. R²-MGA:
+    answers in which the n-th assessment, or one before it, found no fault.
+    """
+    rounds = [_rounds(result) for result in results if result.error is None]
+    for key, of in _GOALS.items():
+        if any(key in one for own in rounds for one in own):
+            return _reached(of, [_first(own, key) for own in rounds])
+    verdicts = [
+        claim.verdict
+        for result in results
+        if result.answer is not None
+        for claim in result.answer.claims
+    ]
+    proved = [v.trials if v.status == "supported" else None for v in verdicts]
+    return _reached("claims proved", proved)
+
+
+def _rounds(result: Result) -> list[dict[str, Any]]:
+    """What the graph tells of its rounds."""
+    search = result.details.get("retrieval") or {}
+    found: list[dict[str, Any]] = result.details.get("rounds") or search.get("rounds") or []
+    verdicts = ("complete", "correct", "cited")
+    return [
+        {**one, "faultless": all(map(one.get, verdicts))} if "complete" in one else one
+        for one in found
+    ]
+
+
+def _reached(of: str, when: Sequence[int | None]) -> Curve | None:
+    last = max((number for number in when if number is not None), default=0)
+    if last < 2:
+        return None
+    shares = [
+        sum(number is not None and number <= n for number in when) / len(when)
+        for n in range(1, last + 1)
+    ]
+    return Curve(of, tuple(shares))
+
+
+def _first(rounds: Sequence[Mapping[str, Any]], key: str) -> int | None:
+    return next((n for n, one in enumerate(rounds, start=1) if one.get(key)), None)
+
+
+async def _cards(run: Run) -> dict[Mode, Scorecard]:
+    kept = {mode: card for mode in MODES if (card := read_scorecard(run, mode)) is not None}
+    return kept or {"corrected": await scored(run, None, mode="corrected")}
+
+
+def _costs(results: Iterable[Result]) -> list[Scores]:
+    rows: list[Scores] = []
+    for result in results:
+        if result.answer is not None:
+            usage = result.answer.usage.model_dump() | {"passages_met": len(result.retrieved or ())}
+            rows.append({name: float(usage[name]) for name in COSTS})
+    return rows
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    names = [run.name for run in runs]
+    return [
+        name if names.count(name) == 1 else str(run.path)
+        for name, run in zip(names, runs, strict=True)
+    ]
+
+
+def _overview(entries: Sequence[Entry]) -> Table:
+    rows = [["#", "run", "method", "data", "answers", "abstained", "errors", "entailment"]]
+    for entry in entries:
+        results = entry.run.results
+        answers = [result for result in results if result.error is None]
+        abstained = sum(r.answer is not None and r.answer.status == "abstained" for r in answers)
+        manifest, judge = entry.run.manifest, entry.card.entailment
+        rows.append(
+            [
+                str(entry.number),
+                entry.name,
+                entry.run.method or "–",
+                (manifest and Path(manifest.data.name).name) or "–",
+                str(len(answers)),
+                str(abstained) if any(r.answer is not None for r in answers) else "–",
+                str(len(results) - len(answers)),
+                "–" if judge is None else f"{judge.name} (from {judge.threshold:g})",
+            ]
+        )
+    return Table("Runs", rows)
+
+
+def _quality(entries: Sequence[Entry], mode: Mode) -> Table:
+    cards = {e.number: e.cards[mode] for e in entries if mode in e.cards}
+    names = _present([card.metrics for card in cards.values()])
+    rows = [["#", "run", "n", *map(words, names)]]
+    for entry in entries:
+        if (card := cards.get(entry.number)) is None:
+            continue
+        n = len(card.examples)
+        cells = [_shown(card.metrics.get(name), n) for name in names]
+        rows.append([str(entry.number), entry.name, str(n), *cells])
+    notes = ["Mean and 95% bootstrap interval over answers; (n) where a metric applies to fewer."]
+    notes += dict.fromkeys(told for card in cards.values() for told in card.caveats)
+    judges = {card.entailment.name for card in cards.values() if card.entailment is not None}
+    if len(judges) > 1:
+        notes.append(
+            "These runs were scored with different entailment models: their citation metrics "
+            "cannot be compared with each other."
+        )
+    return Table(f"Quality, {mode}", rows, notes)
+
+
+def _differences(entries: Sequence[Entry], base: Entry, mode: Mode) -> Table:
+    others = [e for e in entries if e is not base and mode in e.cards]
+    title = f"Differences to {base.name}, {mode}"
+    if mode not in base.cards:
+        return Table(title, [])
+    rows: list[list[str]] = []
+    found = {e.number: _paired(e.cards[mode].examples, base.cards[mode].examples) for e in others}
+    names = _present(list(found.values()))
+    for entry in others:
+        own = found[entry.number]
+        n = max((value.n for value in own.values()), default=0)
+        if not n:
+            raise InputError(
+                f"{entry.name} and {base.name} share no example",
+                why="a difference is taken example by example",
+                fix="Compare runs over the same data.",
+            )
+        cells = [_shown(own.get(name), n, sign=True) for name in names]
+        rows.append([str(entry.number), entry.name, str(n), *cells])
+    note = "Paired differences on shared examples, with 95% bootstrap intervals."
+    return Table(title, [["#", "run", "n", *map(words, names)], *rows], [note])
+
+
+def _paired(here: Mapping[str, Scores], there: Mapping[str, Scores]) -> dict[str, Estimate]:
+    """By how much each metric is higher here, over the examples that both have."""
+    shared = [key for key in here if key in there]
+    mine, theirs = ([rows[key] for key in shared] for rows in (here, there))
+    found = {name: estimate(mine, name, theirs) for name in METRICS}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _spent(entries: Sequence[Entry], base: Entry | None) -> Table:
+    rows = [["#", "run", *map(words, COSTS)]]
+    for entry in entries:
+        if not entry.costs:  # a file of ALCE's runner does not tell
+            continue
+        cells = []
+        for name in COSTS:
+            own = entry.costs[name]
+            cell = _shown(own, own.n)
+            if base is not None and base.costs and base.costs[name].value > 0:
+                cell += f" ({own.value / base.costs[name].value:.2f}×)"
+            cells.append(cell)
+        rows.append([str(entry.number), entry.name, *cells])
+    note = "Per question: mean and 95% bootstrap interval."
+    if base is not None:
+        note += f" In brackets how many times as much as {base.name}."
+    return Table("Cost", rows, [note])
+
+
+def _configurations(entries: Sequence[Entry]) -> list[Table]:
+    """Where the runs' manifests differ."""
+    known = [entry for entry in entries if entry.run.manifest is not None]
+    trees = [
+        dict(leaves(entry.run.manifest.model_dump(mode="json", exclude={"sessions", "totals"})))
+        for entry in known
+        if entry.run.manifest is not None
+    ]
+    keys = [
+        key
+        for key in dict.fromkeys(key for tree in trees for key in tree)
+        if any(tree.get(key) != trees[0].get(key) for tree in trees)
+    ]
+    if not keys:
+        return []
+    rows = [["what", *(f"{entry.number} {entry.name}" for entry in known)]]
+    rows += [[key, *(_value(tree.get(key)) for tree in trees)] for key in keys]
+    return [Table("Where they differ", rows)]
+
+
+def _notes(entries: Sequence[Entry]) -> list[str]:
+    cards = [card for entry in entries for card in entry.cards.values()]
+    shown = [name for name in METRICS if any(name in card.metrics for card in cards)]
+    notes = [_MODES, *(f"{words(name)}: {METRICS[name]}." for name in shown)]
+    if failed := sum(result.error is not None for e in entries for result in e.run.results):
+        notes.append(f"{count(failed, 'example')} ended in an error and is left out of all means.")
+    for entry in entries:
+        manifest = entry.run.manifest
+        if manifest is not None and manifest.totals.waiting:
+            waiting = count(manifest.totals.waiting, "example")
+            notes.append(f"{entry.name} is not finished: {waiting} to go.")
+    return notes
+
+
+def _present(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The metrics that some have."""
+    return [name for name in METRICS if any(name in own for own in metrics)]
+
+
+def words(metric: str) -> str:
+    """A metric or cost for people: `citation F1`."""
+    text = metric.replace("_", " ")
+    return re.sub(r"\b(?:f1|em|llm|nli|dr)\b", lambda short: short[0].upper(), text)
+
+
+def shown(value: Estimate, *, sign: bool = False) -> tuple[str, str]:
+    """A value and its interval, as people read them: `0.621` and `[0.580, 0.662]`."""
+    large = max(abs(value.value), abs(value.low), abs(value.high)) > 1
+    form = f"{'+' if sign else ''},.{1 if large else 3}f"
+    return f"{value.value:{form}}", f"[{value.low:{form}}, {value.high:{form}}]"
+
+
+def _shown(value: Estimate | None, n: int, *, sign: bool = False) -> str:
+    if value is None:
+        return "–"
+    text = " ".join(shown(value, sign=sign))
+    return text if value.n == n else f"{text} ({value.n})"
+
+
+def _value(value: object) -> str:
+    text = "–" if value is None else str(value)
+    return text if len(text) <= 60 else f"{text[:16]}…"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    """Text that Markdown shows as it is, on one line: names come from strangers."""
+    escaped = plain(text).replace("&", "&amp;").replace("<", "&lt;")
+    # A bracket may stay unless it makes a link.
+    return re.sub(r"([\\`*_|~]|\](?=[(\[:]))", r"\\\1", escaped)

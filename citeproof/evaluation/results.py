@@ -1,0 +1,179 @@
+"""What a run leaves in its folder: one JSON line for each finished example."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from citeproof.errors import InputError
+from citeproof.evaluation.examples import Example, Output
+from citeproof.types import Answer, Passage
+
+__all__ = ["Failure", "Result", "append", "mend", "put", "read_lines", "read_results", "told"]
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Failure(BaseModel):
+    """Why an example has no answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: str
+    """The error's class."""
+    message: str
+
+
+class Result(BaseModel):
+    """What a method gave for an example."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    question: str
+    output: str = ""
+    """The answer with marks [1][2], as ALCE calls it; without the flags of unproved claims."""
+    docs: tuple[Passage, ...] = ()
+    """`docs[n - 1]` is the passage with number n."""
+    retrieved: tuple[str, ...] | None = ()
+    """Ids of all passages found on the way, in order; None where that is unknown."""
+    answer: Answer | None = None
+    details: dict[str, Any] = {}
+    """What else the graph gives, such as CaLM's `rounds`."""
+    bank: int | None = None
+    """Cases in the memory bank when the example was begun; None where there is no bank."""
+    seconds: float = 0.0
+    """From the first step to the last; with several examples at once they wait for each other."""
+    error: Failure | None = None
+    """None where there is an answer."""
+
+    def scored(self) -> Output:
+        """The part that metrics look at."""
+        return Output(
+            question=self.question, text=self.output, passages=self.docs, retrieved=self.retrieved
+        )
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """The results by the example's id; of several the last counts. None where there is no file.
+
+    A last line without its end, as a killed process leaves it, is passed over.
+
+    Raises:
+        InputError: The file cannot be read, or another line is no result.
+    """
+    if not path.exists():
+        return {}
+    return {result.id: result for result in read_lines(path, Result)}
+
+
+def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
+    """The objects of a file of JSON lines, up to its last complete line.
+
+    Raises:
+        InputError: The file cannot be read, or a line is no such object.
+    """
+    with told(path, "read"), path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield kind.model_validate_json(line)
+            except ValidationError as error:
+                raise InputError(
+                    f"{path}, line {number}, is no {kind.__name__.lower()}",
+                    why=error.errors()[0]["msg"],
+                    fix="The file was changed since it was written; begin with a new folder.",
+                ) from error
+
+
+def mend(path: Path) -> None:
+    """Cut off what follows the last complete line.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    with told(path), path.open("a+b") as file:
+        end = size = file.seek(0, os.SEEK_END)
+        while end:
+            begin = max(0, end - 65_536)
+            file.seek(begin)
+            if (found := file.read(end - begin).rfind(b"\n")) >= 0:
+                end = begin + found + 1
+                break
+            end = begin
+        if end < size:
+            file.truncate(end)
+            os.fsync(file.fileno())
+
+
+def append(path: Path, result: Result) -> None:
+    """Add a line; it is on the disk when this returns.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    with told(path), path.open("ab") as file:
+        file.write(f"{result.model_dump_json()}\n".encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def put(path: Path, text: str | Iterable[str]) -> None:
+    """Write a file that appears whole or not at all.
+
+    Args:
+        path: Replaced if it is there.
+        text: The whole, or lines with their ends.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with told(path):
+            with draft.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines([text] if isinstance(text, str) else text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def told(path: Path, what: str = "written") -> Iterator[None]:
+    """Say which file the system refuses.
+
+    Raises:
+        InputError: Something inside the block was refused.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be {what}",
+            why=error.strerror or str(error),
+            fix="Name a folder that you may read and write, with room enough.",
+        ) from error
+
+
+def lines_of(examples: Iterable[Example]) -> Iterator[str]:
+    """Examples as JSON lines."""
+    return (f"{example.model_dump_json()}\n" for example in examples)
+
+
+def digest(lines: Iterable[str]) -> str:
+    """The sha256 of lines put together."""
+    total = hashlib.sha256()
+    for line in lines:
+        total.update(line.encode())
+    return total.hexdigest()

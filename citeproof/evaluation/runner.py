@@ -1,0 +1,348 @@
+"""Asks a method many questions at once, and keeps each answer as soon as it is there.
+
+A run's folder holds `manifest.json`, `examples.jsonl` (what is asked), `results.jsonl` (a line for
+each finished example, on disk before the next one is told of) and, once all are answered,
+`alce.json`, which ALCE's public evaluator reads. A run that was stopped, however hard, goes on
+where it was; what it had finished is not asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from citeproof.agents.answer_composer import FLAG
+from citeproof.errors import InputError
+from citeproof.evaluation.datasets import write_outputs
+from citeproof.evaluation.examples import Example
+from citeproof.evaluation.manifest import (
+    Data,
+    Manifest,
+    Session,
+    Totals,
+    differences,
+    now,
+    prompts,
+    read_manifest,
+    session,
+)
+from citeproof.evaluation.results import (
+    Failure,
+    Result,
+    append,
+    digest,
+    lines_of,
+    mend,
+    put,
+    read_results,
+    told,
+)
+from citeproof.tools.events import EvidenceFound, PassagesRetrieved
+from citeproof.tools.failures import scrub
+from citeproof.types import Answer, Usage
+
+if TYPE_CHECKING:
+    from citeproof.memory.bank import Bank
+
+__all__ = ["Told", "describe", "run"]
+
+_LONGEST = 1000
+"""Characters kept of an error's message, which may quote a whole prompt."""
+
+Told = Callable[[Example, Result, bool], Awaitable[None]]
+"""Called with each result, and whether an earlier session left it."""
+
+
+def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
+    """The manifest of a run that is still to be made.
+
+    Args:
+        graph: The compiled graph of the method.
+        method: Its name.
+        examples: What is to be asked.
+        **known: Further fields of the manifest, and of its `data`.
+    """
+    data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
+    chosen = digest(lines_of(examples))
+    return Manifest(
+        method=method,
+        parameters=_parameters(graph),
+        prompts=prompts(),
+        data=Data(**data, examples=len(examples), chosen=chosen),
+        **known,
+    )
+
+
+async def run(
+    graph: Any,
+    method: str,
+    examples: Sequence[Example],
+    folder: Path,
+    *,
+    about: Mapping[str, Any] | None = None,
+    at_once: int = 8,
+    resume: bool = False,
+    bank: Bank | None = None,
+    on_result: Told | None = None,
+) -> Manifest:
+    """Answer examples, and keep the answers in a folder.
+
+    Examples that bring documents are answered from the first of them, as many as the method
+    reads; the others from the graph's retriever. An error of one example is kept in place of its
+    answer, and the example is asked again when the run is gone on with.
+
+    Args:
+        graph: The compiled graph of the method.
+        method: Its name, for the manifest.
+        examples: Their ids differ.
+        folder: The run's; made if it is not there.
+        about: What else the manifest tells: `settings`, `models`, and fields of its `data`.
+        at_once: Most examples in work at a time.
+        resume: Go on with a run that the folder holds; it must be of the same configuration.
+        bank: The memory bank, whose size is noted if the method reads it.
+        on_result: Told of each result, first of those that an earlier session left.
+
+    Returns:
+        The run's manifest, with totals.
+
+    Raises:
+        InputError: The folder cannot be used, holds another run, or is in use.
+    """
+    _refuse_twins(examples)
+    manifest = await asyncio.to_thread(describe, graph, method, examples, **dict(about or {}))
+    bank = _read_bank(bank, manifest.parameters)
+    async with _opened(folder, manifest, examples, at_once, resume, bank) as results:
+        kept = {key: result for key, result in results.items() if result.error is None}
+        waiting = [example for example in examples if example.id not in kept]
+        if on_result is not None:
+            for example in examples:
+                if example.id in kept:
+                    await on_result(example, kept[example.id], True)
+        queue = iter(waiting)
+
+        async def work() -> None:
+            for example in queue:  # one iterator for all: each takes the next that is waiting
+                result = await _answered(graph, example, manifest.parameters, bank)
+                # Not in a thread: a cancelled run would leave it behind, still writing.
+                append(folder / "results.jsonl", result)
+                results[example.id] = result
+                if on_result is not None:
+                    await on_result(example, result, False)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(at_once, len(waiting))):
+                    group.create_task(work())
+        except ExceptionGroup as refused:  # the disk is full, say: the first tells it all
+            raise refused.exceptions[0] from None
+        ordered = [results[example.id] for example in examples]
+        await asyncio.to_thread(_finish, folder, examples, ordered)
+    done = read_manifest(folder)
+    assert done is not None
+    return done
+
+
+@asynccontextmanager
+async def _opened(
+    folder: Path,
+    manifest: Manifest,
+    examples: Sequence[Example],
+    at_once: int,
+    resume: bool,
+    bank: Bank | None,
+) -> AsyncIterator[dict[str, Result]]:
+    """The results so far, while the folder is ours; the manifest tells when that was.
+
+    Raises:
+        InputError: The folder cannot be used, holds another run, or is in use.
+    """
+    from filelock import FileLock, Timeout
+
+    with told(folder):
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        _refuse_strange(folder)
+        lock = FileLock(folder / ".lock", timeout=0)
+        try:
+            lock.acquire()
+            free = True
+        except Timeout:
+            free = False
+    if not free:
+        raise InputError(
+            f"{folder} is in use", why="another process writes this run", fix="Wait for its end."
+        )
+    try:
+        begun = await asyncio.to_thread(session, at_once, await _size(bank))
+        earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
+        results = await asyncio.to_thread(read_results, folder / "results.jsonl")
+        manifest = manifest.model_copy(update={"sessions": (*earlier, begun)})
+        _write(manifest, folder, examples, results)
+        try:
+            yield results
+        finally:
+            ended = begun.model_copy(update={"finished": now()})
+            manifest = manifest.model_copy(update={"sessions": (*earlier, ended)})
+            _write(manifest, folder, examples, results)
+    finally:
+        lock.release()
+
+
+def _refuse_strange(folder: Path) -> None:
+    """Leave folders alone that hold something else; what a killed beginning left may stay."""
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    if "manifest.json" not in names and names - {"examples.jsonl"}:
+        raise InputError(
+            f"{folder} is not empty and holds no run", fix="Name a new folder with --out."
+        )
+
+
+def _begin(
+    folder: Path, manifest: Manifest, examples: Sequence[Example], resume: bool
+) -> tuple[Session, ...]:
+    """Make a folder ready to be written; the sessions it has had."""
+    there = read_manifest(folder)
+    if there is None:
+        # The manifest comes last: with it the folder is a run, and whole.
+        put(folder / "examples.jsonl", lines_of(examples))
+        return ()
+    if not resume:
+        raise InputError(
+            f"{folder} holds a run", fix="Go on with it (--resume), or name a new folder."
+        )
+    if changed := differences(there, manifest):
+        more = f"; and {len(changed) - 5} more" if len(changed) > 5 else ""
+        raise InputError(
+            f"{folder} holds a run of another configuration",
+            why=f"{'; '.join(changed[:5])}{more}",
+            fix="Name a new folder, or ask for what this one was begun with.",
+        )
+    mend(folder / "results.jsonl")
+    return there.sessions
+
+
+def _write(
+    manifest: Manifest, folder: Path, examples: Sequence[Example], results: Mapping[str, Result]
+) -> None:
+    totals = _totals([results[e.id] for e in examples if e.id in results], len(examples))
+    manifest.model_copy(update={"totals": totals}).write(folder)
+
+
+def _totals(results: Sequence[Result], examples: int) -> Totals:
+    answers = [result.answer for result in results if result.answer is not None]
+    counts = {
+        status: sum(answer.status == status for answer in answers)
+        for status in ("answered", "partial", "abstained")
+    }
+    return Totals(
+        **counts,
+        errors=len(results) - len(answers),
+        waiting=examples - len(results),
+        usage=sum((answer.usage for answer in answers), Usage()),
+        seconds=sum(result.seconds for result in results),
+    )
+
+
+async def _answered(
+    graph: Any, example: Example, parameters: Mapping[str, Any], bank: Bank | None
+) -> Result:
+    """The result of one example, an error included."""
+    asked: dict[str, Any] = {"question": example.question}
+    if example.documents:
+        asked["documents"] = list(example.documents[: _depth(parameters)])
+    size = await _size(bank)
+    retrieved: dict[str, None] = {}
+    final: dict[str, Any] = {}
+    begun = time.perf_counter()
+    fields: dict[str, Any]
+    try:
+        async for mode, part in graph.astream(
+            asked, stream_mode=["values", "custom"], output_keys=graph.output_channels
+        ):
+            if mode == "values":
+                final = part
+            elif isinstance(part, PassagesRetrieved | EvidenceFound):
+                retrieved |= dict.fromkeys(passage.id for passage in part.passages)
+        answer = final["answer"]
+        fields = {
+            # The flags are for readers; a metric would take them for words of the answer.
+            "output": answer.text.replace(f" {FLAG}", ""),
+            "docs": answer.passages,
+            "answer": answer,
+            "details": {k: _plain(v) for k, v in final.items() if not isinstance(v, Answer)},
+        }
+    except Exception as error:  # whatever it is, the other examples go on
+        message = " ".join(scrub(str(error)).split()).encode("utf-8", "replace").decode()
+        fields = {"error": Failure(type=type(error).__name__, message=message[:_LONGEST])}
+    return Result(
+        id=example.id,
+        question=example.question,
+        retrieved=tuple(retrieved),
+        bank=size,
+        seconds=round(time.perf_counter() - begun, 3),
+        **fields,
+    )
+
+
+def _depth(parameters: Mapping[str, Any]) -> int | None:
+    """How many of an example's documents a method is given; None for all.
+
+    A method that chooses among candidates by itself gets all; the others those that they read,
+    so that the order in which the data set ranks them stays what decides.
+    """
+    if "candidates" in parameters:
+        return None
+    depths = [parameters[key] for key in ("k", "pool") if key in parameters]
+    return max(depths, default=None)
+
+
+def _plain(value: Any) -> Any:
+    """A value of the state as JSON."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _parameters(graph: Any) -> dict[str, Any]:
+    schema = getattr(graph, "context_schema", None)
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return {}  # a graph of the caller's own
+    return schema().model_dump(mode="json")
+
+
+def _read_bank(bank: Bank | None, parameters: Mapping[str, Any]) -> Bank | None:
+    """The part of the bank that the method reads; None where it reads none."""
+    if bank is None or "namespace" not in parameters:
+        return None
+    name = parameters["namespace"]
+    return bank.within(name) if name else bank
+
+
+async def _size(bank: Bank | None) -> int | None:
+    return None if bank is None else await bank.count()
+
+
+def _finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
+    """Put the results in the order of the examples, each once, and write them as ALCE does."""
+    put(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
+    outputs = [(own, result.scored()) for own, result in zip(examples, results, strict=True)]
+    write_outputs(folder / "alce.json", outputs)
+
+
+def _refuse_twins(examples: Sequence[Example]) -> None:
+    if not examples:
+        raise InputError("There is no example to answer", fix="Name a data set that is not empty.")
+    seen: set[str] = set()
+    for example in examples:
+        if example.id in seen:
+            raise InputError(f"Two examples have the id {example.id!r}", fix="Ids must differ.")
+        seen.add(example.id)

@@ -1,0 +1,130 @@
+"""A run's scores: by example, and as means with intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from citeproof.errors import InputError
+from citeproof.evaluation.examples import Mode, Scores
+from citeproof.evaluation.metrics.reader import Reader
+from citeproof.evaluation.results import put, told
+from citeproof.evaluation.runs import Run
+from citeproof.evaluation.scoring import score
+from citeproof.evaluation.statistics import Estimate, estimates
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.scores import KeptScores
+
+__all__ = ["Judge", "Scorecard", "read_scorecard", "scored", "write_scorecard"]
+
+_TRUE = "t5_xxl_true_nli_mixture"
+"""The entailment model of ALCE's evaluator."""
+
+
+class Judge(BaseModel):
+    """The entailment model that decided."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    threshold: float
+
+
+class Scorecard(BaseModel):
+    """The contents of a run's scores-<mode>.json."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mode: Mode
+    entailment: Judge | None = None
+    """None: only the metrics that need no such model."""
+    caveats: tuple[str, ...] = ()
+    """What a reader must know before comparing."""
+    errors: int = 0
+    """Examples that ended in an error; they are left out of all means."""
+    metrics: dict[str, Estimate] = {}
+    """Metric → its value over the answers to which it applies."""
+    examples: dict[str, Scores] = {}
+    """Example's id → its scores."""
+
+
+async def scored(
+    run: Run, entailment: Entailment | None, *, mode: Mode, reader: Reader | None = None
+) -> Scorecard:
+    """Score a run from its outputs alone.
+
+    Args:
+        run: What is scored.
+        entailment: Decides what entails what; without one, the metrics that need it are left out.
+            Its scores are kept beside the run, so that a second time costs next to nothing.
+        mode: How metrics count.
+        reader: For Disambig-F1 and DR; without one they are left out.
+
+    Raises:
+        MissingExtraError: A model, or the strict mode, needs an extra that is not installed.
+        StoreError: The kept scores cannot be read or written.
+        ModelError: The entailment model cannot be had.
+    """
+    items = run.items()
+    judge = None
+    if entailment is not None:
+        judge = Judge(name=entailment.name, threshold=entailment.threshold)
+        entailment = KeptScores(entailment, file=run.beside("entailment.sqlite"))
+    rows = await score(items, entailment, mode=mode, reader=reader)
+    examples = {example.id: row for (example, _, _), row in zip(items, rows, strict=True)}
+    return Scorecard(
+        mode=mode,
+        entailment=judge,
+        caveats=_caveats(mode, judge),
+        errors=len(run.examples) - len(items),
+        metrics=estimates(rows),
+        examples=examples,
+    )
+
+
+def write_scorecard(run: Run, card: Scorecard) -> Path:
+    """Keep the scores beside the run; where they are.
+
+    Raises:
+        InputError: They cannot be written.
+    """
+    path = run.beside(f"scores-{card.mode}.json")
+    put(path, card.model_dump_json(indent=1) + "\n")
+    return path
+
+
+def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
+    """The scores that were kept; None where there are none, or the run has grown since.
+
+    Raises:
+        InputError: They cannot be read.
+    """
+    path = run.beside(f"scores-{mode}.json")
+    if not path.exists():
+        return None
+    with told(path, "read"):
+        text = path.read_bytes()
+    try:
+        card = Scorecard.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(
+            f"{path} holds no scores",
+            why=error.errors()[0]["msg"],
+            fix="Score the run again: citeproof score.",
+        ) from error
+    same = card.examples.keys() == {example.id for example, _, _ in run.items()}
+    return card if same else None
+
+
+def _caveats(mode: Mode, judge: Judge | None) -> tuple[str, ...]:
+    if judge is None:
+        return ("Not scored with an entailment model: the metrics of citations are left out.",)
+    if _TRUE not in judge.name:
+        return (
+            f"Entailment was judged by {judge.name}, not by TRUE (T5-XXL): citation metrics and "
+            "claim recall are not comparable with published ALCE numbers.",
+        )
+    if mode == "corrected":
+        return ("Published ALCE numbers were counted in the strict way: score so to compare.",)
+    return ()

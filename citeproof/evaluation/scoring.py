@@ -1,0 +1,180 @@
+"""Scores answers by all metrics that apply, with few calls of the entailment model."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from citeproof.evaluation.examples import Example, Mode, Output, Scores
+from citeproof.evaluation.metrics.citations import citation_scores, cited_ids, harmonic
+from citeproof.evaluation.metrics.correctness import (
+    claim_recall,
+    found_answers,
+    qampari_scores,
+    rouge_lsum,
+    short_answer_scores,
+)
+from citeproof.evaluation.metrics.judging import Asking, judged
+from citeproof.evaluation.metrics.reader import Reader, disambig_f1
+from citeproof.evaluation.metrics.texts import plain
+from citeproof.tools.entailment import Entailment
+from citeproof.types import Answer
+
+__all__ = ["METRICS", "aggregate", "score"]
+
+METRICS: dict[str, str] = {
+    "citation_recall": "statements that their citations entail together, share",
+    "citation_precision": "citations that are needed or suffice alone, share",
+    "citation_f1": "harmonic mean of an answer's citation recall and precision",
+    "em_recall": "expected short answers that the text has, share (STR-EM)",
+    "hit": "whether the text has all expected short answers (STR-EM-Hit)",
+    "rouge_lsum": "ROUGE-Lsum against the best long reference, F-measure",
+    "disambig_f1": "words of what a SQuAD reader finds in the text, F1, mean over sub-questions",
+    "dr": "geometric mean of an answer's Disambig-F1 and ROUGE-Lsum",
+    "qampari_precision": "listed entities that are expected, share",
+    "qampari_recall": "expected entities that are listed, share",
+    "qampari_recall_5": "the same, where five count as all",
+    "qampari_f1": "harmonic mean of precision and recall of a list",
+    "qampari_f1_5": "harmonic mean of precision and recall-5 of a list",
+    "predictions": "listed entities, number",
+    "claim_recall": "gold claims that the text entails, share",
+    "exact_match": "whether the text is a short answer and nothing else",
+    "token_f1": "words shared with the best short answer, F1",
+    "token_precision": "words of the text that the best short answer has, share",
+    "token_recall": "words of the best short answer that the text has, share",
+    "gold_cited": "gold passages that are cited, share",
+    "gold_retrieved": "gold passages that were met, share",
+    "abstained": "whether no answer was given",
+    "abstention_precision": "abstentions whose question has no answer, share",
+    "abstention_recall": "questions without an answer that were abstained from, share",
+    "length": "words of the text, without marks",
+}
+"""Metric → what it is, in one line. Shares are from 0 to 1."""
+
+_OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]] = {
+    "citation_f1": (
+        ("citation_recall", "citation_precision"),
+        lambda means: harmonic(means[0], means[1]),
+    ),
+    "dr": (("disambig_f1", "rouge_lsum"), lambda means: math.sqrt(math.prod(means))),
+}
+"""Metrics whose value over many answers is made of the means of others."""
+
+
+async def score(
+    items: Sequence[tuple[Example, Output, Answer | None]],
+    entailment: Entailment | None,
+    *,
+    mode: Mode = "corrected",
+    reader: Reader | None = None,
+) -> list[Scores]:
+    """Each answer's scores, in order: keys of `METRICS`.
+
+    All pairs of all answers go to the entailment model in at most three calls, of equal pairs
+    one. A question without an answer has scores for citations, length and abstention only.
+
+    Args:
+        items: Examples, what was answered, and the `Answer` where there is one, which says
+            whether it is an abstention; else an empty text is one.
+        entailment: The judge; None: only metrics that need none.
+        mode: How to count.
+        reader: Finds short answers in an ASQA answer, for Disambig-F1 and DR.
+
+    Raises:
+        MissingExtraError: strict, and the extra `alce` is not installed.
+        ModelError: A model cannot be had.
+    """
+    found = await asyncio.to_thread(_without_judge, items, mode, reader)
+    if entailment is not None:
+        asked = [
+            (place, asking)
+            for place, (example, output, _) in enumerate(items)
+            for asking in _askings(example, output, mode)
+        ]
+        values = await judged([asking for _, asking in asked], entailment)
+        for (place, _), own in zip(asked, values, strict=True):
+            found[place] |= own
+    return [{key: own.get(key) for key in METRICS} for own in found]
+
+
+def aggregate(scores: Sequence[Scores]) -> dict[str, float]:
+    """The mean of each metric over the answers that it applies to, if there are any.
+
+    Citation F1 and DR are made of two means, as in the papers' tables, and not means of the
+    answers' own; only answers count that have both.
+    """
+    means = {}
+    for key in METRICS:
+        parts, combined = _OF_MEANS.get(key, ((key,), math.fsum))
+        rows = [[own.get(part) for part in parts] for own in scores]
+        kept = [[value for value in row if value is not None] for row in rows if None not in row]
+        if kept:
+            means[key] = combined([sum(column) / len(kept) for column in zip(*kept, strict=True)])
+    return means
+
+
+def _without_judge(
+    items: Sequence[tuple[Example, Output, Answer | None]], mode: Mode, reader: Reader | None
+) -> list[Scores]:
+    return [
+        _of_text(example, output, mode, reader)
+        | _of_passages(example, output)
+        | _of_run(example, output, answer)
+        for example, output, answer in items
+    ]
+
+
+def _of_text(example: Example, output: Output, mode: Mode, reader: Reader | None) -> Scores:
+    text = plain(output.text, mode)
+    found: Scores = {"length": float(len(text.split()))}
+    if not example.answerable:
+        return found
+    if example.references:
+        found["rouge_lsum"] = rouge_lsum(text, example.references, mode)
+    if not example.answers:
+        return found
+    if example.task == "qampari":
+        listed = text if mode == "strict" else output.text
+        return found | qampari_scores(listed, example.answers, mode)
+    found |= found_answers(text, example.answers, mode)
+    if example.task == "qa":
+        found |= short_answer_scores(text, example.answers, mode)
+    if reader is not None and example.sub_questions:
+        read = reader.answers([(question, text) for question in example.sub_questions])
+        found["disambig_f1"] = words = disambig_f1(read, example.answers, mode)
+        if (rouge := found.get("rouge_lsum")) is not None:
+            found["dr"] = math.sqrt(words * rouge)
+    return found
+
+
+def _of_passages(example: Example, output: Output) -> Scores:
+    if not (example.gold and example.answerable):
+        return {}
+    found = {"gold_cited": _share(example.gold, cited_ids(output))}
+    if output.retrieved is None:
+        return dict(found)
+    return {**found, "gold_retrieved": _share(example.gold, output.retrieved)}
+
+
+def _share(gold: Sequence[str], ids: Collection[str]) -> float:
+    """The share of gold passages among `ids`; a long one is there if a piece of it is."""
+    known = {*ids, *(passage.rpartition("#")[0] for passage in ids)}
+    return sum(passage in known for passage in gold) / len(gold)
+
+
+def _of_run(example: Example, output: Output, answer: Answer | None) -> Scores:
+    gave_none = answer.status == "abstained" if answer else not output.text.strip()
+    found: Scores = {"abstained": float(gave_none)}
+    # Means of these over answers are the precision and the recall of abstaining.
+    if gave_none:
+        found["abstention_precision"] = float(not example.answerable)
+    if not example.answerable:
+        found["abstention_recall"] = float(gave_none)
+    return found
+
+
+def _askings(example: Example, output: Output, mode: Mode) -> Iterator[Asking[Scores]]:
+    yield citation_scores(example, output, mode)
+    if example.claims and example.answerable:
+        yield claim_recall(plain(output.text, mode), example.claims)

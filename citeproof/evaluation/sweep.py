@@ -1,0 +1,149 @@
+"""Sweeps: a TOML file that says which runs to make, one for each combination.
+
+    [base]                    # what all runs share; --data, --limit and --seed go before it
+    method = "vtg"
+    data = "asqa.json"
+    limit = 100
+    set = { k = 5 }           # as --set: a method's parameters, and settings by their dotted keys
+
+    [grid]                    # a run for each combination of these
+    max_trials = [1, 2, 3]
+    verify = [true, false]
+
+    [[run]]                   # and one for each of these
+    name = "plain"
+    set = { verify = false, memory = false }
+
+A run's name is its folder's; in a grid it tells the combination: `max_trials=1,verify=true`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from citeproof.errors import InputError
+from citeproof.evaluation.results import told
+
+__all__ = ["Plan", "read_sweep"]
+
+Value = bool | int | float | str
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Base(_Table):
+    method: str | None = None
+    data: str | None = None
+    limit: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+    set: dict[str, Value] = {}
+
+
+class _Run(_Base):
+    name: str
+
+
+class _Sweep(_Table):
+    base: _Base = _Base()
+    grid: dict[str, list[Value]] = {}
+    run: list[_Run] = []
+
+
+class Plan(BaseModel):
+    """One run to make."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = ""
+    """Of its folder."""
+    method: str = "vtg"
+    data: str
+    """A file, or a data set's name."""
+    limit: int | None = None
+    """Most examples that are drawn; all by default."""
+    seed: int = 0
+    """Draws them."""
+    sets: tuple[str, ...] = ()
+    """`key=value`, as `--set` takes them; a later one wins."""
+
+
+def read_sweep(path: Path, **given: Any) -> list[Plan]:
+    """The runs of a sweep, the grid's first.
+
+    Args:
+        path: The TOML file.
+        **given: Fields of `Plan` that the caller sets for all runs; None counts as not given,
+            and `sets` go before those of `[base]`, yet not before those of a run.
+
+    Raises:
+        InputError: The file cannot be read, is not of that form, or two runs have one name.
+    """
+    sweep = _read(path)
+    given = {key: value for key, value in given.items() if value is not None}
+    above = given.pop("sets", ())
+    plans = []
+    combinations = itertools.product(*sweep.grid.values()) if sweep.grid else ()
+    runs = [_named(dict(zip(sweep.grid, values, strict=True))) for values in combinations]
+    for run in [*runs, *sweep.run]:
+        fields = {
+            **sweep.base.model_dump(exclude_none=True),
+            **run.model_dump(exclude_none=True, exclude_unset=True),
+            **given,
+        }
+        fields.pop("set", None)
+        if "data" not in fields:
+            raise InputError(f"{path} names no data", fix="Name them in [base], or with --data.")
+        sets = (*_written(sweep.base.set), *above, *_written(run.set))
+        plans.append(Plan(**fields, sets=sets))
+    if not plans:
+        raise InputError(f"{path} names no run", fix="Give it a [grid] or a [[run]].")
+    names = [plan.name for plan in plans]
+    if twins := {name for name in names if names.count(name) > 1}:
+        raise InputError(f"{path} has two runs named {min(twins)!r}", fix="Names must differ.")
+    return plans
+
+
+def _read(path: Path) -> _Sweep:
+    with told(path, "read"):
+        data = path.expanduser().read_bytes()
+    try:
+        sweep = _Sweep.model_validate(tomllib.loads(data.decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML", why=str(error)) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{path} is no sweep",
+            why=f"{place}: {first['msg']}",
+            fix="It has [base], and [grid] or [[run]].",
+        ) from error
+    for run in sweep.run:
+        if not re.fullmatch(r"(?!\.)[^\x00-\x1f/\\:*?\"<>|]+", run.name):
+            raise InputError(f"{path}: {run.name!r} cannot be a folder's name")
+    return sweep
+
+
+def _named(combination: Mapping[str, Value]) -> _Run:
+    name = ",".join(
+        f"{key}={value}" for key, value in zip(combination, _texts(combination), strict=True)
+    )
+    return _Run(name=re.sub(r"[\x00-\x1f/\\:*?\"<>|]", "-", name), set=dict(combination))
+
+
+def _written(sets: Mapping[str, Value]) -> list[str]:
+    return [f"{key}={text}" for key, text in zip(sets, _texts(sets), strict=True)]
+
+
+def _texts(sets: Mapping[str, Value]) -> list[str]:
+    return [v if isinstance(v, str) else json.dumps(v) for v in sets.values()]

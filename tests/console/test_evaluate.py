@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from citeproof import Toolbox, cli
+from citeproof.console import evaluate
+from citeproof.evaluation.examples import Example
+from citeproof.evaluation.gold import with_gold
+from citeproof.evaluation.manifest import Data, Manifest, Totals, read_manifest
+from citeproof.evaluation.results import Failure, Result, read_lines, read_results
+from citeproof.evaluation.scorecard import Scorecard
+from citeproof.settings import Settings
+from citeproof.testing import ListRetriever
+from tests.evaluation.scripted import examples, judge, reply, rows, toolbox, write
+
+invoke = CliRunner().invoke
+
+
+@pytest.fixture(autouse=True)
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """A folder with questions, and scripted tools; the settings they were opened with."""
+    seen: list[Settings] = []
+
+    def tools(settings: Settings, **_: Any) -> Toolbox:
+        seen.append(settings)
+        return toolbox()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    write(tmp_path / "numbers.jsonl", 6)
+    return seen
+
+
+def run(*arguments: str) -> Any:
+    return invoke(cli.app, ["eval", "--set", "max_claims=1", *arguments])
+
+
+def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:
+    result = run("--data", "numbers.jsonl", "--out", "run", "--limit", "4", "--seed", "3")
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.stderr.splitlines()]
+    assert lines[0].startswith("1/4 · q")
+    assert " · answered · " in lines[0]
+    assert {"answered 4", "errors 0", "EM recall 1.000", "LLM calls 8", "Run: run"} <= set(lines)
+    assert result.stdout == ""
+    manifest = read_manifest(Path("run"))
+    assert manifest is not None
+    assert (manifest.data.name, manifest.data.limit, manifest.data.seed) == ("numbers.jsonl", 4, 3)
+    assert len(manifest.data.sha256) == 64
+    assert manifest.settings["llm"]["model"] == "local"
+    assert manifest.sessions[0].at_once == 1  # the embedded model writes one by one
+    assert manifest.models["entailment"]["name"] == "table"
+
+
+def test_other_models_than_the_embedded_one_answer_several_at_once(opened: list[Settings]) -> None:
+    served = ["--set", "llm.base_url=http://localhost/v1", "--set", "llm.model=m"]
+    run("--data", "numbers.jsonl", "--out", "a", *served)
+    run("--data", "numbers.jsonl", "--out", "b", *served, "--set", "roles.judge.model=local")
+    run("--data", "numbers.jsonl", "--out", "c", *served, "--at-once", "3")
+    found = [read_manifest(Path(name)) for name in "abc"]
+    assert [one.sessions[0].at_once for one in found if one is not None] == [8, 1, 3]
+    assert opened[0].llm.model == "m"
+
+
+def test_an_error_is_told_and_makes_the_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script(prompt: str) -> Any:
+        return ValueError("no [red]answer") if "number 2?" in prompt else reply(prompt)
+
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox(script))
+    result = run("--data", "numbers.jsonl", "--out", "run")
+    assert result.exit_code == 1
+    assert "· q2 · ModelError: " in result.stderr
+    assert "no [red]answer" in result.stderr
+    assert "errors            1" in result.stderr
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox())
+    result = run("--data", "numbers.jsonl", "--out", "run", "--resume")
+    assert result.exit_code == 0
+    assert result.stderr.count(" · answered · ") == 1
+    assert "EM recall         1.000" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "There is nothing to ask. Name a file of questions with --data."),
+        (["--data", "none.jsonl"], "none.jsonl"),
+        (["--data", "numbers.jsonl", "--method", "x"], "There is no method 'x'. "),
+        (["--data", "numbers.jsonl", "--set", "trials=1"], "Unknown parameter trials. "),
+        (["--data", "numbers.jsonl", "--set", "llm.modle=x"], "There is no setting llm.modle"),
+        (["--sweep", "none.toml"], "none.toml cannot be read: No such file or directory."),
+    ],
+)
+def test_what_cannot_be_run_is_told_before_anything_is_opened_or_written(
+    opened: list[Settings], arguments: list[str], message: str
+) -> None:
+    result = run("--out", "run", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert opened == []
+    assert not Path("run").exists()
+
+
+def test_a_run_that_is_there_is_not_touched_without_resume() -> None:
+    run("--data", "numbers.jsonl", "--out", "run")
+    before = Path("run/results.jsonl").read_bytes()
+    result = run("--data", "numbers.jsonl", "--out", "run")
+    assert result.exit_code == 2
+    assert "run holds a run. Go on with it (--resume), or name a new folder." in result.stderr
+    result = run("--data", "numbers.jsonl", "--out", "run", "--set", "k=3", "--resume")
+    assert "holds a run of another configuration: parameters.k (5 there, 3 here)." in result.stderr
+    assert Path("run/results.jsonl").read_bytes() == before
+
+
+def test_questions_without_documents_need_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Empty:
+        def count(self) -> int:
+            return 0
+
+    def tools(*_: Any, **__: Any) -> Toolbox:
+        box = toolbox()
+        box.index = Empty()  # type: ignore[assignment]
+        return box
+
+    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    bare = [{**row, "docs": []} if n == 1 else row for n, row in enumerate(rows(2))]
+    Path("bare.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in bare), "utf-8")
+    result = run("--data", "bare.jsonl", "--out", "run")
+    assert result.exit_code == 2
+    assert "There is nothing to answer 'q1' from: it brings no documents, and" in result.stderr
+    assert not Path("run").exists()
+    assert run("--data", "numbers.jsonl", "--out", "run").exit_code == 0
+
+
+def test_what_a_benchmark_cites_is_not_kept_as_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Log:
+        async def record(self, *_: Any, **__: Any) -> str:
+            raise AssertionError("recorded")
+
+    def tools(*_: Any, **__: Any) -> Toolbox:
+        box = toolbox()
+        box.evidence = Log()  # type: ignore[assignment]
+        return box
+
+    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    assert run("--data", "numbers.jsonl", "--out", "run").exit_code == 0
+
+
+def test_a_sweep_makes_a_folder_for_each_run_and_goes_on_with_all(opened: list[Settings]) -> None:
+    Path("sweep.toml").write_text(
+        '[base]\nset = { max_claims = 1 }\n[grid]\nk = [1, 2]\n[[run]]\nname = "other"\n'
+        'set = { "llm.seed" = 5 }\n',
+        "utf-8",
+    )
+    arguments = ["--sweep", "sweep.toml", "--data", "numbers.jsonl", "--limit", "2"]
+    result = run(*arguments, "--out", "all")
+    assert result.exit_code == 0, result.output
+    folders = sorted(path.name for path in Path("all").iterdir())
+    assert folders == ["k=1", "k=2", "other"]
+    assert [settings.llm.seed for settings in opened] == [0, 5]  # opened anew where they differ
+    found = {name: read_manifest(Path("all") / name) for name in folders}
+    assert [one.parameters["k"] for one in found.values() if one is not None] == [1, 2, 5]
+    again = run(*arguments, "--out", "all", "--resume")
+    assert again.exit_code == 0
+    assert " · answered · " not in again.stderr
+
+
+def test_a_data_sets_ranking_is_kept_by_methods_that_can() -> None:
+    run_of = ["--data", "numbers.jsonl", "--limit", "1", "--method", "vanilla"]
+    result = invoke(cli.app, ["eval", *run_of, "--out", "ranked"])
+    assert result.exit_code in (0, 1), result.output
+    invoke(cli.app, ["eval", *run_of, "--out", "searched", "--set", "ranked=false"])
+    found = [read_manifest(Path(name)) for name in ("ranked", "searched")]
+    assert [one.parameters["ranked"] for one in found if one is not None] == [True, False]
+
+
+async def test_oracle_reads_what_holds_the_answers(tmp_path: Path) -> None:
+    letters, number = examples(tmp_path, 1)[0].documents[::-1]
+    one = examples(tmp_path, 1)[0].model_copy(update={"documents": (letters, number)})
+    assert [e.documents for e in await with_gold([one], toolbox(), 1)] == [(number,)]
+    bare = one.model_copy(update={"documents": ()})
+    box = toolbox()
+    box.retriever = ListRetriever([letters, number])
+    assert [e.documents for e in await with_gold([bare], box, 2)] == [(number, letters)]
+    said = bare.model_copy(update={"answers": (), "claims": ("No letter is number 0.",)})
+    assert [e.documents for e in await with_gold([said], box, 1)] == [(letters,)]
+
+
+def test_oracle_is_given_its_documents() -> None:
+    arguments = ["--data", "numbers.jsonl", "--method", "oracle", "--set", "k=1", "--out", "run"]
+    invoke(cli.app, ["eval", *arguments])
+    kept = read_lines(Path("run/examples.jsonl"), Example)
+    assert [[p.id for p in example.documents] for example in kept] == [[f"d{n}"] for n in range(6)]
+
+
+@pytest.fixture
+def scripted_judge(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    asked: list[Settings] = []
+
+    @contextmanager
+    def verifier(settings: Settings, _: Console) -> Iterator[Any]:
+        asked.append(settings)
+        yield judge()
+
+    monkeypatch.setattr(evaluate, "verifier", verifier)
+    return asked
+
+
+def test_runs_are_scored_shown_and_kept(scripted_judge: list[Settings]) -> None:
+    run("--data", "numbers.jsonl", "--out", "run")
+    result = invoke(cli.app, ["score", "run", "run/alce.json", "--model", "org/nli"])
+    assert result.exit_code == 0, result.output
+    assert [settings.entailment.model for settings in scripted_judge] == ["org/nli"]
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[0] == "run · 6 answers"
+    assert "citation recall 1.000 [1.000, 1.000]" in lines
+    assert any("not by TRUE (T5-XXL)" in line for line in lines)
+    assert "Scores: run/scores-corrected.json" in lines
+    assert "Scores: run/alce.scores-corrected.json" in lines
+    card = Scorecard.model_validate_json(Path("run/scores-corrected.json").read_text("utf-8"))
+    assert card.metrics["citation_precision"].n == 6
+    assert Path("run/entailment.sqlite").is_file()
+
+
+@pytest.mark.usefixtures("scripted_judge")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--mode", "loose"], "There is no mode 'loose'. Known: corrected, strict."),
+        (["nowhere"], "nowhere is no run: there is nothing."),
+    ],
+)
+def test_what_cannot_be_scored_is_told(arguments: list[str], message: str) -> None:
+    result = invoke(cli.app, ["score", *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_report_is_printed_or_written() -> None:
+    run("--data", "numbers.jsonl", "--out", "one")
+    run("--data", "numbers.jsonl", "--out", "two", "--set", "verify=false")
+    result = invoke(cli.app, ["report", "one", "two"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("# Comparison of runs\n")
+    arguments = ["--out", "r.md", "--html", "r.html", "--against", "one"]
+    result = invoke(cli.app, ["report", "two", *arguments])
+    assert result.stdout == "Report: r.md\nPage: r.html\n"
+    assert "## Differences to one, corrected" in Path("r.md").read_text("utf-8")
+    assert "Differences to one, corrected" in Path("r.html").read_text("utf-8")
+    result = invoke(cli.app, ["report", "one", "--out", "no/where/r.md"])
+    assert result.exit_code == 2
+    assert "no/where/r.md cannot be written: No such file or directory." in result.stderr
+
+
+async def test_the_bar_shows_how_far_it_is_how_long_it_takes_and_how_good_it_is(
+    tmp_path: Path,
+) -> None:
+    asked = examples(tmp_path, 4)
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=120, highlight=False)
+
+    def result(number: int, **fields: Any) -> Result:
+        return Result(id=f"q{number}", question="?", **fields)
+
+    with evaluate._watched(console, tmp_path, 4) as watched:
+        await watched.take(asked[0], result(0, output="Number 0 is red."), True)
+        await watched.take(asked[1], result(1, output="Nobody knows."), False)
+        await watched.take(asked[2], result(2, error=Failure(type="E", message="m")), False)
+        watched._bars.refresh()
+    shown = screen.getvalue()
+    assert "EM recall 0.50" in shown
+    assert "1 error" in shown
+    assert "3/4" in shown
+    assert "q1" not in shown  # lines are for logs
+    totals = Totals(answered=2, errors=1)
+    data = Data(examples=4, chosen="")
+    watched.conclude(Manifest(method="m", parameters={}, prompts={}, data=data, totals=totals))
+    assert f"Run: {tmp_path}" in screen.getvalue().replace("\n", "")
+
+
+def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any, **__: Any) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluate, "evaluate", stop)
+    result = run("--data", "numbers.jsonl", "--out", "run")
+    assert result.exit_code == 130
+    assert result.stderr == "Interrupted. What is done is kept; go on with --resume.\n"
+
+
+def test_results_survive_the_command(opened: list[Settings]) -> None:
+    run("--data", "numbers.jsonl", "--out", "run")
+    found = read_results(Path("run/results.jsonl"))
+    assert list(found) == [f"q{n}" for n in range(6)]
+    assert len(opened) == 1

@@ -1,0 +1,325 @@
+"""Reading question sets of every format, and writing results that ALCE's evaluator reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from citeproof.errors import InputError, MissingExtraError
+from citeproof.evaluation.datasets import HUB, read_examples, read_outputs, write_outputs
+from citeproof.evaluation.examples import Example, Output
+from citeproof.testing import passage
+from citeproof.types import Passage
+
+DOCS = [
+    {"id": "7", "title": "Tower", "text": "Ann built it.", "score": "9.5", "summary": "Ann."},
+    {"title": "Light", "text": "Bo kept it."},
+]
+ASQA = {
+    "sample_id": "-5",
+    "question": "Who?",
+    "qa_pairs": [
+        {"question": "Who built it?", "short_answers": ["Ann", "Ann Lee"], "context": "-"},
+        {"question": "Who kept it?", "short_answers": ["Bo"]},
+    ],
+    "annotations": [{"long_answer": "Ann built it."}, {"long_answer": "Bo kept it."}],
+    "answer": "Ann built it, and Bo kept it.",
+    "docs": DOCS,
+}
+QAMPARI = {"question": "Which?", "answers": [["Rome", "Roma"], ["Oslo"]], "answer": "Rome, Oslo"}
+ELI5 = {"question": "Why?", "answer": "So.", "claims": ["It is so."], "qa_pairs": None, "docs": []}
+
+
+def write(path: Path, rows: Sequence[object]) -> Path:
+    if path.suffix == ".json":
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def one(tmp_path: Path, row: object) -> Example:
+    [found] = read_examples(write(tmp_path / "set.jsonl", [row]))
+    return found
+
+
+def test_asqa_of_alce(tmp_path: Path) -> None:
+    made = Passage.make_id("Light", "Bo kept it.")
+    assert one(tmp_path, ASQA) == Example(
+        id="-5",
+        question="Who?",
+        task="asqa",
+        answers=(("Ann", "Ann Lee"), ("Bo",)),
+        sub_questions=("Who built it?", "Who kept it?"),
+        references=("Ann built it.", "Bo kept it."),
+        documents=(
+            Passage(id="7", title="Tower", text="Ann built it."),
+            Passage(id=made, title="Light", text="Bo kept it."),
+        ),
+        raw=ASQA,
+    )
+
+
+def test_qampari_and_eli5_of_alce(tmp_path: Path) -> None:
+    qampari, eli5 = read_examples(write(tmp_path / "set.json", [QAMPARI, ELI5]))
+    assert qampari == Example(
+        id="1",
+        question="Which?",
+        task="qampari",
+        answers=(("Rome", "Roma"), ("Oslo",)),
+        raw=QAMPARI,
+    )
+    assert eli5 == Example(
+        id="2",
+        question="Why?",
+        task="eli5",
+        references=("So.",),
+        claims=("It is so.",),
+        raw=ELI5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "known"),
+    [
+        ({}, {}),
+        ({"answer": "Ann"}, {"answers": (("Ann",),)}),
+        ({"answer": ["Ann", "A. Lee"]}, {"answers": (("Ann", "A. Lee"),)}),
+        (
+            {"id": 3, "answers": ["Ann", "A. Lee"], "gold_passages": ["p1"], "title": "Tower"},
+            {"id": "3", "answers": (("Ann", "A. Lee"),), "gold": ("p1",)},
+        ),
+        ({"answers": [["Ann"], ["Bo"]], "task": "qa"}, {"answers": (("Ann",), ("Bo",))}),
+        ({"references": ["So."]}, {"references": ("So.",)}),
+        # CLAPNQ: its answers are long.
+        (
+            {"answers": ["So.", "Thus."], "selected_sentences": [["So."]], "answerable": True},
+            {"references": ("So.", "Thus.")},
+        ),
+        (
+            {"answers": [], "selected_sentences": [], "answerable": False, "gold_passages": ["p"]},
+            {"answerable": False, "gold": ("p",)},
+        ),
+        # Ours: no answer at all, and names of files that are no passages.
+        ({"answers": [], "documents": ["a.md"], "kind": "unanswerable"}, {"answerable": False}),
+        ({"answers": [], "answerable": True}, {}),
+    ],
+)
+def test_short_answers(tmp_path: Path, row: dict[str, Any], known: dict[str, Any]) -> None:
+    row = {"question": "Who?", **row}
+    expected = {"id": "1", "question": "Who?", "task": "qa", "raw": row, **known}
+    assert one(tmp_path, row) == Example(**expected)
+
+
+def test_long_answers_of_asqa_in_a_flat_form(tmp_path: Path) -> None:
+    row = {
+        "question": "Who?",
+        "answers": ["Ann"],
+        "qa_pairs": [{"question": "Who built it?", "short_answers": ["Ann", "Ann Lee"]}],
+        "long_answers": ["Ann did.", "It was Ann."],
+    }
+    own = one(tmp_path, row)
+    assert (own.task, own.answers) == ("asqa", (("Ann", "Ann Lee"),))
+    assert own.references == ("Ann did.", "It was Ann.")
+
+
+def test_a_mark_of_byte_order_blank_lines_and_line_separators(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"question": "Who\xe2\x80\xa8?"}\r\n\r\n{"question": "Why?"}')
+    assert [(own.id, own.question) for own in read_examples(path)] == [
+        ("1", "Who\u2028?"),
+        ("2", "Why?"),
+    ]
+
+
+def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
+    path = write(tmp_path / "set.jsonl", [{"question": "Who?"} for _ in range(50)])
+
+    def ids(limit: int | None, seed: int | None = 0) -> list[int]:
+        return [int(own.id) for own in read_examples(path, limit, seed)]
+
+    few, more = ids(5), ids(20)
+    assert few == ids(5) == sorted(few)
+    assert set(few) < set(more)
+    assert few != ids(5, seed=1)
+    assert ids(5, seed=None) == [1, 2, 3, 4, 5]
+    assert ids(None) == ids(99) == list(range(1, 51))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"question": "Who?"', r"set.jsonl, line 2, is not JSON: .*delimiter"),
+        ('{"question": NaN}', r"line 2, is not JSON: NaN is no number"),
+        ('["Who?"]', r"line 2, is no question: it is not an object"),
+        ("{}", r"line 2, is no question: its `question`: Field required"),
+        ('{"question": " "}', r"line 2, is no question: its `question` is empty"),
+        ('{"question": 5}', r"its `question`: Input should be a valid string"),
+        ('{"question": "Who?", "answers": "Ann"}', r"line 2, is no question: its `answers`"),
+        ('{"question": "Who?", "answers": ["Ann", 5]}', r"its `answers\.1`: .*string"),
+        ('{"question": "Who?", "docs": [{"title": "T"}]}', r"its `docs\.0\.text`: Field required"),
+        ('{"question": "Who?", "qa_pairs": [{}]}', r"its `qa_pairs\.0\.short_answers`"),
+        ('{"question": "Who?", "task": "trivia"}', r"its `task`: .*qampari"),
+        ('{"question": "Who?", "answerable": "no"}', r"its `answerable`: .*boolean"),
+        ('{"question": "Who?", "id": "a"}', r"line 2, cannot be used: .* same id 'a'"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"question": "Who?", "id": "a"}\n' + line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=told) as caught:
+        read_examples(path)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("set.json", '{"rows": []}', "neither a list of objects nor an object with a list"),
+        ("set.json", '"Who?"', "neither a list of objects"),
+        ("set.json", "[]", "holds no question"),
+        ("set.json", '[{"question": "Who?"}, {}]', "set.json, question 2, is no question"),
+        ("set.jsonl", "\n\n", "set.jsonl is empty"),
+        ("gone.jsonl", None, "there is no such file"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, name: str, text: str | None, told: str) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=told):
+        read_examples(tmp_path / name)
+
+
+@pytest.mark.parametrize("limit", [0, -3])
+def test_no_question_cannot_be_drawn(tmp_path: Path, limit: int) -> None:
+    path = write(tmp_path / "set.jsonl", [{"question": "Who?"}])
+    with pytest.raises(InputError, match=f"{limit} questions cannot be drawn"):
+        read_examples(path, limit)
+
+
+def test_results_are_the_same_objects_with_output(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    [own] = read_examples(write(tmp_path / "asqa.json", [ASQA]))
+    output = Output(question="Who?", text="Ann [1].", passages=own.documents)
+    write_outputs(path, [(own, output)])
+    assert json.loads(path.read_text(encoding="utf-8")) == {"data": [ASQA | {"output": "Ann [1]."}]}
+    [(again, read)] = read_outputs(path)
+    assert again.model_copy(update={"raw": ASQA}) == own
+    assert read == output.model_copy(update={"retrieved": tuple(p.id for p in own.documents)})
+
+
+def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> None:
+    tower = passage("Ann built it.", title="Tower", id="p1")
+    row = {"question": "Who?", "answers": ["Ann", "A. Lee"]}
+    rows: list[dict[str, Any]] = [
+        row,
+        {"question": "Why?", "long_answers": ["So.", "Thus."]},
+        {"question": "What?"},
+    ]
+    examples = read_examples(write(tmp_path / "set.jsonl", rows))
+    path = tmp_path / "results.json"
+    write_outputs(
+        path, [(e, Output(question="", text="Ann [1].", passages=(tower,))) for e in examples]
+    )
+    docs = [{"id": "p1", "title": "Tower", "text": "Ann built it."}]
+    added = {"docs": docs, "output": "Ann [1]."}
+    annotations = [{"long_answer": "So."}, {"long_answer": "Thus."}]
+    assert json.loads(path.read_text(encoding="utf-8"))["data"] == [
+        {**row, "answer": "Ann", **added},
+        {**rows[1], "answer": "So.", "annotations": annotations, **added},
+        {**rows[2], **added},
+    ]
+    assert {file.name for file in tmp_path.iterdir()} == {"set.jsonl", "results.json"}
+
+
+@pytest.mark.parametrize("output", [{}, {"output": None}, {"output": ["Ann"]}])
+def test_a_result_without_output_is_named(tmp_path: Path, output: dict[str, Any]) -> None:
+    path = write(tmp_path / "results.json", [{"question": "Who?", "id": "q9"} | output])
+    with pytest.raises(InputError, match="the `output` of 'q9' is not a text"):
+        read_outputs(path)
+
+
+def test_an_unknown_public_set(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no public set 'hf:trivia'.*hf:asqa, .*hf:webquestions"):
+        read_examples("hf:trivia")
+
+
+def test_public_sets_need_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingExtraError, match=r"'hf:asqa'.*citeproof\[datasets\]"):
+        read_examples("hf:asqa")
+
+
+def hub(monkeypatch: pytest.MonkeyPatch, rows: object) -> list[tuple[Any, ...]]:
+    """Stands for the `datasets` library; the list fills with what is asked for."""
+    asked: list[tuple[Any, ...]] = []
+
+    def load_dataset(path: str, name: str | None, *, split: str) -> object:
+        asked.append((path, name, split))
+        if isinstance(rows, Exception):
+            raise rows
+        return rows
+
+    library = ModuleType("datasets")
+    library.load_dataset = load_dataset  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    return asked
+
+
+def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub(monkeypatch, ConnectionError("no route"))
+    with pytest.raises(InputError, match=r"'hf:nq' cannot be fetched: .*nq_open: no route\. Try"):
+        read_examples("hf:nq")
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "known"),
+    [
+        (
+            "asqa",
+            {**{k: v for k, v in ASQA.items() if k != "question"}, "ambiguous_question": "Who?"},
+            {"id": "-5", "task": "asqa", "answers": (("Ann", "Ann Lee"), ("Bo",))},
+        ),
+        (
+            "nq",
+            {"question": "Who?", "answer": ["Ann", "A. Lee"]},
+            {"answers": (("Ann", "A. Lee"),)},
+        ),
+        ("webquestions", {"question": "Who?", "answers": ["Ann"]}, {"answers": (("Ann",),)}),
+        ("hotpotqa", {"id": "5", "question": "Who?", "answer": "yes"}, {"answers": (("yes",),)}),
+        ("2wikimultihopqa", {"id": "5", "question": "Who?", "answer": "Ann"}, {"id": "5"}),
+        (
+            "squad",
+            {"id": "5", "question": "Who?", "answers": {"text": ["Ann", "Lee", "Ann"]}},
+            {"answers": (("Ann", "Lee"),)},
+        ),
+        (
+            "musique",
+            {"id": "2h", "question": "Who?", "answer": "Ann", "answer_aliases": ["A. Lee"]},
+            {"answers": (("Ann", "A. Lee"),)},
+        ),
+        (
+            "qampari",
+            {
+                "qid": "9",
+                "question_text": "Who?",
+                "answer_list": [{"answer_text": "Ann", "aliases": ["Lee"]}, {"answer_text": "Bo"}],
+            },
+            {"id": "9", "task": "qampari", "answers": (("Ann", "Lee"), ("Bo",))},
+        ),
+    ],
+)
+def test_public_sets(
+    monkeypatch: pytest.MonkeyPatch, name: str, row: dict[str, Any], known: dict[str, Any]
+) -> None:
+    asked = hub(monkeypatch, [row])
+    [own] = read_examples(f"hf:{name}")
+    assert own.question == "Who?"
+    assert {key: getattr(own, key) for key in known} == known
+    assert asked == [(HUB[name].repository, HUB[name].config, HUB[name].split)]

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from citeproof import Settings, build_vtg
+from citeproof.evaluation import manifest
+from citeproof.evaluation.manifest import (
+    Manifest,
+    differences,
+    models_of,
+    prompts,
+    public,
+    read_manifest,
+    session,
+    sha256,
+)
+from citeproof.evaluation.runner import describe
+from citeproof.models.manifest import LLM, MINILM, MPNET
+from tests.evaluation.scripted import examples, toolbox
+
+
+def made(folder: Path, **known: object) -> Manifest:
+    graph = build_vtg(toolbox(), max_claims=1)
+    return describe(graph, "vtg", examples(folder, 2), **known)
+
+
+def test_a_manifest_tells_parameters_prompts_and_data(tmp_path: Path) -> None:
+    own = made(tmp_path, name="numbers.jsonl", sha256="f00", limit=2, seed=7)
+    assert (own.parameters["max_claims"], own.parameters["max_trials"]) == (1, 2)
+    assert own.data.model_dump(exclude={"chosen"}) == {
+        "name": "numbers.jsonl",
+        "sha256": "f00",
+        "limit": 2,
+        "seed": 7,
+        "examples": 2,
+    }
+    own.write(tmp_path)
+    assert read_manifest(tmp_path) == own
+    assert read_manifest(tmp_path / "nowhere") is None
+    written = "".join(f"{example.model_dump_json()}\n" for example in examples(tmp_path, 2))
+    assert own.data.chosen == hashlib.sha256(written.encode()).hexdigest()
+
+
+def test_every_prompt_is_hashed() -> None:
+    folder = Path(manifest.__file__).parents[1] / "prompts"
+    found = prompts()
+    assert {"system.md", "claim_generator.md"} <= found.keys()
+    for path in folder.rglob("*.md"):
+        expected = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert found[path.relative_to(folder).as_posix()] == expected
+
+
+def test_settings_are_told_without_secrets() -> None:
+    settings = Settings.load(
+        **{
+            "llm.model": "m",
+            "llm.base_url": "http://me:word@localhost/v1",
+            "llm.api_key": "sk-secret",
+        }
+    )
+    found = public(settings)
+    assert found["llm"]["base_url"] == "http://…@localhost/v1"
+    assert found["llm"]["seed"] == 0
+    assert "secret" not in str(found)
+    assert "word" not in str(found).replace("passage_words", "")
+
+
+def test_embedded_models_are_told_with_their_hashes() -> None:
+    settings = Settings.load(**{"roles.judge.model": "openai:gpt-4o"})
+    found = models_of(toolbox(), settings)
+    largest = {model.name: max(model.files, key=lambda f: f.size) for model in (LLM, MINILM, MPNET)}
+    assert found["llm"] == {"name": LLM.name, "sha256": largest[LLM.name].sha256}
+    assert found["judge"] == {"name": "ScriptedChatModel"}
+    assert found["embedding"]["sha256"] == largest[MINILM.name].sha256
+    assert found["entailment"] == {
+        "name": "table",
+        "threshold": 0.5,
+        "base": MPNET.name,
+        "base_sha256": largest[MPNET.name].sha256,
+    }
+    other = Settings.load(
+        **{"llm.model": "m", "llm.base_url": "http://localhost/v1", "entailment.model": "judge"}
+    )
+    found = models_of(toolbox(), other)
+    assert found["llm"] == {"name": "ScriptedChatModel"}
+    assert found["entailment"] == {"name": "table", "threshold": 0.5}
+
+
+def test_differences_name_what_matters_and_nothing_else(tmp_path: Path) -> None:
+    here = {
+        "llm": {"model": "a", "timeout": 1.0},
+        "models": {"cache": "x"},
+        "chroma": {"path": "s"},
+    }
+    there = {"llm": {"model": "b", "timeout": 2.0}, "models": {"cache": "y"}, "chroma": {}}
+    one, other = made(tmp_path, settings=there), made(tmp_path, settings=here)
+    assert differences(one, other) == [
+        "settings.llm.model (b there, a here)",
+        "settings.chroma.path (nothing there, s here)",
+    ]
+    changed = one.model_copy(update={"prompts": {**one.prompts, "system.md": "0" * 64}})
+    [told] = differences(one, changed)
+    assert told.startswith("prompts.system.md (")
+    assert told.endswith("… there, 000000000000… here)")
+    assert differences(one, one.model_copy(update={"sessions": (session(1),)})) == []
+
+
+def test_a_session_tells_versions_and_the_commit_of_a_checkout(tmp_path: Path) -> None:
+    now = session(3)
+    assert (now.at_once, now.finished) == (3, None)
+    assert {"citeproof", "langgraph", "pydantic"} <= now.packages.keys()
+
+    def git(*arguments: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        command = ["git", "-C", str(tmp_path), *identity, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    source = tmp_path / "package"
+    source.mkdir()
+    (source / "__init__.py").write_text("")
+    assert manifest._commit(source) == ""
+    git("init", "-q")
+    assert manifest._commit(source) == ""  # in someone's checkout, but not part of it
+    git("add", "package/__init__.py")
+    git("commit", "-q", "-m", "a")
+    assert manifest._commit(source) == git("rev-parse", "HEAD")
+    (source / "__init__.py").write_text("1")
+    assert manifest._commit(source) == git("rev-parse", "HEAD") + "+"
+
+
+def test_without_git_the_commit_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert manifest._commit(Path(__file__).parents[2] / "citeproof") == ""
+
+
+def test_the_hash_of_a_file_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    assert sha256(tmp_path / "a") == hashlib.sha256(b"abc").hexdigest()
+    assert sha256(tmp_path / "b") == ""

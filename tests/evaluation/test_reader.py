@@ -1,0 +1,130 @@
+"""The extractive reader on a tiny real model, and MAUVE's texts."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from citeproof.errors import InputError, MissingExtraError, ModelError
+from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.metrics.mauve import mauve
+from citeproof.evaluation.metrics.reader import ExtractiveReader, disambig_f1
+from tests.tools.test_nli_models import tokenizer
+
+TEXT = "the tower was built by ann lee in 1871 ."
+SHORT = 24
+"""Tokens that the tiny model reads at once."""
+
+
+class Pointer:
+    """A model that points where it is told: by word for the two ends, else at "no answer"."""
+
+    device = "cpu"
+
+    def __init__(self, begin: int, end: int, nothing: float) -> None:
+        self.begin, self.end, self.nothing = begin, end, nothing
+        self.windows = 0
+
+    def __call__(self, input_ids: Any, **_: Any) -> Any:
+        import torch
+
+        self.windows += len(input_ids)
+        logits = []
+        for wanted in (self.begin, self.end):
+            own = torch.where(input_ids == wanted, 5.0, 0.0)
+            own[:, 0] = self.nothing
+            logits.append(own)
+        return SimpleNamespace(start_logits=logits[0], end_logits=logits[1])
+
+
+def pointer(folder: Path, begin: str, end: str, nothing: float) -> tuple[ExtractiveReader, Pointer]:
+    words = tokenizer(folder, SHORT)
+    ends = words.convert_tokens_to_ids([begin, end])
+    model = Pointer(ends[0], ends[1], nothing)
+    reader = ExtractiveReader(str(folder))
+    reader._loaded = (model, words)
+    return reader, model
+
+
+def test_a_span_of_the_text(tmp_path: Path) -> None:
+    reader, _ = pointer(tmp_path, "ann", "lee", nothing=0)
+    # The question says it as well, but only the text can be pointed at.
+    assert reader.answers([("ann lee built ?", TEXT), ("ann ?", "bo ray .")])[0] == "ann lee"
+
+
+def test_no_answer_if_that_is_more_probable(tmp_path: Path) -> None:
+    reader, _ = pointer(tmp_path, "ann", "lee", nothing=9)
+    assert reader.answers([("who built ?", TEXT), ("who ?", "")]) == ["", ""]
+
+
+def test_a_span_does_not_end_before_it_begins(tmp_path: Path) -> None:
+    reader, _ = pointer(tmp_path, "lee", "ann", nothing=-9)
+    [found] = reader.answers([("who ?", TEXT)])
+    assert found in TEXT
+    assert found != ""
+
+
+def test_a_long_text_is_read_in_windows(tmp_path: Path) -> None:
+    reader, model = pointer(tmp_path, "ann", "1871", nothing=0)
+    long = f"{'the tower was built . ' * 12}{TEXT}"
+    assert reader.answers([("who built ?", long)]) == ["ann lee in 1871"]
+    assert model.windows > 2
+
+
+def test_a_real_model_and_a_missing_one(tmp_path: Path) -> None:
+    from transformers import BertConfig, BertForQuestionAnswering
+
+    words = tokenizer(tmp_path, SHORT)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=SHORT,
+    )
+    BertForQuestionAnswering(config).save_pretrained(tmp_path)
+    [found] = ExtractiveReader(str(tmp_path)).answers([("who built ?", TEXT)])
+    assert found in TEXT
+    with pytest.raises(ModelError, match="reader .* cannot be loaded"):
+        ExtractiveReader(str(tmp_path / "none")).answers([("who ?", TEXT)])
+
+
+def test_disambig_f1_is_a_mean_over_sub_questions() -> None:
+    answers = [["Bo", "Ann Lee"], ["Cy"], ["the"]]
+    assert disambig_f1(["Lee", "Bo", ""], answers, "strict") == pytest.approx((2 / 3 + 0 + 1) / 3)
+
+
+def items(text: str) -> list[tuple[Example, Output]]:
+    own = Example(id="q1", question="Who?", task="asqa", references=("Ann did.", "Bo did."))
+    return [(own, Output(question="Who?", text=text))]
+
+
+def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def compute_mauve(**arguments: Any) -> Any:
+        asked.update(arguments)
+        return SimpleNamespace(mauve=0.25)
+
+    library = ModuleType("mauve")
+    library.compute_mauve = compute_mauve  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mauve", library)
+    assert mauve(items(f"So [1],\n{'old ' * 200}"), seed=3) == 0.25
+    assert asked["p_text"] == ["Who? Ann did"]
+    assert asked["q_text"] == [f"Who? So, {'old ' * 98}".strip()]
+    assert (asked["featurize_model_name"], asked["seed"]) == ("gpt2-large", 3)
+    with pytest.raises(InputError, match="'q1': it has no long answer"):
+        mauve([(items("")[0][0].model_copy(update={"references": ()}), items("")[0][1])])
+
+
+def test_mauve_needs_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mauve", None)
+    importlib.import_module("citeproof.evaluation.metrics.mauve")
+    with pytest.raises(MissingExtraError, match=r"citeproof\[mauve\]"):
+        mauve(items("So."))

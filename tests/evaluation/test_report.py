@@ -1,0 +1,366 @@
+from __future__ import annotations
+
+import random
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof import Claim, Usage, Verdict, build_vtg
+from citeproof.errors import InputError
+from citeproof.evaluation.examples import Mode, Scores
+from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.report import Report, curve, markdown, report
+from citeproof.evaluation.report_page import render_report
+from citeproof.evaluation.report_plots import Point, Series, plot
+from citeproof.evaluation.results import Failure, Result, put, read_results
+from citeproof.evaluation.runner import run
+from citeproof.evaluation.runs import open_run
+from citeproof.evaluation.scorecard import read_scorecard, scored, write_scorecard
+from citeproof.evaluation.scoring import aggregate
+from citeproof.evaluation.statistics import estimate, estimates
+from citeproof.testing import TableEntailment
+from citeproof.types import Answer
+from tests.evaluation.scripted import examples, judge, toolbox
+
+
+async def made(folder: Path, count: int = 4, **parameters: Any) -> Path:
+    """A run of VTG over scripted questions."""
+    graph = build_vtg(toolbox(), **{"max_claims": 1, **parameters})
+    await run(graph, "vtg", examples(folder.parent, count), folder)
+    return folder
+
+
+async def kept(folder: Path, **parameters: Any) -> Path:
+    """A run that is scored."""
+    own = open_run(await made(folder, **parameters))
+    write_scorecard(own, await scored(own, judge(), mode="corrected"))
+    return folder
+
+
+def cells(text: str, title: str) -> list[list[str]]:
+    """A table of a report in Markdown."""
+    part = text.split(f"## {title}\n\n")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in part.split("\n")]
+    return [rows[0], *rows[2:]]
+
+
+async def test_a_second_scoring_asks_the_judge_nothing(tmp_path: Path) -> None:
+    folder = await made(tmp_path / "a")
+    first = judge()
+    card = await scored(open_run(folder), first, mode="corrected")
+    assert len(first.pairs) == 4
+    assert card.metrics["citation_f1"].model_dump() == {"value": 1, "low": 1, "high": 1, "n": 4}
+    assert set(card.examples) == {"q0", "q1", "q2", "q3"}
+    again = judge()
+    assert await scored(open_run(folder), again, mode="corrected") == card
+    assert again.pairs == []
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "told"),
+    [
+        ("table", "corrected", "judged by table, not by TRUE (T5-XXL): citation metrics and"),
+        ("table", "strict", "not comparable with published ALCE numbers."),
+        ("google/t5_xxl_true_nli_mixture", "corrected", "were counted in the strict way"),
+        ("/models/t5_xxl_true_nli_mixture", "strict", None),
+    ],
+)
+async def test_scores_tell_their_judge_and_whether_they_compare_with_alce(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: Mode, told: str | None
+) -> None:
+    async def score(items: Sequence[Any], *_: Any, **__: Any) -> list[Scores]:
+        return [{"hit": 1.0} for _ in items]  # strict needs a package that may not be there
+
+    monkeypatch.setattr("citeproof.evaluation.scorecard.score", score)
+    own = open_run(await made(tmp_path / "a"))
+    card = await scored(own, TableEntailment({}, name=name), mode=mode)
+    assert card.entailment is not None
+    assert (card.mode, card.entailment.name, card.entailment.threshold) == (mode, name, 0.5)
+    assert len(card.caveats) == (told is not None)
+    assert told is None or told in card.caveats[0]
+
+
+async def test_without_a_judge_citations_are_left_out(tmp_path: Path) -> None:
+    card = await scored(open_run(await made(tmp_path / "a")), None, mode="corrected")
+    assert card.caveats[0].startswith("Not scored with an entailment model")
+    assert "citation_f1" not in card.metrics
+    assert card.metrics["em_recall"].value == 1
+
+
+async def test_scores_of_fewer_results_than_there_are_now_do_not_count(tmp_path: Path) -> None:
+    folder = await kept(tmp_path / "a")
+    own = open_run(folder)
+    card = read_scorecard(own, "corrected")
+    assert card is not None
+    write_scorecard(own, card.model_copy(update={"examples": {"q0": card.examples["q0"]}}))
+    assert read_scorecard(own, "corrected") is None
+    put(folder / "scores-corrected.json", "{}")
+    with pytest.raises(InputError, match=r"scores-corrected.json holds no scores"):
+        read_scorecard(own, "corrected")
+
+
+async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: Path) -> None:
+    folder = await made(tmp_path / "a")
+    results = list(read_results(folder / "results.jsonl").values())
+    error = Failure(type="ModelError", message="no answer")
+    results[1] = Result(id="q1", question="?", error=error)
+    put(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
+    card = await scored(open_run(folder), judge(), mode="corrected")
+    assert (card.errors, set(card.examples)) == (1, {"q0", "q2", "q3"})
+    text = markdown(await report([folder]))
+    assert cells(text, "Runs")[1][4:7] == ["3", "0", "1"]
+    assert "1 example ended in an error and is left out of all means." in text
+
+
+def test_estimates_are_what_aggregate_gives_with_an_interval() -> None:
+    chance = random.Random(1)
+    rows: list[Scores] = []
+    for number in range(60):
+        recall, precision = float(chance.random() < 0.7), chance.random()
+        both = 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+        rows.append(
+            {
+                "citation_recall": recall,
+                "citation_precision": precision,
+                "citation_f1": both,
+                "em_recall": recall if number % 3 else None,
+                "hit": None,
+            }
+        )
+    found = estimates(rows)
+    means = aggregate(rows)
+    assert {name: pytest.approx(value.value) for name, value in found.items()} == means
+    assert found["citation_f1"].value != pytest.approx(
+        sum(row["citation_f1"] or 0 for row in rows) / 60
+    )
+    assert (found["em_recall"].n, found["citation_f1"].n) == (40, 60)
+    assert found == estimates(rows)
+    own = found["citation_recall"]
+    # The normal approximation, which 60 answers nearly reach: 1.96 standard errors to each side.
+    wide = 1.96 * (own.value * (1 - own.value) / 60) ** 0.5
+    assert own.value - own.low == pytest.approx(wide, rel=0.2)
+    assert own.high - own.value == pytest.approx(wide, rel=0.2)
+    assert estimate(rows, "hit") is None
+    assert estimate([], "hit") is None
+
+
+def test_differences_are_paired() -> None:
+    chance = random.Random(2)
+    rows: list[Scores] = [{"hit": chance.random()} for _ in range(50)]
+    better: list[Scores] = [{"hit": (row["hit"] or 0) + 0.1} for row in rows]
+    found = estimate(better, "hit", rows)
+    assert found is not None
+    # Far surer than either mean, since what is hard for one is hard for the other.
+    assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1, 0.1))
+    alone = estimate(rows, "hit")
+    assert alone is not None
+    assert alone.high - alone.low > 0.1
+    one: list[Scores] = [{"hit": 1.0}, {"hit": None}]
+    found = estimate(one, "hit", [{"hit": 0.0}, {"hit": 1.0}])
+    assert found is not None
+    assert (found.value, found.n) == (1.0, 1)
+
+
+async def test_a_report_compares_methods_costs_and_configurations(tmp_path: Path) -> None:
+    plain = await kept(tmp_path / "plain", verify=False)
+    whole = await kept(tmp_path / "whole")
+    text = markdown(await report([whole], against=plain))
+    runs = cells(text, "Runs")
+    assert [row[:3] for row in runs[1:]] == [["1", "plain", "vtg"], ["2", "whole", "vtg"]]
+    assert runs[1][-1] == "table (from 0.5)"
+    quality = cells(text, "Quality, corrected")
+    place = quality[0].index("citation F1")
+    assert quality[1][place] == "1.000 [1.000, 1.000]"
+    differences = cells(text, "Differences to plain, corrected")
+    assert [row[:3] for row in differences[1:]] == [["2", "whole", "4"]]
+    assert differences[1][place] == "+0.000 [+0.000, +0.000]"
+    cost = cells(text, "Cost")
+    assert cost[2][cost[0].index("LLM calls")] == "2.0 [2.0, 2.0] (1.00×)"
+    assert cost[1][cost[0].index("NLI pairs")] == "0.000 [0.000, 0.000]"
+    assert cells(text, "Where they differ") == [
+        ["what", "1 plain", "2 whole"],
+        ["parameters.verify", "False", "True"],
+    ]
+    assert "not by TRUE (T5-XXL)" in text
+    assert "strict reproduces ALCE's released evaluator" in text
+    assert "- citation recall: " in text
+
+
+async def test_runs_that_share_no_example_have_no_difference(tmp_path: Path) -> None:
+    one = await made(tmp_path / "one", 2)
+    other = tmp_path / "other"
+    asked = [e.model_copy(update={"id": f"x{e.id}"}) for e in examples(tmp_path, 2)]
+    await run(build_vtg(toolbox(), max_claims=1), "vtg", asked, other)
+    with pytest.raises(InputError, match="other and one share no example"):
+        await report([one, other], against=one)
+
+
+async def test_a_file_of_alces_runner_is_compared_as_well(tmp_path: Path) -> None:
+    own = await kept(tmp_path / "own")
+    file = own / "alce.json"
+    card = await scored(open_run(file), judge(), mode="corrected")
+    path = write_scorecard(open_run(file), card)
+    assert path == own / "alce.scores-corrected.json"
+    assert card.metrics == (await scored(open_run(own), judge(), mode="corrected")).metrics
+    text = markdown(await report([own, file]))
+    assert [row[1:4] for row in cells(text, "Runs")[1:]] == [
+        ["own", "vtg", "–"],
+        ["alce", "–", "–"],
+    ]
+    assert [row[1] for row in cells(text, "Cost")[1:]] == ["own"]
+
+
+async def test_other_judges_and_unfinished_runs_are_told(tmp_path: Path) -> None:
+    one, other = await kept(tmp_path / "one"), await kept(tmp_path / "other")
+    run_of = open_run(other)
+    strange = TableEntailment({}, name="another")
+    write_scorecard(run_of, await scored(run_of, strange, mode="corrected"))
+    manifest = read_manifest(one)
+    assert manifest is not None
+    totals = manifest.totals.model_copy(update={"waiting": 3})
+    manifest.model_copy(update={"totals": totals}).write(one)
+    text = markdown(await report([one, other]))
+    assert "scored with different entailment models" in text
+    assert "one is not finished: 3 examples to go." in text
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no run: there is nothing"):
+        open_run(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"is no run: there is no manifest.json"):
+        open_run(tmp_path)
+
+
+STRANGE = "a|b `x` [l](http://e) <img src=x onerror=alert(1)>"
+
+
+async def strange(folder: Path) -> Report:
+    path = await kept(folder / "vtg")
+    target = folder / STRANGE.replace("/", "∕")
+    path.rename(target)
+    return await report([target, await kept(folder / "two", verify=False)])
+
+
+async def test_names_of_strangers_are_escaped(tmp_path: Path) -> None:
+    found = await strange(tmp_path)
+    text = markdown(found)
+    assert r"| 1 | a\|b \`x\` [l\](http:∕∕e) &lt;img src=x onerror=alert(1)> | vtg |" in text
+    page = render_report(found)
+    assert "<img" not in page
+    assert "onerror=alert(1)&gt;" in page
+
+
+async def test_a_page_is_whole_loads_nothing_and_runs_nothing(tmp_path: Path) -> None:
+    page = render_report(await strange(tmp_path))
+    assert "@@" not in page
+    assert re.findall(r"<script>(.*?)</script>", page) == [""]
+    assert "default-src 'none'" in page
+    assert not re.findall(r'(?:src|href|style)="', page)
+    for drawing in re.findall(r"<svg .*?</svg>", page):
+        ET.fromstring(drawing)
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", page)
+    assert captions[:2] == ["citation F1 against tokens", "citation F1 against seconds"]
+    drawn = re.findall(r"<figcaption>citation F1 against tokens</figcaption>(<svg .*?</svg>)", page)
+    titles = [title.text or "" for title in ET.fromstring(drawn[0]).iter("title")]
+    assert titles[0].startswith("1 a|b")
+    assert titles[1].startswith("2 two: citation F1 1 [1, 1] at tokens per question ")
+
+
+def test_a_plot_places_points_where_their_values_are() -> None:
+    series = [
+        Series(1, "a", [Point(0, 0.0), Point(50, 0.5), Point(100, 1.0)]),
+        Series(2, "b", [Point(100, 0.5, 0.25, 0.75)]),
+    ]
+    root = ET.fromstring(plot(series, "tokens", "quality"))
+    dots = [
+        (float(dot.attrib["cx"]), float(dot.attrib["cy"]))
+        for dot in root.iter("circle")
+        if dot.attrib["r"] == "3"
+    ]
+    (x0, y0), (x1, y1), (x2, y2), other = dots
+    assert (x1, y1) == pytest.approx(((x0 + x2) / 2, (y0 + y2) / 2))
+    assert other == pytest.approx((x2, y1))
+    [span] = [line for line in root.iter("line") if line.attrib.get("class") == "span"]
+    assert float(span.attrib["y1"]) - float(span.attrib["y2"]) == pytest.approx((y0 - y2) / 2)
+    texts = [text.text for text in root.iter("text")]
+    assert {"0", "20", "100", "0.0", "0.2", "1.0", "tokens", "quality"} <= set(texts)
+    assert [series.attrib["class"] for series in root if "series" in series.get("class", "")] == [
+        "series c0",
+        "series c1",
+    ]
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, -3.0, 1e-9, 123456.0])
+def test_a_plot_of_one_value_has_axes(value: float) -> None:
+    nearly = Point(0, value, value - 1e-16, value + 1e-16)
+    root = ET.fromstring(plot([Series(1, "a", [nearly])], "x", "y"))
+    assert len([line for line in root.iter("line") if "class" not in line.attrib]) > 2
+    for element in root.iter():
+        for key in ("x", "y", "cx", "cy", "x1", "y2"):
+            assert 0 <= float(element.attrib.get(key, 0)) <= 460
+
+
+def answered(verdicts: list[Verdict]) -> Result:
+    claims = tuple(Claim(text="A.", verdict=verdict) for verdict in verdicts)
+    answer = Answer(question="?", method="m", status="answered", claims=claims, usage=Usage())
+    return Result(id="a", question="?", answer=answer)
+
+
+def test_curves_tell_how_far_methods_had_come() -> None:
+    proved = [
+        Verdict(status="supported", trials=1),
+        Verdict(status="supported", trials=3),
+        Verdict(status="unsupported", trials=3),
+        Verdict(status="supported", trials=1),
+    ]
+    found = curve([answered(proved)])
+    assert found is not None
+    assert (found.of, found.shares) == ("claims proved", (0.5, 0.5, 0.75))
+    assert curve([answered(proved[:1])]) is None
+
+    def details(*rounds: dict[str, Any]) -> Result:
+        return Result(id="a", question="?", details={"rounds": list(rounds)})
+
+    calm = [details({"agreed": False}, {"agreed": True}), details({"agreed": True}), details()]
+    found = curve(calm)
+    assert found is not None
+    assert (found.of, found.shares) == ("answers agreed on", (1 / 3, 2 / 3))
+    whole = {"complete": True, "correct": True, "cited": True}
+    found = curve([details({**whole, "cited": False}, whole)])
+    assert found is not None
+    assert (found.of, found.shares) == ("answers without fault", (0, 1))
+    search = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
+    found = curve([Result(id="a", question="?", details=search)])
+    assert found is not None
+    assert (found.of, found.shares) == ("questions whose passages suffice", (0, 1))
+
+
+async def test_quality_is_plotted_over_a_growing_bank(tmp_path: Path) -> None:
+    folder = await made(tmp_path / "a", 12)
+    results = list(read_results(folder / "results.jsonl").values())
+    grown = [result.model_copy(update={"bank": n}) for n, result in enumerate(results)]
+    put(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in grown))
+    page = render_report(await report([folder]))
+    [drawing] = re.findall(
+        r"<figcaption>EM recall as the bank grows</figcaption>(<svg .*?</svg>)", page
+    )
+    dots = [dot for dot in ET.fromstring(drawing).iter("circle") if dot.attrib["r"] == "3"]
+    assert len(dots) == 6
+
+
+async def test_rounds_are_plotted(tmp_path: Path) -> None:
+    folder = await made(tmp_path / "a", 2)
+    results = list(read_results(folder / "results.jsonl").values())
+    rounds = {"rounds": [{"agreed": False}, {"agreed": True}]}
+    told = [result.model_copy(update={"details": rounds}) for result in results]
+    put(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in told))
+    page = render_report(await report([folder]))
+    [drawing] = re.findall(
+        r"<figcaption>Answers agreed on, by iteration</figcaption>(<svg .*?</svg>)", page
+    )
+    [way] = ET.fromstring(drawing).iter("path")
+    assert way.attrib["d"].count("L") == 1

@@ -1,0 +1,365 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof import Passage, build_calm, build_llatrieval, build_vtg
+from citeproof.errors import InputError
+from citeproof.evaluation.examples import Example
+from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.results import Result, append, mend, read_lines, read_results
+from citeproof.evaluation.runner import run
+from citeproof.evaluation.runs import open_run
+from tests.evaluation.scripted import examples, reply, toolbox, write
+
+ROOT = Path(__file__).parents[2]
+
+
+def vtg(script: Any = reply, delay: float = 0.0) -> Any:
+    return build_vtg(toolbox(script, delay), max_claims=1)
+
+
+def lines(folder: Path) -> list[Any]:
+    """The result file, apart from times; and from what is cached, which depends on the order."""
+    text = (folder / "results.jsonl").read_text("utf-8")
+    found = [json.loads(line) for line in text.splitlines()]
+    for line in found:
+        del line["seconds"]
+        if line["answer"] is not None:
+            del line["answer"]["usage"]["seconds"], line["answer"]["usage"]["cached_tokens"]
+    return found
+
+
+async def test_each_answer_is_on_disk_before_it_is_told_of_and_ends_in_order(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+
+    async def tell(example: Example, result: Result, kept: bool) -> None:
+        told.append(example.id)
+        assert list(read_results(folder / "results.jsonl")) == told
+        assert (result.error, kept) == (None, False)
+
+    asked, folder = examples(tmp_path, 6), tmp_path / "run"
+    manifest = await run(vtg(), "vtg", asked, folder, at_once=3, on_result=tell)
+    assert sorted(told) == [example.id for example in asked]
+    found = list(read_lines(folder / "results.jsonl", Result))
+    assert [result.id for result in found] == [example.id for example in asked]
+    assert found[4].output == "Number 4 is green [1]."
+    assert [passage.id for passage in found[4].docs] == ["d4"]
+    assert found[4].retrieved == ("d4", "e4")
+    assert found[4].details == {}
+    assert manifest == read_manifest(folder)
+    assert (manifest.totals.answered, manifest.totals.waiting) == (6, 0)
+    assert manifest.totals.usage.llm_calls == 12
+    assert list(read_lines(folder / "examples.jsonl", Example)) == asked
+
+
+async def test_the_results_are_also_written_as_alce_reads_them(tmp_path: Path) -> None:
+    asked = examples(tmp_path, 2)
+    await run(vtg(), "vtg", asked, tmp_path / "run")
+    data = json.loads((tmp_path / "run/alce.json").read_text("utf-8"))["data"]
+    assert data[1]["output"] == "Number 1 is green [1]."
+    assert data[1]["docs"] == [{"id": "d1", "title": "Numbers", "text": "Number 1 is green."}]
+    assert data[1]["gold_passages"] == ["d1"]
+    own = open_run(tmp_path / "run")
+    same = open_run(tmp_path / "run/alce.json")
+    assert [output.text for _, output, _ in own.items()] == [
+        output.text for _, output, _ in same.items()
+    ]
+    assert (own.method, same.method, same.name) == ("vtg", "", "alce")
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+async def test_no_more_examples_are_in_work_than_allowed(tmp_path: Path, at_once: int) -> None:
+    working, most = 0, 0
+
+    class Graph:
+        output_channels = ("answer",)
+
+        async def astream(self, asked: Any, **_: Any) -> Any:
+            nonlocal working, most
+            working += 1
+            most = max(most, working)
+            await asyncio.sleep(0.01)
+            working -= 1
+            async for part in real.astream(asked, **_):
+                yield part
+
+    real = vtg()
+    await run(Graph(), "vtg", examples(tmp_path, 8), tmp_path / "run", at_once=at_once)
+    assert most == at_once
+
+
+async def test_an_error_is_kept_and_its_example_asked_again(tmp_path: Path) -> None:
+    broken = True
+
+    def script(prompt: str) -> Any:
+        if broken and "number 2?" in prompt:
+            return ValueError("no key sk-abcdefgh1234 for\nthis")
+        return reply(prompt)
+
+    asked, folder = examples(tmp_path, 4), tmp_path / "run"
+    manifest = await run(vtg(script), "vtg", asked, folder)
+    assert (manifest.totals.answered, manifest.totals.errors) == (3, 1)
+    failed = read_results(folder / "results.jsonl")["q2"].error
+    assert failed is not None
+    assert failed.type == "ModelError"
+    assert "no key *** for this" in failed.message
+    broken, kept = False, []
+
+    async def tell(example: Example, result: Result, old: bool) -> None:
+        kept.append((example.id, old))
+
+    again = await run(vtg(script), "vtg", asked, folder, resume=True, on_result=tell)
+    assert kept == [("q0", True), ("q1", True), ("q3", True), ("q2", False)]
+    assert (again.totals.answered, again.totals.errors) == (4, 0)
+    assert [session.finished is not None for session in again.sessions] == [True, True]
+    await run(vtg(), "vtg", asked, tmp_path / "undisturbed")
+    assert lines(folder) == lines(tmp_path / "undisturbed")
+
+
+async def test_a_torn_last_line_is_dropped_and_its_example_asked_again(tmp_path: Path) -> None:
+    asked, folder = examples(tmp_path, 5), tmp_path / "run"
+    await run(vtg(), "vtg", asked, folder)
+    whole = (folder / "results.jsonl").read_bytes()
+    expected = lines(folder)
+    ends = [n for n, byte in enumerate(whole) if byte == ord("\n")]
+    for cut in (0, 1, ends[0], ends[0] + 1, ends[2] + 200, len(whole) - 1):
+        (folder / "results.jsonl").write_bytes(whole[:cut])
+        calls: list[str] = []
+
+        def script(prompt: str, calls: list[str] = calls) -> Any:
+            calls.append(prompt)
+            return reply(prompt)
+
+        await run(vtg(script), "vtg", asked, folder, resume=True)
+        assert lines(folder) == expected
+        assert len(calls) == 2 * (5 - whole[:cut].count(b"\n"))
+
+
+def test_mending_cuts_after_the_last_line_of_a_file_of_any_size(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    for whole, torn in ((b"", b"x" * 200_000), (b"ab\n" * 70_000, b"c" * 70_000), (b"a\n", b"")):
+        path.write_bytes(whole + torn)
+        mend(path)
+        assert path.read_bytes() == whole
+
+
+def test_a_broken_line_that_is_not_the_last_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    append(path, Result(id="a", question="?"))
+    path.write_bytes(path.read_bytes() + b"{}\n")
+    with pytest.raises(InputError, match=r"results.jsonl, line 2, is no result"):
+        read_results(path)
+
+
+async def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:
+    asked, folder = examples(tmp_path, 3), tmp_path / "run"
+    about = {"settings": {"llm": {"model": "a", "timeout": 1}}, "name": "numbers.jsonl"}
+    await run(vtg(), "vtg", asked, folder, about=about)
+    before = (folder / "manifest.json").read_bytes()
+    with pytest.raises(InputError, match="holds a run. Go on with it"):
+        await run(vtg(), "vtg", asked, folder, about=about)
+    other = build_vtg(toolbox(), max_claims=2)
+    with pytest.raises(InputError, match=r"parameters.max_claims \(1 there, 2 here\)"):
+        await run(other, "vtg", asked, folder, about=about, resume=True)
+    with pytest.raises(InputError, match=r"data.examples \(3 there, 2 here\); data.chosen"):
+        await run(vtg(), "vtg", asked[:2], folder, about=about, resume=True)
+    about["settings"] = {"llm": {"model": "b", "timeout": 1}}
+    with pytest.raises(InputError, match=r"settings.llm.model \(a there, b here\)"):
+        await run(vtg(), "vtg", asked, folder, about=about, resume=True)
+    assert (folder / "manifest.json").read_bytes() == before
+    about["settings"] = {"llm": {"model": "a", "timeout": 9}}
+    await run(vtg(), "vtg", asked, folder, about=about, resume=True)
+
+
+async def test_folders_that_cannot_be_a_run_are_refused(tmp_path: Path) -> None:
+    asked = examples(tmp_path, 1)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"file cannot be written"):
+        await run(vtg(), "vtg", asked, tmp_path / "file")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.txt").write_text("")
+    with pytest.raises(InputError, match="mine is not empty and holds no run"):
+        await run(vtg(), "vtg", asked, tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/manifest.json").write_text('{"method": "vtg"}')
+    with pytest.raises(InputError, match=r"manifest.json is no manifest of a run: parameters"):
+        await run(vtg(), "vtg", asked, tmp_path / "broken", resume=True)
+
+
+async def test_a_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
+    asked = examples(tmp_path, 1)
+
+    async def tell(*_: Any) -> None:
+        with pytest.raises(InputError, match="is in use"):
+            await run(vtg(), "vtg", asked, tmp_path / "run", resume=True)
+
+    await run(vtg(), "vtg", asked, tmp_path / "run", on_result=tell)
+
+
+async def test_a_full_disk_ends_the_run_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from citeproof.evaluation import runner
+
+    real, left = append, 2
+
+    def full(path: Path, result: Result) -> None:
+        nonlocal left
+        if not left:
+            raise InputError(f"{path} cannot be written", why="No space left on device")
+        left -= 1
+        real(path, result)
+
+    monkeypatch.setattr(runner, "append", full)
+    asked, folder = examples(tmp_path, 6), tmp_path / "run"
+    with pytest.raises(InputError, match="No space left"):
+        await run(vtg(), "vtg", asked, folder, at_once=2)
+    assert len(read_results(folder / "results.jsonl")) == 2
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    assert (manifest.totals.answered, manifest.totals.waiting) == (2, 4)
+
+
+async def test_examples_must_be_there_and_have_ids_of_their_own(tmp_path: Path) -> None:
+    [one] = examples(tmp_path, 1)
+    with pytest.raises(InputError, match="Two examples have the id 'q0'"):
+        await run(vtg(), "vtg", [one, one], tmp_path / "run")
+    with pytest.raises(InputError, match="There is no example to answer"):
+        await run(vtg(), "vtg", [], tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("build", "parameters", "given"),
+    [
+        (build_vtg, {"k": 3}, 3),
+        (build_calm, {"k": 3, "pool": 7}, 7),
+        (build_llatrieval, {"k": 3, "candidates": 5}, 12),
+    ],
+)
+async def test_documents_of_an_example_are_given_as_far_as_the_method_reads(
+    tmp_path: Path, build: Any, parameters: dict[str, int], given: int
+) -> None:
+    asked: list[Any] = []
+
+    class Graph:
+        context_schema = build(toolbox(), **parameters).context_schema
+        output_channels = ("answer",)
+
+        async def astream(self, question: Any, **_: Any) -> Any:
+            asked.append(question)
+            return
+            yield
+
+    documents = tuple(Passage(id=f"d{n}", text=f"Text {n}.") for n in range(12))
+    one = Example(id="a", question="?", task="qa", documents=documents)
+    bare = Example(id="b", question="?", task="qa")
+    manifest = await run(Graph(), "x", [one, bare], tmp_path / "run", at_once=1)
+    assert asked == [{"question": "?", "documents": list(documents[:given])}, {"question": "?"}]
+    assert manifest.totals.errors == 2  # the stand-in answers nothing
+
+
+async def test_flags_for_readers_are_no_part_of_the_output(tmp_path: Path) -> None:
+    graph = build_vtg(
+        toolbox(lambda prompt: reply(prompt) if "{" in prompt else "Pigs fly."),
+        max_claims=1,
+        max_trials=0,
+        memory=False,
+    )
+    await run(graph, "vtg", examples(tmp_path, 1), tmp_path / "run")
+    [result] = read_results(tmp_path / "run/results.jsonl").values()
+    assert result.answer is not None
+    assert result.answer.text == "Pigs fly [1]. [unverified]"
+    assert result.output == "Pigs fly [1]."
+
+
+async def test_what_a_graph_gives_beside_its_answer_is_kept(tmp_path: Path) -> None:
+    def script(prompt: str) -> str:
+        return reply(prompt).replace(".", " [1].")
+
+    graph = build_calm(toolbox(script))
+    await run(graph, "calm", examples(tmp_path, 1), tmp_path / "run")
+    [result] = read_results(tmp_path / "run/results.jsonl").values()
+    assert result.error is None
+    assert [one["agreed"] for one in result.details["rounds"]] == [True]
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    arguments = ["--data", str(folder / "numbers.jsonl"), "--set", "max_claims=1", *more]
+    return [sys.executable, "-m", "tests.evaluation.scripted", "eval", *arguments]
+
+
+def test_a_run_that_is_killed_ten_times_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    write(tmp_path / "numbers.jsonl", 40)
+    environment = {**os.environ, "DELAY": "0.05"}
+    killed, chance = tmp_path / "killed", random.Random(3)
+    results = killed / "results.jsonl"
+    resuming = command(tmp_path, "--out", str(killed), "--at-once", "3", "--resume")
+    seen: list[int] = []
+    for _ in range(10):
+        process = subprocess.Popen(
+            resuming, cwd=ROOT, env=environment, stderr=subprocess.PIPE, start_new_session=True
+        )
+        size = results.stat().st_size if results.exists() else 0
+        while process.poll() is None:
+            if results.exists() and results.stat().st_size != size:
+                time.sleep(chance.uniform(0.0, 0.12))
+                break
+            time.sleep(0.001)
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.stderr is not None
+        told = process.stderr.read().decode()
+        process.stderr.close()
+        assert process.wait() == -signal.SIGKILL, told
+        seen.append(len(read_results(results)))
+    assert seen == sorted(seen)
+    assert 0 < seen[0] < seen[-1] < 40
+    subprocess.run(resuming, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(
+        command(tmp_path, "--out", str(tmp_path / "whole")),
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    assert lines(killed) == lines(tmp_path / "whole")
+    assert len(lines(killed)) == 40
+    manifest = read_manifest(killed)
+    assert manifest is not None
+    assert [one.finished is None for one in manifest.sessions] == [True] * 10 + [False]
+
+
+def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
+    write(tmp_path / "numbers.jsonl", 40)
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        command(tmp_path, "--out", str(folder), "--at-once", "2"),
+        cwd=ROOT,
+        env={**os.environ, "DELAY": "0.1"},
+        stderr=subprocess.PIPE,
+    )
+    while process.poll() is None and not read_results(folder / "results.jsonl"):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert told.decode().endswith("Interrupted. What is done is kept; go on with --resume.\n")
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    assert manifest.sessions[0].finished is not None
+    done = len(lines(folder))
+    assert 0 < done < 40
+    assert (manifest.totals.answered, manifest.totals.waiting) == (done, 40 - done)

@@ -1,0 +1,253 @@
+"""Which metrics apply to which answers, and what they ask of the entailment model."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof.evaluation.examples import Example, Mode, Output, Task
+from citeproof.evaluation.scoring import METRICS, aggregate, score
+from citeproof.testing import TableEntailment, passage
+from citeproof.types import Answer
+
+TOWER = passage("Ann Lee built the tower.", title="Tower", id="p1")
+LIGHT = passage("Bo Ray kept the light.", id="p2#3")
+PASSAGES = (TOWER, LIGHT)
+JUDGED = {"citation_recall", "citation_precision", "citation_f1", "claim_recall"}
+
+
+def example(task: Task = "qa", **known: Any) -> Example:
+    return Example.model_validate({"id": "1", "question": "Who?", "task": task} | known)
+
+
+def output(text: str, retrieved: Sequence[str] | None = None) -> Output:
+    found = None if retrieved is None else tuple(retrieved)
+    return Output(question="Who?", text=text, passages=PASSAGES, retrieved=found)
+
+
+def always(score: float = 1.0) -> TableEntailment:
+    return TableEntailment(lambda premise, hypothesis: score)
+
+
+def applying(scores: dict[str, float | None]) -> set[str]:
+    return {key for key, value in scores.items() if value is not None}
+
+
+CITED = {"citation_recall", "citation_precision", "citation_f1"}
+ALWAYS = {"abstained", "length"}
+FOUND = {"em_recall", "hit"}
+SHORT = FOUND | {"exact_match", "token_f1", "token_precision", "token_recall"}
+LISTED = {
+    "qampari_precision",
+    "qampari_recall",
+    "qampari_recall_5",
+    "qampari_f1",
+    "qampari_f1_5",
+    "predictions",
+}
+
+
+@pytest.mark.parametrize("mode", ["strict", "corrected"])
+@pytest.mark.parametrize(
+    ("task", "known", "apply"),
+    [
+        ("qa", {"answers": [["Ann Lee"]]}, SHORT),
+        ("qa", {"references": ["Ann built it."]}, {"rouge_lsum"}),
+        ("qa", {"answers": [["Ann"]], "answerable": False}, {"abstention_recall"}),
+        ("eli5", {"claims": ["Old."], "answerable": False}, {"abstention_recall"}),
+        ("asqa", {"answers": [["Ann"], ["Bo"]], "references": ["Ann."]}, FOUND | {"rouge_lsum"}),
+        (
+            "eli5",
+            {"claims": ["It is old."], "references": ["Old."]},
+            {"claim_recall", "rouge_lsum"},
+        ),
+        ("qampari", {"answers": [["Ann"], ["Bo"]]}, LISTED),
+        ("qa", {"gold": ["p1"]}, {"gold_cited", "gold_retrieved"}),
+    ],
+)
+async def test_each_task_has_its_metrics(
+    task: Task, known: dict[str, Any], apply: set[str], mode: Mode
+) -> None:
+    items = [(example(task, **known), output("Ann Lee built it [1].", ["p1"]), None)]
+    [found] = await score(items, always(), mode=mode)
+    assert list(found) == list(METRICS)
+    assert applying(found) == CITED | ALWAYS | apply
+    [unjudged] = await score(items, None, mode=mode)
+    assert unjudged == found | dict.fromkeys(JUDGED)
+
+
+async def test_three_calls_of_distinct_pairs_for_all_answers() -> None:
+    """Joint checks and claims; each of several citations alone; what is left without one."""
+    texts = ["It is old [1][2]. It is tall [1].", "It is old [1][2]."]
+    items = [
+        (example("eli5", claims=["It is old.", "It is new."]), output(text), None) for text in texts
+    ]
+    table = TableEntailment(lambda premise, _: float("Ann" in premise and "Bo" in premise))
+    found = await score(items, table)
+    # The second answer adds only its two claims: its statement is one of the first's.
+    assert table.batches == [2 + 2 + 2, 2, 2]
+    asked = [(pair.premise, pair.hypothesis) for pair in table.pairs]
+    assert asked[:2] == [
+        (f"{TOWER.premise}\n{LIGHT.premise}", "It is old."),
+        (TOWER.premise, "It is tall."),
+    ]
+    assert asked[6:8] == [(TOWER.premise, "It is old."), (LIGHT.premise, "It is old.")]
+    # Neither alone, and neither without the other: both are needed.
+    assert [own["citation_precision"] for own in found] == [2 / 3, 1]
+
+
+async def test_nothing_is_asked_where_nothing_can_be_entailed() -> None:
+    table = always()
+    await score([(example(), output("It is old. It is tall [9]."), None)], table)
+    assert table.batches == []
+
+
+async def test_a_score_on_the_threshold_entails() -> None:
+    items = [(example(), output("It is old [1]."), None)]
+    for threshold, recall in ((0.7, 1), (0.71, 0)):
+        table = TableEntailment(lambda premise, hypothesis: 0.7, threshold=threshold)
+        [found] = await score(items, table)
+        assert found["citation_recall"] == recall
+
+
+async def test_claim_recall_reads_the_whole_answer_without_marks() -> None:
+    said = "It is old. It is tall."
+    table = TableEntailment({(said, "Old."): 1.0, (said, "Tall."): 1.0})
+    items = [
+        (
+            example("eli5", claims=["Old.", "Tall.", "New."]),
+            output("It is old [1]. It is tall."),
+            None,
+        )
+    ]
+    [found] = await score(items, table)
+    assert found["claim_recall"] == 2 / 3
+
+
+async def test_gold_passages_that_are_cited_and_met() -> None:
+    """p2 is long, so the index holds its pieces."""
+    known = example(gold=["p1", "p2", "p9"])
+    rows = [
+        (known, output("Old [1].", ["p1", "p2#1", "p9"]), None),
+        (known, output("Old [2][1].", ["p2#1"]), None),
+        (known, output("Old."), None),
+    ]
+    found = await score(rows, None)
+    assert [own["gold_cited"] for own in found] == [1 / 3, 2 / 3, 0]
+    assert [own["gold_retrieved"] for own in found] == [1, 1 / 3, None]
+
+
+async def test_abstention_precision_and_recall_are_means() -> None:
+    """3 abstentions, 2 of them right; 4 questions without an answer, 2 abstained from."""
+    none = [example(id=str(n), answerable=False) for n in range(4)]
+    some = [example(id=str(n), answers=[["Ann"]]) for n in range(5, 7)]
+    texts = ["", " \n", "Old [1].", "Old.", "", "Ann [1]."]
+    rows = [(own, output(text), None) for own, text in zip([*none, *some], texts, strict=True)]
+    means = aggregate(await score(rows, None))
+    assert means["abstention_precision"] == pytest.approx(2 / 3)
+    assert means["abstention_recall"] == 2 / 4
+    assert means["abstained"] == 3 / 6
+
+
+async def test_the_answer_says_whether_it_is_an_abstention() -> None:
+    answer = Answer(question="Who?", method="vtg", status="abstained", text="I do not know.")
+    answered = Answer(question="Who?", method="vtg", status="partial")
+    rows = [(example(), output(own.text), own) for own in (answer, answered)]
+    assert [own["abstained"] for own in await score(rows, None)] == [1, 0]
+
+
+class Reader:
+    """Finds the words that follow the question's last one."""
+
+    def answers(self, asked: Sequence[tuple[str, str]]) -> list[str]:
+        return [text.partition(question.rstrip("?").split()[-1])[2] for question, text in asked]
+
+
+async def test_disambig_f1_and_dr() -> None:
+    """`the Ann` is half right against `Ann Lee`, `Bo` is wholly right, `Cy` is not there."""
+    known = example(
+        "asqa",
+        answers=[["Ann Lee"], ["Bo"], ["Cy"]],
+        sub_questions=["Who built?", "Who kept?", "Who sold?"],
+        references=["kept Bo"],
+    )
+    [found] = await score([(known, output("kept Bo [1]"), None)], None, reader=Reader())
+    assert found["disambig_f1"] == 1 / 3
+    assert found["rouge_lsum"] == 1
+    assert found["dr"] == pytest.approx(math.sqrt(1 / 3))
+    [other] = await score([(known, output("built the Ann"), None)], None, reader=Reader())
+    assert other["disambig_f1"] == pytest.approx((2 / 3) / 3)
+    assert other["dr"] == 0
+
+
+def test_means_over_the_answers_that_a_metric_applies_to() -> None:
+    rows: list[dict[str, float | None]] = [
+        {"citation_recall": 1.0, "citation_precision": 0.5, "citation_f1": 2 / 3, "hit": 1.0},
+        {"citation_recall": 0.0, "citation_precision": 0.0, "citation_f1": 0.0, "hit": None},
+        {"citation_recall": None, "citation_precision": None, "citation_f1": None},
+    ]
+    assert aggregate(rows) == {
+        "citation_recall": 0.5,
+        "citation_precision": 0.25,
+        "citation_f1": pytest.approx(1 / 3),  # of 0.5 and 0.25, as in the papers' tables
+        "hit": 1.0,
+    }
+    assert aggregate([]) == {}
+
+
+def test_dr_of_many_is_the_geometric_mean_of_two_means() -> None:
+    rows: list[dict[str, float | None]] = [
+        {"disambig_f1": 0.2, "rouge_lsum": 0.5, "dr": 0.1**0.5},
+        {"disambig_f1": 0.6, "rouge_lsum": 0.3, "dr": 0.18**0.5},
+        {"rouge_lsum": 0.9},
+    ]
+    assert aggregate(rows)["dr"] == pytest.approx(math.sqrt(0.4 * 0.4))
+    assert aggregate(rows)["rouge_lsum"] == pytest.approx(1.7 / 3)
+
+
+def test_metrics_are_told_in_one_line_each() -> None:
+    assert all(line and "\n" not in line for line in METRICS.values())
+
+
+def test_nothing_heavy_is_loaded_with_the_module() -> None:
+    code = (
+        "import citeproof.evaluation.scoring, citeproof.evaluation.datasets, sys;"
+        "sys.exit(bool({'torch', 'rouge_score', 'nltk', 'transformers'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_benchmark_compares_like_with_like(tmp_path: Path) -> None:
+    """On a pool of ten passages: fewer and larger calls, and the same verdicts and scores."""
+    pool = tmp_path / "pool.jsonl"
+    rows = [
+        {"id": str(n), "title": f"T{n}", "text": f"It is {n}. Once it was {n + 20}."}
+        for n in range(10)
+    ]
+    pool.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+    def numbers(premise: str, hypothesis: str) -> float:
+        said, claimed = (set(re.findall(r"\d+", text)) for text in (premise, hypothesis))
+        return float(claimed <= said)
+
+    benchmark = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "scoring.py"))
+    items = benchmark["made"](pool, 12)
+    told = benchmark["compare"](items, TableEntailment(numbers), "corrected")
+    counted = re.fullmatch(
+        r"12 answers, corrected, table: (\d+) pairs in 3 calls .* s, (\d+) one by one .* "
+        r"(\d+) of \3 verdicts and the scores of 12 of 12 answers identical",
+        told,
+    )
+    assert counted, told
+    assert 48 < int(counted[1]) <= int(counted[2])
+    means = aggregate(benchmark["asyncio"].run(score(items, TableEntailment(numbers))))
+    assert 0 < means["citation_precision"] < means["citation_recall"] < 1
