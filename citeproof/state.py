@@ -48,6 +48,7 @@ __all__ = [
     "ReflectionState",
     "Result",
     "Retrieval",
+    "RunState",
     "SamplesState",
     "SearchRound",
     "SearchState",
@@ -139,6 +140,17 @@ class Result(TypedDict):
     answer: Answer
 
 
+class RunState(TypedDict):
+    """What every run has, whatever its method."""
+
+    documents: list[Any]
+    stop: str
+    """Why the run must end now; empty while it may go on."""
+    usage: Annotated[Usage, add_usage]
+    notes: Annotated[list[str], append_notes]
+    answer: Answer
+
+
 class MemoryState(TypedDict):
     """The question and the evolving memory (VTG, section 2.2)."""
 
@@ -171,15 +183,8 @@ class DraftState(WritingState):
     """None where the writer has finished."""
 
 
-class VTGState(DraftState):
+class VTGState(DraftState, RunState):
     """The whole state of a VTG run."""
-
-    documents: list[Any]
-    stop: str
-    """Why the run must end now; empty while it may go on."""
-    usage: Annotated[Usage, add_usage]
-    notes: Annotated[list[str], append_notes]
-    answer: Answer
 
 
 class CandidateState(WritingState):
@@ -198,15 +203,8 @@ class CandidateState(WritingState):
     """What the rounds so far came to, one for each answer that was contrasted."""
 
 
-class CaLMState(CandidateState):
+class CaLMState(CandidateState, RunState):
     """The whole state of a CaLM run."""
-
-    documents: list[Any]
-    stop: str
-    """Why the run must end now; empty while it may go on."""
-    usage: Annotated[Usage, add_usage]
-    notes: Annotated[list[str], append_notes]
-    answer: Answer
 
 
 class CaLMResult(Result):
@@ -296,17 +294,11 @@ class SearchState(MemoryState):
     swaps: list[Swap]
 
 
-class LLatrievalState(SearchState):
+class LLatrievalState(SearchState, RunState):
     """The whole state of an LLatrieval run."""
 
-    documents: list[Any]
     claims: list[Claim]
     """The answer; citations bear run numbers until it is composed."""
-    stop: str
-    """Why the run must end now; empty while it may go on."""
-    usage: Annotated[Usage, add_usage]
-    notes: Annotated[list[str], append_notes]
-    answer: Answer
     retrieval: Retrieval
 
 
@@ -362,17 +354,11 @@ class ReflectionState(WritingState):
     """The assessments so far; the last is that of A*, where A* was assessed."""
 
 
-class R2MGAState(ReflectionState):
+class R2MGAState(ReflectionState, RunState):
     """The whole state of an R²-MGA run."""
 
-    documents: list[Any]
     case_id: str
     """The case that the run has left in the memory bank; empty where it left none."""
-    stop: str
-    """Why the run must end now; empty while it may go on."""
-    usage: Annotated[Usage, add_usage]
-    notes: Annotated[list[str], append_notes]
-    answer: Answer
 
 
 class R2MGAResult(Result):
@@ -404,15 +390,8 @@ class SamplesState(MemoryState):
     """The claims of each answer; empty for one that says nothing."""
 
 
-class BaselineState(ShortenedState, SamplesState, WritingState):
+class BaselineState(ShortenedState, SamplesState, WritingState, RunState):
     """The whole state of a run of one of ALCE's baselines."""
-
-    documents: list[Any]
-    stop: str
-    """Why the run must end now; empty while it may go on."""
-    usage: Annotated[Usage, add_usage]
-    notes: Annotated[list[str], append_notes]
-    answer: Answer
 
 
 class BaselineUpdate(VTGUpdate, total=False):
@@ -441,17 +420,12 @@ class GivenUpdate(VTGUpdate, total=False):
     given: list[Claim]
 
 
-class KeptState(TypedDict):
+class KeptState(RunState):
     """The whole state of a run that keeps another graph's answer as a case."""
 
     question: str
-    documents: list[Any]
     case_id: str
     """The case in the memory bank; empty where none was kept."""
-    stop: str
-    usage: Annotated[Usage, add_usage]
-    notes: Annotated[list[str], append_notes]
-    answer: Answer
 
 
 class KeptResult(Result):
@@ -475,17 +449,11 @@ class RefiningState(GivenState, ReflectionState):
     """Claims left out of the answer by then."""
 
 
-class DossierState(RefiningState):
+class DossierState(RefiningState, RunState):
     """The whole state of a run of the composed flow."""
 
-    documents: list[Any]
     case_id: str
     """The case that the run has left in the memory bank; empty where it left none."""
-    stop: str
-    """Why the run must end now; empty while it may go on."""
-    usage: Annotated[Usage, add_usage]
-    notes: Annotated[list[str], append_notes]
-    answer: Answer
     retrieval: Retrieval | None
     """What LLatrieval has chosen; None where plain retrieval was asked for."""
 

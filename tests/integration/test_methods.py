@@ -1,0 +1,86 @@
+"""Every method on the embedded models and Chroma, over the example documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import citeproof
+from citeproof import Toolbox
+from citeproof.compose import remember_with, retrieve_with, verify_with
+from citeproof.console.arguments import METHODS
+from citeproof.state import Question
+from citeproof.types import Answer
+from tests.integration.test_vtg import holds_together
+
+pytestmark = pytest.mark.integration
+
+QUESTION = "How long does the keeper's loaf stay good?"
+ANSWER = "nine days"
+SMALL: dict[str, dict[str, Any]] = {
+    "calm": {"max_rounds": 2, "k": 3},
+    "closedbook": {"cite": True},
+    "llatrieval": {"candidates": 8, "summarize": False, "max_rounds": 2},
+    "oracle": {"k": 2},
+    "rerank": {"samples": 2, "k": 3},
+    "snippet": {"k": 3},
+    "summ": {"k": 3},
+    "usc": {"samples": 3, "k": 3},
+}
+"""What keeps a run short; the steps are all there."""
+
+
+def build(method: str, tools: Toolbox, **parameters: Any) -> Any:
+    return getattr(citeproof, METHODS[method])(tools, **parameters)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS.keys() - {"vtg"}))
+async def test_a_question_is_answered_from_the_documents(method: str, tools: Toolbox) -> None:
+    assert tools.retriever is not None
+    asked: dict[str, Any] = {"question": QUESTION}
+    if method == "oracle":
+        asked["documents"] = await tools.retriever.retrieve(QUESTION, 2)
+    answer = (await build(method, tools, **SMALL.get(method, {})).ainvoke(asked))["answer"]
+    holds_together(answer)
+    assert (answer.method, answer.question) == (method, QUESTION)
+    assert answer.usage.llm_calls > 0
+    assert answer.claims
+    if method != "closedbook":  # that one answers from what the model knows
+        assert ANSWER in answer.text
+        assert any(claim.verdict.status == "supported" for claim in answer.claims)
+
+
+async def test_r2_mga_shows_a_case_of_the_memory_bank_and_keeps_the_reasons(
+    tools: Toolbox,
+) -> None:
+    assert tools.bank is not None
+    bank = tools.bank.within("cases")
+    draft = citeproof.build_vanilla(tools, k=3)
+    kept = await remember_with(draft, tools, namespace="cases").ainvoke({"question": QUESTION})
+    assert kept["case_id"], "a proved answer becomes a case"
+
+    later = citeproof.build_r2_mga(tools, k=3, namespace="cases", gate="nli")
+    question: Question = {"question": "How many oars had the first lifeboat?"}
+    holds_together((await later.ainvoke(question))["answer"])
+    entry = await bank.get(kept["case_id"])
+    assert entry is not None
+    assert entry.uses["generation"] == 1
+    assert entry.rationales["generation"]
+
+
+def test_graphs_compose(tools: Toolbox) -> None:
+    assert tools.bank is not None
+    search = citeproof.build_llatrieval(
+        tools, candidates=8, max_rounds=1, summarize=False, verify_first=True
+    )
+    draft = citeproof.build_vanilla(retrieve_with(search, tools), k=3)
+    flow = remember_with(verify_with(draft, tools, unverified="drop"), tools, namespace="flow")
+    result = flow.invoke({"question": QUESTION})
+    answer = result["answer"]
+    assert isinstance(answer, Answer)
+    holds_together(answer)
+    assert ANSWER in answer.text
+    assert answer.status == "answered"
+    assert result["case_id"]
+    assert answer.usage.llm_calls >= 2, "the search counts as well"
