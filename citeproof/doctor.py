@@ -15,6 +15,7 @@ from citeproof.models.cores import cores
 from citeproof.models.fetch import model_folder, named_gguf
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
 from citeproof.models.verify import check
+from citeproof.models.vllm import vllm_program
 from citeproof.settings import ChromaSettings, Settings
 
 __all__ = ["Check", "diagnose"]
@@ -83,6 +84,11 @@ def _gpu() -> Check:
 
 def _llm(settings: Settings) -> Check:
     llm, name = settings.llm, "Language model"
+    if llm.vllm and llm.base_url is None:
+        try:
+            return Check(name, "ok", f"{llm.vllm} on {vllm_program()}; not started")
+        except CiteproofError as error:
+            return Check(name, "missing", error.what, error.fix)
     if llm.model != "local":
         where = f" at {_without_secrets(llm.base_url)}" if llm.base_url else ""
         return Check(name, "ok", f"{llm.model}{where}; not contacted")

@@ -26,7 +26,7 @@ _SHORT = ("llm", "entailment", "embedding")
 _WITH_PROVIDER = re.compile(
     r"(anthropic|azure_ai|azure_openai|bedrock|bedrock_converse|cohere|deepseek|fireworks"
     r"|google_genai|google_vertexai|groq|huggingface|mistralai|nvidia|ollama|openai|openrouter"
-    r"|perplexity|together|xai):."
+    r"|perplexity|together|vllm|xai):."
 )
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 

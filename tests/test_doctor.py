@@ -91,6 +91,17 @@ def test_servers_are_named_without_their_secrets() -> None:
     assert look(memory)["Chroma store"].status == "ok"
 
 
+def test_vllm_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(llm=LLMSettings(model="vllm:org/m"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    missing = look(settings)["Language model"]
+    assert (missing.status, "citeproof[vllm]" in missing.fix) == ("missing", True)
+    (tmp_path / "vllm").touch(0o755)
+    found = look(settings)["Language model"]
+    assert (found.status, found.detail) == ("ok", f"org/m on {tmp_path / 'vllm'}; not started")
+
+
 def test_a_package_that_is_not_installed() -> None:
     assert doctor._package("no-such-package", '"citeproof[local]"') == Check(
         "no-such-package", "missing", "not installed", 'Run: pip install "citeproof[local]"'

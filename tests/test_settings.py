@@ -237,6 +237,8 @@ SERVER = {"model": "big", "base_url": "http://h/v1", "api_key": KEY}
         (SERVER, "small", {**SERVER, "model": "small"}),
         (SERVER, "local", {"model": "local"}),
         (SERVER, "openai:b", {"model": "openai:b"}),
+        (SERVER, "vllm:b", {"model": "vllm:b"}),
+        (SERVER, {"model": "vllm:b", "base_url": "http://h/v1"}, {**SERVER, "model": "vllm:b"}),
         (SERVER, {"base_url": "http://y/v1"}, {"model": "big", "base_url": "http://y/v1"}),
         (SERVER, {"temperature": 1}, {**SERVER, "temperature": 1}),
         (

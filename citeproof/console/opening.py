@@ -20,26 +20,32 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from citeproof.console.text import plain
-from citeproof.models.progress import Progress
+from citeproof.models.progress import Progress, announced
 
 __all__ = ["downloading", "indexing"]
 
 
 @contextmanager
 def downloading(console: Console, waiting: str) -> Iterator[Progress]:
-    """A spinner, until something is downloaded: then a bar for each download.
+    """A spinner, which tells what starts; while something is downloaded, a bar for each download.
 
     Args:
-        console: Where it is not a terminal, each download is told in one line.
+        console: Where it is not a terminal, each of them is told in one line.
         waiting: What the spinner says.
     """
     with _bars(console, waiting, DownloadColumn(), TimeRemainingColumn()) as bars:
         tasks: dict[str, TaskID] = {}
+        told: set[str] = set()
 
         def show(label: str, done: int, total: int) -> None:
+            if label not in told and not console.is_terminal:
+                _tell(console, announced(label, total))
+            told.add(label)
+            if not total:
+                text = f"waiting for {plain(label)}, {done} s"
+                bars.spinner.update(text=Text(text, style="dim"))
+                return
             if label not in tasks:
-                if not console.is_terminal:
-                    _tell(console, f"Fetching {label} ({total / 1e6:,.0f} MB)")
                 tasks[label] = bars.add_task(plain(label), total=total)
             bars.update(tasks[label], completed=done, total=total)
 
@@ -72,13 +78,13 @@ def indexing(console: Console, documents: int) -> Iterator[Progress]:
 class _Waiting(Bars):
     """Bars, and a spinner as long as there are none."""
 
-    waiting: RenderableType = ""
+    spinner = Spinner("dots")
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        yield self.make_tasks_table(self.tasks) if self.tasks else self.waiting
+        yield self.make_tasks_table(self.tasks) if self.tasks else self.spinner
 
 
-def _bars(console: Console, waiting: str, *columns: ProgressColumn) -> Bars:
+def _bars(console: Console, waiting: str, *columns: ProgressColumn) -> _Waiting:
     # Names of files and models are not markup: [red] in one is part of the name.
     name = TextColumn("{task.description}", markup=False)
     bars = _Waiting(
@@ -89,7 +95,7 @@ def _bars(console: Console, waiting: str, *columns: ProgressColumn) -> Bars:
         transient=True,
         disable=not console.is_terminal,
     )
-    bars.waiting = Spinner("dots", text=Text(waiting, style="dim"), style="cyan")
+    bars.spinner = Spinner("dots", text=Text(waiting, style="dim"), style="cyan")
     return bars
 
 

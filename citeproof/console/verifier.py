@@ -12,6 +12,7 @@ from rich.text import Text
 from citeproof.console.opening import downloading
 from citeproof.console.text import plain
 from citeproof.models.entailment import entailment_folder
+from citeproof.models.progress import announced
 from citeproof.tools.entailment import Entailment, open_entailment
 from citeproof.tools.llm import open_llm
 
@@ -56,12 +57,12 @@ def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
 
 
 def _lines(console: Console) -> Progress:
-    """Tells each download in a line, which goes well with any bar that is there."""
+    """Tells each download and start in a line, which goes well with any bar that is there."""
     told: set[str] = set()
 
     def tell(label: str, done: int, total: int) -> None:
         if label not in told:
             told.add(label)
-            console.print(Text(plain(f"Fetching {label} ({total / 1e6:,.0f} MB)")), soft_wrap=True)
+            console.print(Text(plain(announced(label, total))), soft_wrap=True)
 
     return tell

@@ -1,0 +1,245 @@
+"""A vLLM server that is started for a model, behind an OpenAI-compatible address of this machine.
+
+vLLM takes OpenAI's `response_format` with a JSON schema as it is, so nothing else is sent to it
+for structured output.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import secrets
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections import deque
+from typing import IO, TYPE_CHECKING, Self
+
+from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models import keeper
+from citeproof.models.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from citeproof.settings import LLMSettings, ModelSettings
+
+__all__ = ["VLLMServer", "vllm_program", "vllm_server"]
+
+_PAUSE = 0.2
+"""Seconds between two looks at a server that starts."""
+
+_KEPT, _SHOWN = 400, 20
+"""Lines of the server's log that are kept, and that an error shows."""
+
+_CAUSE = re.compile(r"(Error|Exception|error): \S")
+"""A line that names a cause; in vLLM's log it may stand a hundred lines before the end."""
+
+
+class VLLMServer:
+    """`vllm serve`, in processes of its own, on a loopback port that was free.
+
+    The processes end with `close`, and with this process, however it ends. A server that was
+    closed starts again on its port when it is next used.
+
+    Args:
+        model: A model of the hub, or a folder.
+        tensor_parallel: GPUs that share the model.
+        args: Further arguments of `vllm serve`, written as in a shell.
+        offline: Whether vLLM may not download the model.
+    """
+
+    def __init__(
+        self, model: str, *, tensor_parallel: int = 1, args: str = "", offline: bool = False
+    ) -> None:
+        self.model = model
+        self.tensor_parallel = tensor_parallel
+        self.args = args
+        self.offline = offline
+        self.port = _free_port()
+        self.api_key = secrets.token_urlsafe(24)
+        """Without it the server refuses to answer, so that it serves no other user."""
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[str] | None = None
+        self._log: deque[str] = deque(maxlen=_KEPT)
+        self._reader = threading.Thread()
+
+    @property
+    def base_url(self) -> str:
+        """Address for an OpenAI client, ending in `/v1`."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def arguments(self) -> list[str]:
+        """What `vllm` is started with."""
+        return [
+            *("serve", self.model),
+            *("--host", "127.0.0.1", "--port", str(self.port)),
+            *("--tensor-parallel-size", str(self.tensor_parallel)),
+            "--enable-prefix-caching",
+            "--enable-prompt-tokens-details",  # else it does not tell what came from the cache
+            *shlex.split(self.args),
+        ]
+
+    @property
+    def running(self) -> bool:
+        """Whether the processes are there, ready or not."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, progress: Progress = silent) -> Self:
+        """Start the server and wait until it is ready; does nothing when it is.
+
+        There is no time limit, since vLLM may have to download the model first.
+
+        Args:
+            progress: Told how many seconds it has been; nobody knows how many it will be.
+
+        Raises:
+            MissingExtraError: vLLM is not installed.
+            ModelError: vLLM ended before it was ready; or it had been ready, and has ended
+                since. It is then not started anew before `close`: it would end again.
+        """
+        with self._lock:
+            if self._process is None:
+                self._process = self._launch()
+                try:
+                    self._wait(self._process, progress)
+                except BaseException:
+                    self.close()
+                    raise
+            elif not self.running:
+                raise self._ended(f"vLLM with {self.model} has stopped", self._process)
+        return self
+
+    def close(self) -> None:
+        """Stop the server, also one that is still starting, and wait for its end."""
+        process = self._process
+        if process is None:
+            return
+        process.terminate()
+        process.wait()
+        with self._lock:
+            if self._process is process:
+                assert process.stdin is not None
+                process.stdin.close()
+                self._process = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _launch(self) -> subprocess.Popen[str]:
+        environment = {
+            **os.environ,
+            "VLLM_API_KEY": self.api_key,  # arguments are for every user to read
+            "VLLM_NO_USAGE_STATS": "1",  # else vLLM reports the machine and the model to its makers
+            **({"HF_HUB_OFFLINE": "1"} if self.offline else {}),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-I", keeper.__file__, vllm_program(), *self.arguments],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is for this process, which then stops the server
+        )
+        self._log = deque(maxlen=_KEPT)
+        self._reader = threading.Thread(target=_read, args=(process.stdout, self._log), daemon=True)
+        self._reader.start()
+        return process
+
+    def _wait(self, process: subprocess.Popen[str], progress: Progress) -> None:
+        import httpx
+
+        begun = time.monotonic()
+        # A proxy has no business between this process and its server.
+        with httpx.Client(trust_env=False, timeout=10) as client:
+            while process.poll() is None:
+                progress(f"vLLM with {self.model}", int(time.monotonic() - begun), 0)
+                with contextlib.suppress(httpx.TransportError):  # it does not listen yet
+                    if client.get(f"http://127.0.0.1:{self.port}/health").status_code == 200:
+                        return
+                time.sleep(_PAUSE)
+        raise self._ended(f"vLLM with {self.model} ended before it was ready", process)
+
+    def _ended(self, what: str, process: subprocess.Popen[str]) -> ModelError:
+        self._reader.join(timeout=5)
+        log = list(self._log)
+        causes = dict.fromkeys(line for line in log[:-_SHOWN] if _CAUSE.search(line))
+        told = [*list(causes)[-5:], *log[-_SHOWN:]] or ["(nothing)"]
+        return ModelError(
+            what,
+            why=f"exit status {process.returncode}",
+            fix="Mend what its log names, for example with `llm.vllm_args`, or start the server "
+            "yourself and name it with `llm.base_url`. The log ends with:\n" + "\n".join(told),
+        )
+
+
+_servers: dict[tuple[str, int, str, bool], VLLMServer] = {}
+_servers_lock = threading.Lock()
+
+
+def vllm_server(
+    settings: LLMSettings, models: ModelSettings, progress: Progress | None = None
+) -> VLLMServer:
+    """The process's server for these settings, started.
+
+    Whoever asks for the same model with the same arguments gets the same server. It stops when
+    Python ends.
+
+    Raises:
+        MissingExtraError: vLLM is not installed.
+        ModelError: vLLM ended before it was ready.
+    """
+    assert settings.vllm
+    key = (settings.vllm, settings.tensor_parallel, settings.vllm_args, models.offline)
+    with _servers_lock:
+        server = _servers.get(key)
+        if server is None:
+            server = VLLMServer(
+                settings.vllm,
+                tensor_parallel=settings.tensor_parallel,
+                args=settings.vllm_args,
+                offline=models.offline,
+            )
+            _servers[key] = server
+            atexit.register(server.close)
+    if not server.running:
+        server.close()  # what is left of one that has stopped by itself
+    return server.start(progress or silent)
+
+
+def _read(output: IO[str], log: deque[str]) -> None:
+    with output:
+        for line in output:
+            log.append(line.rstrip())
+
+
+def vllm_program() -> str:
+    """The `vllm` of the path, or else of this Python, whose environment may not be activated.
+
+    Raises:
+        MissingExtraError: There is none.
+    """
+    found = shutil.which("vllm") or shutil.which("vllm", path=sysconfig.get_path("scripts"))
+    if found is None:
+        raise MissingExtraError(
+            "A model on vLLM needs vLLM, which is not installed",
+            fix='Run: pip install "citeproof[vllm]"; or name a running server with `llm.base_url`.',
+        )
+    return found
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
