@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from citeproof.compose import remember_with, retrieve_with, verify_with
     from citeproof.errors import CiteproofError
     from citeproof.graphs.alce import (
         BaselineParameters,
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
         build_vanilla,
     )
     from citeproof.graphs.calm import CaLMParameters, build_calm
+    from citeproof.graphs.dossier import DossierParameters, build_dossier
     from citeproof.graphs.llatrieval import LLatrievalParameters, build_llatrieval
     from citeproof.graphs.r2_mga import R2MGAParameters, build_r2_mga
     from citeproof.graphs.vtg import PAPER_PARAMETERS, VTGParameters, build_vtg
+    from citeproof.memory.bank import Bank
     from citeproof.settings import Settings
     from citeproof.tools.checking import check
     from citeproof.tools.cross_encoder_reranker import CrossEncoderReranker
@@ -62,6 +65,7 @@ __all__ = [
     "LLM",
     "PAPER_PARAMETERS",
     "Answer",
+    "Bank",
     "BaselineParameters",
     "CaLMParameters",
     "CheckReport",
@@ -72,6 +76,7 @@ __all__ = [
     "ClosedbookParameters",
     "CondensingParameters",
     "CrossEncoderReranker",
+    "DossierParameters",
     "Entailment",
     "HyDERetriever",
     "LAMERRetriever",
@@ -94,6 +99,7 @@ __all__ = [
     "build_calm",
     "build_closedbook",
     "build_cot",
+    "build_dossier",
     "build_llatrieval",
     "build_oracle",
     "build_r2_mga",
@@ -106,9 +112,13 @@ __all__ = [
     "check",
     "oracle_passages",
     "oracle_passages_for_claims",
+    "remember_with",
+    "retrieve_with",
+    "verify_with",
 ]
 
 _HOMES = {
+    "compose": ["remember_with", "retrieve_with", "verify_with"],
     "errors": ["CiteproofError"],
     "graphs.alce": [
         "BaselineParameters",
@@ -126,9 +136,11 @@ _HOMES = {
         "build_vanilla",
     ],
     "graphs.calm": ["CaLMParameters", "build_calm"],
+    "graphs.dossier": ["DossierParameters", "build_dossier"],
     "graphs.llatrieval": ["LLatrievalParameters", "build_llatrieval"],
     "graphs.r2_mga": ["R2MGAParameters", "build_r2_mga"],
     "graphs.vtg": ["PAPER_PARAMETERS", "VTGParameters", "build_vtg"],
+    "memory.bank": ["Bank"],
     "settings": ["Settings"],
     "tools.checking": ["check"],
     "tools.cross_encoder_reranker": ["CrossEncoderReranker"],

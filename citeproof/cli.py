@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from citeproof.errors import CiteproofError, InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from citeproof.console.threads import Kept, Thread
     from citeproof.settings import Settings
     from citeproof.tools.events import Event
     from citeproof.types import Answer
@@ -119,6 +121,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show ✓ gets a question mark, not a crash.
             stream.reconfigure(errors="replace")
+    # Kept runs then restore no other types than those that the graphs declare.
+    os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
     app()
 
 
@@ -195,6 +199,14 @@ def ask(
         Path | None, typer.Option("--html", help="Also write the answer as a page.")
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step of the run.")] = False,
+    thread: Annotated[
+        str | None,
+        typer.Option(
+            "--thread",
+            metavar="NAME",
+            help="Keep the run under a name; asked again, an interrupted one goes on.",
+        ),
+    ] = None,
     store: Store = None,
     config: Config = None,
 ) -> None:
@@ -205,6 +217,7 @@ def ask(
     from citeproof.console import arguments
     from citeproof.console.opening import downloading
     from citeproof.console.reading import read_first
+    from citeproof.console.threads import Thread
     from citeproof.tools.toolbox import Toolbox
 
     if not question.strip():
@@ -233,7 +246,9 @@ def ask(
         graph = arguments.build(method, tools, parameters)
         try:
             # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
-            answer = _run(graph, question, events, err if as_json else None, trace=trace)
+            kept = None if thread is None else Thread(thread, chroma.path)
+            shown = err if as_json else None
+            answer = _run(graph, question, events, shown, trace=trace, thread=kept)
         except KeyboardInterrupt as error:
             # Told at once: the embedded model reads its batch to the end before it stops.
             _complain("Interrupted; closing the models.")
@@ -816,6 +831,7 @@ def _run(
     err: Console | None,
     *,
     trace: bool,
+    thread: Thread | None,
 ) -> Answer:
     """Run a graph before the reader's eyes, and record its events.
 
@@ -826,19 +842,39 @@ def _run(
         err: Where the run is shown while the answer is printed as JSON; None prints all for
             people.
         trace: Show each step.
+        thread: Where the run is kept, if anywhere.
     """
     import asyncio
     import time
 
     from citeproof.console.live import follow, show
+    from citeproof.console.threads import Kept
 
-    async def stream() -> AsyncIterator[Event]:
-        async for event in graph.astream({"question": question}, stream_mode="custom"):
+    goes_on = [False]
+
+    async def run(kept: Kept) -> AsyncIterator[Event]:
+        streamed = kept.graph.astream(
+            kept.given, kept.config, stream_mode="custom", durability=kept.durability
+        )
+        async for event in streamed:
             events.append((time.perf_counter(), event))
             yield event
 
+    async def stream() -> AsyncIterator[Event]:
+        if thread is None:
+            async for event in run(Kept(graph, {"question": question})):
+                yield event
+            return
+        async with thread.keeping(graph, question) as kept:
+            goes_on.append(kept.given is None)
+            async for event in run(kept):
+                yield event
+
     if err is None:
-        return asyncio.run(show(stream(), _console(), question=question, trace=trace))
+        answer = asyncio.run(show(stream(), _console(), question=question, trace=trace))
+        if goes_on[-1]:  # what was shown before the interruption was not shown again
+            typer.echo(f"\nThe whole answer: {answer.text}")
+        return answer
     answer = asyncio.run(follow(stream(), err, question=question, trace=trace))
     typer.echo(answer.model_dump_json(indent=2))
     return answer

@@ -28,7 +28,7 @@ from citeproof.agents.delegate import Delegate
 from citeproof.agents.drafter import Drafter
 from citeproof.errors import SettingsError
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, entrance
-from citeproof.graphs.wiring import Parameters, add_node, add_route, fixed
+from citeproof.graphs.wiring import Parameters, add_node, add_route, compiled, fixed
 from citeproof.state import KeptResult, KeptState, ProvedState, Question, Result
 from citeproof.tools.llatrieval_retriever import LLatrievalRetriever
 from citeproof.tools.toolbox import Toolbox
@@ -98,9 +98,8 @@ def verify_with(
     edges("claim_acceptor", lambda *_: writer, writer)
     builder.add_edge(end, END)
 
-    graph: ProvedGraph = builder.compile(checkpointer=checkpointer, name=name)
-    # The routes count claims and trials themselves; this is for a mistake in them.
-    return graph.with_config(recursion_limit=25_000)
+    graph: ProvedGraph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
+    return graph
 
 
 def remember_with(
@@ -131,14 +130,13 @@ def remember_with(
         KeptState, context_schema=schema, input_schema=Question, output_schema=KeptResult
     )
     add_node(builder, "delegate", Delegate(graph), schema, begins=True)
-    add_node(builder, "answer_keeper", AnswerKeeper(tools.bank, graph.name), schema)
+    add_node(builder, "answer_keeper", AnswerKeeper(tools.bank), schema)
     builder.add_edge(START, "delegate")
     builder.add_edge("delegate", "answer_keeper")
     builder.add_edge("answer_keeper", END)
-    compiled: KeptGraph = builder.compile(
-        checkpointer=checkpointer, name=name or f"{graph.name}+memory"
-    )
-    return compiled
+    name = name or f"{graph.name}+memory"
+    kept: KeptGraph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
+    return kept
 
 
 def _after_claim_feeder(state: ProvedState, parameters: ProofParameters) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
 from citeproof.types import Answer, Claim, Passage, Usage, Verdict
@@ -125,10 +125,12 @@ def add_usage(old: Usage, new: Usage) -> Usage:
     return old + new
 
 
+@with_config(ConfigDict(use_attribute_docstrings=True))
 class Question(TypedDict):
     """The input of every graph."""
 
     question: str
+    """What the answer is to say."""
     documents: NotRequired[list[Any]]
     """Passages to answer from, instead of the index: `Passage`s, dicts of their fields, or
     plain strings."""

@@ -18,6 +18,7 @@ def test_all_is_sorted_and_every_name_resolves() -> None:
 def test_the_public_names() -> None:
     assert sorted(citeproof.__all__) == [
         "Answer",
+        "Bank",
         "BaselineParameters",
         "CaLMParameters",
         "CheckReport",
@@ -28,6 +29,7 @@ def test_the_public_names() -> None:
         "ClosedbookParameters",
         "CondensingParameters",
         "CrossEncoderReranker",
+        "DossierParameters",
         "Entailment",
         "HyDERetriever",
         "LAMERRetriever",
@@ -52,6 +54,7 @@ def test_the_public_names() -> None:
         "build_calm",
         "build_closedbook",
         "build_cot",
+        "build_dossier",
         "build_llatrieval",
         "build_oracle",
         "build_r2_mga",
@@ -64,6 +67,9 @@ def test_the_public_names() -> None:
         "check",
         "oracle_passages",
         "oracle_passages_for_claims",
+        "remember_with",
+        "retrieve_with",
+        "verify_with",
     ]
 
 

@@ -35,7 +35,6 @@ class AnswerKeeper:
     """Adds a case of question, cited passages and answer, if nothing of it is in doubt."""
 
     bank: Bank
-    method: str
     namespace: str = ""
     """Part of the bank that the case is added to; empty for the bank's own."""
 
@@ -55,7 +54,7 @@ class AnswerKeeper:
             answer=text,
             feedback=PROVED,
             final=text,
-            method=self.method,
+            method=answer.method,
             score=score,
         )
         with metered(Meter()) as meter:  # an answer that is there gets no more of the run's notes

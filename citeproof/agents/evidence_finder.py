@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NotRequired
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -30,7 +30,7 @@ class Queries(BaseModel):
 class EvidenceState(DraftState):
     """What the finder reads."""
 
-    documents: NotRequired[list[Any]]
+    documents: list[Any]
 
 
 @dataclass(frozen=True)

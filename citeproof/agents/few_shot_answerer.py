@@ -24,7 +24,7 @@ __all__ = ["FewShotAnswerer"]
 REASONING_TOKENS = 250
 """Room for the reasoning, which the prompt limits to 100 words."""
 
-_HEADING = re.compile(r"(?:^|\n)[\W_]*(?:final\s+)?answers?\b[*_ \t]*:[*_]*", re.IGNORECASE)
+_HEADING = re.compile(r"(?:^|\n)(?:[^\w\n]|_)*(?:final\s+)?answers?\b[*_ \t]*:[*_]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from citeproof.state import DraftState, VTGUpdate, remembered
 from citeproof.tools.entailment import Entailment, verify
 from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
+from citeproof.types import Verdict
 
 __all__ = ["MemoryVerifier"]
 
@@ -21,15 +22,21 @@ class MemoryVerifier:
     entailment: Entailment
 
     async def __call__(self, state: DraftState) -> VTGUpdate:
-        """Give the draft a verdict: a supported one cites the memory, a failed one is rejected."""
+        """Give the draft a verdict: a supported one cites the memory, a failed one is rejected.
+
+        An empty memory, as that of a draft which cites nothing, supports nothing.
+        """
         draft = state["draft"]
         if draft is None:
             return {}
         memory = remembered(state)
         trials = len(state["rejected"]) + 1
-        verdict = await verify(
-            self.entailment, state["question"], memory, draft.text, tier="memory", trials=trials
-        )
+        if memory:
+            verdict = await verify(
+                self.entailment, state["question"], memory, draft.text, tier="memory", trials=trials
+            )
+        else:
+            verdict = Verdict(status="unsupported", tier="memory", score=0.0, trials=trials)
         emit(ClaimVerified(text=draft.text, verdict=verdict))
         if verdict.status == "supported":
             cited = tuple(passage.id for passage in memory.values())

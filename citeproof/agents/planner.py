@@ -19,7 +19,7 @@ AGAIN = "Your last reply held no list. Write a numbered list of actions only."
 TOKENS = 256
 """Longest list."""
 
-_ITEM = re.compile(r"^\s*(?:\d{1,2}[.):]|[-*•])\s+(\S.*)$", re.MULTILINE)
+_ITEM = re.compile(r"^[^\S\n]*(?:\d{1,2}[.):]|[-*•])\s+(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

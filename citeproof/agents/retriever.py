@@ -47,10 +47,12 @@ class Retriever:
         question = asked(state.get("question"))
         documents = given(state.get("documents") or ())
         if self.ranked and documents:
-            passages = append_new([], documents)[: self.k]
+            found = documents
         else:
-            passages = await searched(self.retriever, documents).retrieve(question, self.k)
+            found = await searched(self.retriever, documents).retrieve(question, self.k)
             spend(Usage(retrievals=1))
+        # Anyone's retriever may repeat a passage, which then would bear two numbers.
+        passages = append_new([], found)[: self.k]
         emit(PassagesRetrieved(passages=tuple(passages)))
         return {
             "passages": passages,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["ABOUT", "METHODS", "build", "pairs", "settings", "sketch"]
 
 METHODS = {
+    "dossier": "build_dossier",
     "vtg": "build_vtg",
     "calm": "build_calm",
     "llatrieval": "build_llatrieval",
@@ -34,6 +35,10 @@ METHODS = {
 }
 """Method → its builder in `citeproof`."""
 ABOUT = {
+    "dossier": (
+        "searches like llatrieval, learns like r2-mga, writes and proves like vtg, refines once",
+        "vtg's, 2 to 12 more, and once more the proof of an answer that was refined",
+    ),
     "vtg": (
         "writes claim by claim, proves each, finds new evidence where the proof fails",
         "4 to 7 calls a claim, most of them short",

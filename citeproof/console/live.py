@@ -34,6 +34,7 @@ __all__ = ["conclude", "follow", "show"]
 
 _DOING = {
     "retriever": "looking for passages…",
+    "searcher": "looking for passages…",
     "claim_generator": "writing…",
     "citation_generator": "looking for its sources…",
     "generation_verifier": "checking…",
@@ -73,6 +74,8 @@ _DOING = {
     "refiner": "refining…",
     "case_keeper": "keeping what was learnt…",
     "r2_mga_composer": "putting the answer together…",
+    "claim_feeder": "checking…",
+    "claims_keeper": "comparing both answers…",
 }
 _LOOK = {
     "supported": ("✓", "green", ""),

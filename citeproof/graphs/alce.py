@@ -27,7 +27,7 @@ from citeproof.agents.few_shot_answerer import FewShotAnswerer
 from citeproof.agents.form_answerer import AnyForm
 from citeproof.agents.question_opener import QuestionOpener
 from citeproof.agents.retriever import Retriever
-from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, compiled, fixed
 from citeproof.state import BaselineState, Question, Result
 from citeproof.tools.toolbox import Toolbox
 
@@ -296,7 +296,7 @@ def _compiled(
         after = _reachable(steps[place:])
         edges(step.name, partial(_next, step.name, after), *(one.name for one in after))
     builder.add_edge("baseline_composer", END)
-    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
+    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
     return graph
 
 

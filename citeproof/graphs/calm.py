@@ -22,7 +22,7 @@ from citeproof.agents.corrector import Corrector
 from citeproof.agents.form_answerer import Form, FormAnswerer
 from citeproof.agents.input_preparer import InputPreparer
 from citeproof.agents.pool_retriever import PoolRetriever
-from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, compiled, fixed
 from citeproof.state import CaLMResult, CaLMState, Question
 from citeproof.tools.toolbox import Toolbox
 
@@ -121,9 +121,8 @@ def build_calm(
     edges("claims_verifier", lambda *_: "calm_composer")
     builder.add_edge("calm_composer", END)
 
-    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
-    # The routes count rounds themselves; this is for a mistake in them.
-    return graph.with_config(recursion_limit=200)
+    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
+    return graph
 
 
 def _after_pool_retriever(state: CaLMState, _: CaLMParameters) -> str:

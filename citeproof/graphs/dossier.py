@@ -1,4 +1,4 @@
-"""The composed flow: what each of the four methods does best, in one graph.
+"""The composed flow: what LLatrieval, R²-MGA and VTG do best, in one graph.
 
 LLatrieval finds passages that suffice (Li et al., Algorithm 1). The best-matched past case
 demonstrates how such a question is answered (R²-MGA, Ji et al.). VTG writes and proves the answer
@@ -30,7 +30,7 @@ from citeproof.agents.searcher import Searcher
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.proof import ENTRANCES, add_proof, entrance
 from citeproof.graphs.vtg import VTGParameters
-from citeproof.graphs.wiring import Node, add_node, add_route, fixed
+from citeproof.graphs.wiring import Node, add_node, add_route, compiled, fixed
 from citeproof.state import DossierResult, DossierState, Question
 from citeproof.tools.toolbox import Toolbox
 
@@ -141,9 +141,8 @@ def build_dossier(
     builder.add_edge("case_keeper", "answer_composer")
     builder.add_edge("answer_composer", END)
 
-    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
-    # The routes count claims, trials and rounds themselves; this is for a mistake in them.
-    return graph.with_config(recursion_limit=25_000)
+    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
+    return graph
 
 
 def _writer(state: DossierState) -> str:

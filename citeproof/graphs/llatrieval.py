@@ -24,7 +24,7 @@ from citeproof.agents.retrieval_composer import RetrievalComposer
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.search_opener import SearchOpener
 from citeproof.agents.summarizer import Summarizer
-from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, compiled, fixed
 from citeproof.state import LLatrievalResult, LLatrievalState, Question
 from citeproof.tools.toolbox import Toolbox
 
@@ -141,9 +141,8 @@ def build_llatrieval(
     edges("claims_verifier", lambda *_: "retrieval_composer")
     builder.add_edge("retrieval_composer", END)
 
-    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
-    # The routes count rounds and windows themselves; this is for a mistake in them.
-    return graph.with_config(recursion_limit=25_000)
+    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
+    return graph
 
 
 def _after_search_opener(_: LLatrievalState, parameters: LLatrievalParameters) -> str:

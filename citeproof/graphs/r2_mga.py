@@ -25,7 +25,7 @@ from citeproof.agents.initializer import Initializer
 from citeproof.agents.planner import Planner
 from citeproof.agents.r2_mga_composer import R2MGAComposer
 from citeproof.agents.refiner import Execution, Refiner
-from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, fixed
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, compiled, fixed
 from citeproof.state import Question, R2MGAResult, R2MGAState
 from citeproof.tools.toolbox import Toolbox
 
@@ -139,9 +139,8 @@ def build_r2_mga(
     edges("case_keeper", lambda *_: "r2_mga_composer")
     builder.add_edge("r2_mga_composer", END)
 
-    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
-    # The routes count rounds themselves; this is for a mistake in them.
-    return graph.with_config(recursion_limit=200)
+    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
+    return graph
 
 
 def _after_case_opener(state: R2MGAState, _: R2MGAParameters) -> str:

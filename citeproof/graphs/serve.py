@@ -9,19 +9,19 @@ import asyncio
 import atexit
 import threading
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from citeproof.graphs.alce import Graph as BaselineGraph
-    from citeproof.graphs.calm import Graph as CaLMGraph
-    from citeproof.graphs.llatrieval import Graph as LLatrievalGraph
-    from citeproof.graphs.r2_mga import Graph as R2MGAGraph
-    from citeproof.graphs.vtg import Graph as VTGGraph
+    from langgraph.graph.state import CompiledStateGraph
+
     from citeproof.tools.toolbox import Toolbox
+
+    Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
 
 __all__ = [
     "calm",
     "cot",
+    "dossier",
     "llatrieval",
     "r2_mga",
     "rerank",
@@ -35,79 +35,77 @@ __all__ = [
 _opening = threading.Lock()
 
 
-async def calm() -> CaLMGraph:
+async def calm() -> Graph:
     """The graph of CaLM over the configured models and index."""
-    from citeproof.graphs.calm import build_calm
-
-    return build_calm(await asyncio.to_thread(_tools))
+    return await _graph("build_calm")
 
 
-async def cot() -> BaselineGraph:
+async def cot() -> Graph:
     """The graph of CoT over the configured models and index."""
-    from citeproof.graphs.alce import build_cot
-
-    return build_cot(await asyncio.to_thread(_tools))
+    return await _graph("build_cot")
 
 
-async def llatrieval() -> LLatrievalGraph:
+async def dossier() -> Graph:
+    """The composed flow over the configured models, index and memory bank."""
+    return await _graph("build_dossier")
+
+
+async def llatrieval() -> Graph:
     """The graph of LLatrieval over the configured models and index."""
-    from citeproof.graphs.llatrieval import build_llatrieval
-
-    return build_llatrieval(await asyncio.to_thread(_tools))
+    return await _graph("build_llatrieval")
 
 
-async def r2_mga() -> R2MGAGraph:
+async def r2_mga() -> Graph:
     """The graph of R²-MGA over the configured models, index and memory bank."""
-    from citeproof.graphs.r2_mga import build_r2_mga
-
-    return build_r2_mga(await asyncio.to_thread(_tools))
+    return await _graph("build_r2_mga")
 
 
-async def rerank() -> BaselineGraph:
+async def rerank() -> Graph:
     """The graph of RERANK over the configured models and index."""
-    from citeproof.graphs.alce import build_rerank
-
-    return build_rerank(await asyncio.to_thread(_tools))
+    return await _graph("build_rerank")
 
 
-async def snippet() -> BaselineGraph:
+async def snippet() -> Graph:
     """The graph of SNIPPET over the configured models and index."""
-    from citeproof.graphs.alce import build_snippet
-
-    return build_snippet(await asyncio.to_thread(_tools))
+    return await _graph("build_snippet")
 
 
-async def summ() -> BaselineGraph:
+async def summ() -> Graph:
     """The graph of SUMM over the configured models and index."""
-    from citeproof.graphs.alce import build_summ
-
-    return build_summ(await asyncio.to_thread(_tools))
+    return await _graph("build_summ")
 
 
-async def usc() -> BaselineGraph:
+async def usc() -> Graph:
     """The graph of USC over the configured models and index."""
-    from citeproof.graphs.alce import build_usc
-
-    return build_usc(await asyncio.to_thread(_tools))
+    return await _graph("build_usc")
 
 
-async def vanilla() -> BaselineGraph:
+async def vanilla() -> Graph:
     """The graph of VANILLA over the configured models and index."""
-    from citeproof.graphs.alce import build_vanilla
-
-    return build_vanilla(await asyncio.to_thread(_tools))
+    return await _graph("build_vanilla")
 
 
-async def vtg() -> VTGGraph:
+async def vtg() -> Graph:
     """The graph of VTG over the configured models and index."""
-    from citeproof.graphs.vtg import build_vtg
-
-    return build_vtg(await asyncio.to_thread(_tools))
+    return await _graph("build_vtg")
 
 
-def _tools() -> Toolbox:
+async def _graph(builder: str) -> Graph:
+    # The server asks anew for each run and each form; imports and models are not for its loop.
+    return await asyncio.to_thread(_graph_of, builder)
+
+
+def _graph_of(builder: str) -> Graph:
     with _opening:
-        return _open_once()
+        return _build_once(builder)
+
+
+@cache
+def _build_once(builder: str) -> Graph:
+    import citeproof
+
+    graph: Graph = getattr(citeproof, builder)(_open_once())
+    return graph
 
 
 @cache

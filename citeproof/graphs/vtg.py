@@ -19,7 +19,7 @@ from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, entrance
-from citeproof.graphs.wiring import Node, add_node, add_route, fixed
+from citeproof.graphs.wiring import Node, add_node, add_route, compiled, fixed
 from citeproof.state import Question, Result, VTGState
 from citeproof.tools.toolbox import Toolbox
 
@@ -108,9 +108,8 @@ def build_vtg(
     edges("claim_acceptor", _after_claim_acceptor, writer)
     builder.add_edge("answer_composer", END)
 
-    graph: Graph = builder.compile(checkpointer=checkpointer, name=name)
-    # The routes count claims and trials themselves; this is for a mistake in them.
-    return graph.with_config(recursion_limit=25_000)
+    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
+    return graph
 
 
 def _after_retriever(state: VTGState, _: VTGParameters) -> str:

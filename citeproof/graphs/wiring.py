@@ -12,7 +12,9 @@ from functools import cache
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
 from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -25,7 +27,7 @@ from citeproof.tools.events import AnswerReady, NodeFinished, NodeStarted, emit
 from citeproof.tools.meter import Meter, metered
 from citeproof.types import Answer, Claim, Passage, Usage
 
-__all__ = ["Node", "Parameters", "add_node", "add_route", "fixed", "in_force"]
+__all__ = ["Node", "Parameters", "add_node", "add_route", "compiled", "fixed", "in_force"]
 
 S_contra = TypeVar("S_contra", contravariant=True)
 P = TypeVar("P", bound="Parameters")
@@ -41,7 +43,7 @@ class Node(Protocol[S_contra]):
 class Parameters(BaseModel):
     """The knobs that all graphs share; JSON-able, so that Studio shows them as a form."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     max_calls: int | None = Field(default=None, ge=1)
     """Budget of LLM calls for a run."""
@@ -127,7 +129,45 @@ def in_force(schema: type[P]) -> P:
     Only to be called from a node or a route of a graph.
     """
     context = get_runtime(schema).context
-    return schema() if context is None else context
+    # A graph inside another is handed the parameters of the one around it.
+    is_own = isinstance(context, schema) or type(context) is schema.__mro__[1]
+    return context if is_own else schema()
+
+
+class _Graph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph that keeps its own limit of steps.
+
+    In `batch`, and in a chain, langchain-core hands on its default of 25 as if a caller had set
+    it; ten claims take more.
+    """
+
+    def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+        return super().stream(input, _unlimited(config), **kwargs)
+
+    def astream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+        return super().astream(input, _unlimited(config), **kwargs)
+
+
+def _unlimited(config: Any) -> Any:
+    if config and config.get("recursion_limit") == DEFAULT_RECURSION_LIMIT:
+        return {key: value for key, value in config.items() if key != "recursion_limit"}
+    return config
+
+
+def compiled(
+    builder: StateGraph[Any, Any, Any, Any], *, checkpointer: Any, name: str, steps: int
+) -> Any:
+    """The compiled graph.
+
+    Args:
+        builder: The graph as it was built.
+        checkpointer: A LangGraph checkpointer, or None.
+        name: The graph's name in traces.
+        steps: Most steps of a run. Routes count rounds themselves; this is for a mistake in them.
+    """
+    graph = builder.compile(checkpointer=checkpointer, name=name)
+    graph.__class__ = _Graph  # compile offers no other way to choose it
+    return graph.with_config(recursion_limit=steps)
 
 
 def add_node(
@@ -176,6 +216,8 @@ def add_node(
         if isinstance(answer := update.get("answer"), Answer):
             update["answer"] = answer.model_copy(update={"usage": before + used})
             emit(AnswerReady(answer=update["answer"]))
+            if "documents" in builder.channels:
+                update["documents"] = []  # the next question of a thread may come with none
         update |= {"usage": used, "notes": meter.notes}
         if begins:
             for key in ("passages", "usage", "notes"):

@@ -190,8 +190,9 @@ class _Folder:
             self._seen = use.stamp
 
     def size(self) -> int | None:
-        files = (self._path / "chroma").rglob("*")
-        return sum(file.stat().st_size for file in files if file.is_file())
+        with self._turn():
+            files = (self._path / "chroma").rglob("*")
+            return sum(file.stat().st_size for file in files if file.is_file())
 
     def close(self) -> None:
         with self._opening:

@@ -409,7 +409,7 @@ class Bank:
 
     def _best(self, kind: Kind, parts: tuple[_Part, ...], rank: int) -> Snippet | None:
         encoder = self._encoding()
-        if not self._shelf.cases(self.namespace):
+        if not self._shelf.holds(self.namespace):
             return None  # before a model is loaded for it
         vector = encoder.vectors([parts])[0][kind]
         found = self._shelf.best(self.namespace, kind, vector, rank)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["adds_nothing", "marks", "strip_marks", "supporting_sentence"]
 
-_MARK = re.compile(r"\s*\[\s*\d+(?:\s*(?:,|;|-|–|to|and)\s*\d+)*\s*\]")
+_MARK = re.compile(r"(?<!\s)\s*\[\s*\d+(?:\s*(?:,|;|-|–|to|and)\s*\d+)*\s*\]")
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _END = re.compile(r"([.!?…]+[\"'”’)]*)$")
 _FUNCTION_WORDS = frozenset(

@@ -39,6 +39,9 @@ __all__ = ["END", "LLM", "open_llm"]
 END = "DONE"
 """What a model writes where nothing is left to say: the end token of the papers."""
 
+LONGEST_TOKEN = 32
+"""Characters. Some servers know no `max_tokens`; a reply that is longer is cut here."""
+
 JUDGE_SLOT = 1
 """The judge reads single passages, so its prompts begin otherwise than those of the writers."""
 
@@ -108,7 +111,7 @@ class LLM:
             prompt: What is asked. Of a reply that is begun, only what the model adds is
                 returned. A server that can go on with a reply is handed it as such; any other
                 model is asked in words to go on, and may reply `END`.
-            max_tokens: The reply is cut after so many.
+            max_tokens: The reply is cut after so many, by the server or else here, roughly.
             temperature: By default that of the settings.
             stop: The reply ends before any of these.
             sample: From 0 up for several replies to one prompt, so that each has its own seed.
@@ -159,7 +162,8 @@ class LLM:
 
         message = await self._call(prompt, pieces if on_delta else whole)
         # llama.cpp repeats the beginning of a reply that is not streamed.
-        return replies.clean(message.text).removeprefix(prompt.begun)
+        added = replies.clean(message.text).removeprefix(prompt.begun)
+        return added[: max_tokens * LONGEST_TOKEN]
 
     async def parse(
         self,
@@ -311,19 +315,20 @@ def open_llm(
 ) -> LLM:
     """The language model that the settings name, with those of the roles set apart.
 
-    The embedded model is fetched, if need be, and started; others are sent nothing yet.
+    The embedded model is fetched, if need be, and started, and so is vLLM where no server is
+    named; others are sent nothing yet.
 
     Args:
         settings: The model of every role that is not set apart.
         models: Where the embedded model is kept.
         role: The role of the LLM that is returned.
         roles: Complete settings for roles with a model of their own.
-        progress: Told about downloads.
+        progress: Told about downloads, and how long vLLM takes to start.
 
     Raises:
         SettingsError: A model's name is malformed, or its key is missing.
-        MissingExtraError: A provider's package is not installed.
-        ModelError: The embedded model can't be had or started.
+        MissingExtraError: A provider's package, or vLLM, is not installed.
+        ModelError: The embedded model can't be had or started, or vLLM does not start.
     """
     opened: dict[tuple[LLMSettings, int], ChatModels] = {}
     limiters: dict[tuple[object, ...], BaseRateLimiter] = {}

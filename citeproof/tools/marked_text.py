@@ -12,9 +12,11 @@ from citeproof.tools.sentences import split
 __all__ = ["MarkedSentence", "read_marked"]
 
 _NUMBER = r"(?:(?:passages?|documents?|sources?)\s+)?\d{1,6}"
-_MARK = re.compile(
-    rf"[^\S\n]*\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]", re.IGNORECASE
-)
+_NUMBERS = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
+_MARK = re.compile(_NUMBERS, re.IGNORECASE)
+# Looking back spares a try from each space of a long run.
+_MARKS = re.compile(rf"(?<![^\S\n])(?:[^\S\n]*{_NUMBERS})+", re.IGNORECASE)
+_SPACE = re.compile(r"[^\S\n]*")
 _PART = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D*(\d+))?", re.IGNORECASE)
 _LONGEST_RANGE = 100
 _BULLET = re.compile(r"^(?:[-*+•#>:]+|\d{1,3}[.)])\s+")
@@ -54,16 +56,21 @@ def read_marked(text: str) -> list[MarkedSentence]:
 
 def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
     """The text without marks; and for each mark a place in it, after its sentence's start."""
-    plain, done = "", 0
+    parts: list[str] = []
+    place, done, begins_line = 0, 0, True
     marks = []
-    for match in _MARK.finditer(text):
-        plain += text[done : match.start()]
-        done = match.end()
-        rest = _MARK.sub("", text[done:].partition("\n")[0])
-        begins_line = not plain.rpartition("\n")[2].strip()
-        after = len(rest) - len(rest.lstrip()) + 1 if begins_line and rest.strip() else 0
-        marks.append((len(plain) + after, list(_numbers(match[1]))))
-    return plain + text[done:], marks
+    for match in _MARKS.finditer(text):
+        part = text[done : match.start()]
+        begins_line = not part.rpartition("\n")[2].strip() and (begins_line or "\n" in part)
+        parts.append(part)
+        place, done = place + len(part), match.end()
+        space = _SPACE.match(text, done)
+        assert space is not None
+        goes_on = text[space.end() : space.end() + 1] not in ("", "\n")
+        after = space.end() - done + 1 if begins_line and goes_on else 0
+        numbers = [n for inside in _MARK.findall(match[0]) for n in _numbers(inside)]
+        marks.append((place + after, numbers))
+    return "".join([*parts, text[done:]]), marks
 
 
 def _numbers(inside: str) -> Iterator[int]:

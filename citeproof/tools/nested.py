@@ -1,4 +1,4 @@
-"""Runs a graph inside the run of another: its cost and its notes become that run's."""
+"""Runs a graph inside the run of another: its cost, notes and events become that run's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from citeproof.errors import BudgetExceededError, InputError
+from citeproof.tools.events import AnswerReady, emit
 from citeproof.tools.meter import note, spend
 from citeproof.types import Answer
 
@@ -27,9 +28,15 @@ async def nested(graph: Any, state: Mapping[str, Any], **context: Any) -> dict[s
         InputError: What the graph gives holds no `Answer`.
     """
     question = {key: state[key] for key in ("question", "documents") if state.get(key)}
+    result: dict[str, Any] = {}
+    # With None for a context, LangGraph would hand it the parameters of the run around it.
+    run = apart(graph).astream(question, context=context, stream_mode=["custom", "values"])
     try:
-        # With None for a context, LangGraph would hand it the parameters of the run around it.
-        result = await apart(graph).ainvoke(question, context=context)
+        async for mode, part in run:
+            if mode == "values":
+                result = part
+            elif not isinstance(part, AnswerReady):  # the run around it has an answer of its own
+                emit(part)
     except BudgetExceededError as error:
         stopped: dict[str, Any] = {"status": "abstained", "reason": str(error)}
         return {"answer": Answer(question=state["question"], method=graph.name, **stopped)}

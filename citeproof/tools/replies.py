@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from citeproof.prompts import defuse
 from citeproof.types import Usage
 
 if TYPE_CHECKING:
@@ -30,8 +31,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """The text without control characters, other than newline and tab."""
-    return _CONTROL.sub("", text)
+    """The text without control characters, other than newline and tab, and with tags defused.
+
+    A reply becomes a part of later prompts, so it is as little trusted there as a passage.
+    """
+    return defuse(_CONTROL.sub("", text))
 
 
 def first_object(text: str) -> dict[str, Any] | None:
@@ -42,11 +46,10 @@ def first_object(text: str) -> dict[str, Any] | None:
     for candidate in _balanced(text):
         try:
             value = json.loads(candidate, strict=False)  # small models write raw newlines
-        except ValueError:
-            continue
-        if isinstance(value, dict):
             cleaned = _cleaned(value)
-            assert isinstance(cleaned, dict)
+        except (ValueError, RecursionError):  # the latter of thousands of brackets
+            continue
+        if isinstance(cleaned, dict):
             return cleaned
     return None
 

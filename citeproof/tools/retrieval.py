@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, Protocol, runtime_checkable
 
 from langchain_core.embeddings import Embeddings
@@ -15,6 +16,7 @@ from citeproof.tools.adapters import as_langchain, from_langchain
 from citeproof.tools.passages import cut
 from citeproof.tools.pool import Candidate, ListPool, Pool
 from citeproof.tools.readers import Document, Part
+from citeproof.tools.together import together
 from citeproof.types import Passage
 
 __all__ = [
@@ -191,13 +193,7 @@ async def retrieve_many(
     """The passages for each of several queries, at once where the retriever can do that."""
     if isinstance(retriever, HybridRetriever):
         return await retriever.retrieve_many(queries, k)
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(query: str) -> list[Passage]:
-        async with gate:
-            return await retriever.retrieve(query, k)
-
-    return await asyncio.gather(*(one(query) for query in queries))
+    return await together([partial(retriever.retrieve, query, k) for query in queries], _AT_ONCE)
 
 
 def check_k(k: int) -> None:

@@ -51,16 +51,19 @@ class KeptScores:
         Raises:
             StoreError: The file cannot be read or written.
         """
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._scores]
+        # Apart from those that are kept, since another caller's may drive these out meanwhile.
+        known = {pair: self._scores[pair] for pair in pairs if pair in self._scores}
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new and self._file is not None:
-            self._scores.update(await asyncio.to_thread(self._file.read, new))
-            new = [pair for pair in new if pair not in self._scores]
+            known |= await asyncio.to_thread(self._file.read, new)
+            new = [pair for pair in new if pair not in known]
         if new:
             computed = dict(zip(new, await self._model.scores(new), strict=True))
             if self._file is not None:
                 await asyncio.to_thread(self._file.write, computed)
-            self._scores.update(computed)
-        scores = [self._scores[pair] for pair in pairs]
+            known |= computed
+        self._scores |= known
+        scores = [known[pair] for pair in pairs]
         while len(self._scores) > MOST:
             del self._scores[next(iter(self._scores))]
         spend(Usage(nli_pairs=len(pairs)))

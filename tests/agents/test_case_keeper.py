@@ -66,6 +66,14 @@ async def test_the_case_has_the_first_round_and_the_final_answer(bank: Bank) -> 
     )
 
 
+async def test_actions_that_led_to_no_other_answer_are_left_out(bank: Bank) -> None:
+    assessed = PLANNED.model_copy(update={"answer": FINAL})
+    await CaseKeeper(bank, gate="nli")(finished(*PROVED, rounds=[assessed]))
+    [entry] = await bank.cases()
+    assert (entry.case.answer, entry.case.final, entry.case.actions) == (FINAL, FINAL, ())
+    assert entry.case.feedback == PLANNED.feedback
+
+
 WRONG = PASSED.model_copy(update={"correct": False})
 MISCITED = PASSED.model_copy(update={"cited": False})
 UNREAD = Reflection(number=2, answer=FINAL)

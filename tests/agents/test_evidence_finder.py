@@ -1,6 +1,7 @@
 """The evidence finder replaces the short-term memory."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,6 +36,22 @@ async def test_no_question_at_all_searches_for_the_claim() -> None:
     node, source = finder([" "])
     await node(state())
     assert source.queries == [CLAIM]
+
+
+@pytest.mark.parametrize("retriever", [True, False])
+async def test_documents_that_came_with_the_question_replace_the_retriever(retriever: bool) -> None:
+    node, source = finder(["Who was the keeper?", "When was it lit?"], passages_per_query=1)
+    given = state(documents=["The keeper was Bo.", "It was lit in May.", "Cats."])
+    update = await (node if retriever else replace(node, retriever=None))(given)
+    assert [p.text for p in update["passages"]] == ["The keeper was Bo.", "It was lit in May."]
+    assert update["short_term"] == [p.id for p in update["passages"]]
+    assert source.queries == []
+
+
+async def test_without_anything_to_search_no_question_is_asked() -> None:
+    node = EvidenceFinder(LLM(ScriptedChatModel([])), None)
+    assert await node(state()) == {"short_term": []}
+    assert await node(state(documents=[])) == {"short_term": []}
 
 
 async def test_a_retriever_that_fails_is_an_error_and_not_an_empty_memory() -> None:

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import END, START, StateGraph
 
-from citeproof import Answer, Claim, Toolbox, Usage, build_vtg
+from citeproof import Answer, Claim, Passage, Toolbox, Usage, build_vtg
 from citeproof.errors import ModelOutageError
-from citeproof.graphs.wiring import brief
+from citeproof.graphs.wiring import Parameters, brief
+from citeproof.state import Question, Result
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.events import AnswerReady, ClaimAccepted, NodeFinished
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
@@ -193,3 +197,66 @@ def test_values_are_shown_in_short() -> None:
     assert brief("x" * 500) == "x" * 239 + "…"
     assert brief(Plain(1)) == "Plain(x=1)"
     assert brief(A) == "Tower"
+
+
+SENTENCES = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
+
+
+def long_run() -> Toolbox:
+    passages = [Passage(id=str(n), text=text) for n, text in enumerate(SENTENCES)]
+    script = Script(
+        claims=[*SENTENCES, "DONE"],
+        citations=[[n + 1] for n in range(9)],
+        passages={"": passages},
+    )
+    return script.toolbox()
+
+
+@pytest.mark.parametrize("way", ["invoke", "batch", "chain"])
+def test_a_run_of_many_steps_ends_however_it_is_called(way: str) -> None:
+    graph = build_vtg(long_run(), k=9, max_claims=9)
+    given: Any = {"question": "Who built the tower?"}
+    if way == "batch":
+        [result] = graph.batch([given])
+    elif way == "chain":
+        result = (RunnableLambda(lambda _: given) | graph).invoke("")
+    else:
+        result = graph.invoke(given)
+    assert len(result["answer"].claims) == 9
+
+
+def test_a_callers_own_limit_of_steps_holds() -> None:
+    graph = build_vtg(long_run(), k=9, max_claims=9)
+    with pytest.raises(GraphRecursionError):
+        graph.invoke({"question": "Who built the tower?"}, {"recursion_limit": 7})
+
+
+def test_documents_of_one_question_are_not_those_of_the_next() -> None:
+    script = Script(
+        claims=[BUILT, "DONE", LIT, "DONE"], citations=[[1], [2]], passages={"": [A, B]}
+    )
+    graph = build_vtg(script.toolbox(), checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    first: Any = {"question": "Who built the tower?", "documents": [A]}
+    graph.invoke(first, config)
+    assert script.queries == []
+    answer = graph.invoke({"question": "When was it lit?"}, config)["answer"]
+    assert script.queries == ["When was it lit?"]
+    assert answer.passages == (B,)
+
+
+def test_a_graph_in_a_graph_has_parameters_of_its_own() -> None:
+    class Around(Parameters):
+        max_trials: int = 0
+
+    class Both(Question, Result):
+        pass
+
+    inner = build_vtg(long_run(), k=9, max_claims=3)
+    builder: Any = StateGraph(Both, context_schema=Around)
+    builder.add_node("inner", inner)
+    builder.add_edge(START, "inner")
+    builder.add_edge("inner", END)
+    given: Any = {"question": "Who built the tower?"}
+    result = builder.compile().invoke(given, context=Around())
+    assert len(result["answer"].claims) == 3

@@ -69,10 +69,18 @@ def test_the_commands_run(folder: Path) -> None:
 
 
 def test_the_program_runs(folder: Path) -> None:
-    [program] = blocks("python")
+    program, _ = blocks("python")
     shown = run(folder, sys.executable, "-c", program)
     assert "nine days" in shown.splitlines()[0]
     assert "supported" in shown
+
+
+def test_the_composed_program_runs(folder: Path) -> None:
+    _, program = blocks("python")
+    assert len(program.splitlines()) <= 12
+    answer, _, case = run(folder, sys.executable, "-c", program).strip().partition(" case")
+    assert "nine days" in answer
+    assert re.fullmatch("( [0-9a-f]+)?", case)
 
 
 def test_the_settings_are_valid() -> None:

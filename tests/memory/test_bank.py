@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -16,8 +17,8 @@ import pytest
 from pydantic import ValidationError
 
 from citeproof.errors import InputError, ModelError, SettingsError, StoreError
+from citeproof.memory import access, shelf
 from citeproof.memory import bank as banks
-from citeproof.memory import shelf
 from citeproof.memory.bank import Bank, Case, Entry, ImportReport, Kind, Snippet
 from citeproof.memory.chroma import Chroma, Collection
 from citeproof.settings import ChromaSettings
@@ -139,7 +140,11 @@ async def test_the_parts_weigh_equally_and_a_long_one_is_read_to_its_end(
 
 
 async def test_other_scripts_are_cut_shorter(bank: Bank, embeddings: WordEmbeddings) -> None:
-    await bank.add(case("tide", passages=(Passage(id="c", text="".join(map(chr, range(0x6F6E, 0x6F6E + 500)))),)))
+    await bank.add(
+        case(
+            "tide", passages=(Passage(id="c", text="".join(map(chr, range(0x6F6E, 0x6F6E + 500)))),)
+        )
+    )
     assert [len(text) for text in embeddings.embedded if not text.isascii()] == [233, 233, 34]
 
 
@@ -420,7 +425,9 @@ async def test_two_banks_over_one_folder_in_one_process(
     await folder.add(case("tide"))
     assert (await best(twin, case("tide"))).case == case("tide")
     await twin.add(case("hill"))
+    twin.within("other").close()
     twin.close()
+    assert tmp_path / "store" / "bank" in access._Folder._open  # it is still the other bank's
     assert (await best(folder, case("hill"))).case == case("hill")
     await folder.add(case("sea"))
     assert await folder.count() == 3
@@ -581,6 +588,25 @@ async def test_another_model_is_refused_until_the_bank_is_rebuilt(
     with pytest.raises(StoreError, match="512 numbers"):
         await same_name.add(case("sea"))
     same_name.close()
+
+
+async def test_a_bank_in_use_is_rebuilt(folder: Bank) -> None:
+    await folder.add(case("tide"))
+    await folder.within("other").add(case("hill"))
+    await best(folder, case("tide"))
+    (first, _) = await lines(folder)
+    assert await folder.import_([first], rebuild=True) == ImportReport(added=1)
+    assert await lines(folder) == [first]
+    assert (await best(folder, case("hill"))).case == case("tide")
+
+
+async def test_a_store_that_is_deleted_is_empty(folder: Bank, tmp_path: Path) -> None:
+    await folder.add(case("tide"))
+    shutil.rmtree(tmp_path / "store")
+    assert await folder.count() == 0
+    assert await folder.best("generation", question="what is tide", passages=[]) is None
+    await folder.add(case("sea"))
+    assert await folder.count() == 1
 
 
 async def test_a_rebuild_embeds_before_it_drops(bank: Bank, embeddings: WordEmbeddings) -> None:

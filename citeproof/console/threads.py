@@ -1,0 +1,69 @@
+"""Runs that are kept step by step, so that what was interrupted goes on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from citeproof.errors import MissingExtraError, StoreError
+
+__all__ = ["Kept", "Thread"]
+
+
+class Kept(NamedTuple):
+    """What to stream, and how: arguments of `graph.astream`."""
+
+    graph: Any
+    given: dict[str, Any] | None
+    """None where the run goes on."""
+    config: dict[str, Any] | None = None
+    durability: Literal["sync"] | None = None
+    """With a checkpointer, each step is kept before the next one begins."""
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A name under which runs are kept in a file `threads.sqlite`."""
+
+    name: str
+    folder: Path
+
+    @asynccontextmanager
+    async def keeping(self, graph: Any, question: str) -> AsyncIterator[Kept]:
+        """The graph with a checkpointer, and what to give it.
+
+        A run that was interrupted goes on if the question is the same; one that is finished, or
+        another question, starts anew.
+
+        Raises:
+            MissingExtraError: The checkpointer's package is not installed.
+            StoreError: The file cannot be read or written.
+        """
+        try:
+            from aiosqlite import Error
+            from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+        except ImportError as error:
+            raise MissingExtraError(
+                "To keep a run, citeproof needs LangGraph's SQLite checkpointer",
+                fix='Install it with: pip install "citeproof[sqlite]"',
+            ) from error
+        file = self.folder / "threads.sqlite"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+                kept = graph.copy(update={"checkpointer": saver})
+                # A thread of one method cannot go on with the steps of another.
+                config = {"configurable": {"thread_id": f"{graph.name}/{self.name}"}}
+                state = await kept.aget_state(config)
+                goes_on = bool(state.next) and state.values.get("question") == question
+                given = None if goes_on else {"question": question}
+                yield Kept(kept, given, config, "sync")
+        except (OSError, Error) as error:
+            raise StoreError(
+                f"The run cannot be kept in {file}",
+                why=str(error),
+                fix="Make sure that you may write there, or delete the file.",
+            ) from error

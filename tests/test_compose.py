@@ -1,0 +1,546 @@
+"""Graphs in graphs: search with one, prove another's answer, remember what was proved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from citeproof import LLM, Answer, Toolbox, Verdict, build_r2_mga, build_vanilla, build_vtg
+from citeproof.compose import remember_with, retrieve_with, verify_with
+from citeproof.errors import InputError, ModelOutageError, SettingsError, StoreError
+from citeproof.graphs.llatrieval import build_llatrieval
+from citeproof.memory.bank import Bank
+from citeproof.settings import BudgetSettings
+from citeproof.state import Question
+from citeproof.testing import ListRetriever, ScriptedChatModel
+from citeproof.tools.events import AnswerReady, LLMCalled, NodeStarted
+from tests.agents.calm_states import claim
+from tests.agents.evidence_log import Log
+from tests.graphs.r2_mga_scripts import empty_bank
+from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
+
+QUESTION = "Who built the tower?"
+ASKED: Question = {"question": QUESTION}
+WRONG = "Cy Fox built the tower."
+
+
+@pytest.fixture
+def bank() -> Iterator[Bank]:
+    bank = empty_bank()
+    yield bank
+    bank.close()
+
+
+class Own(TypedDict, total=False):
+    """The state of a graph that is none of ours."""
+
+    question: str
+    documents: list[Any]
+    answer: Answer
+
+
+def drafted(*claims: Any, **changes: Any) -> Any:
+    """A graph that gives these claims, cites A to D, and tells what it was asked."""
+    asked: list[Own] = []
+
+    def answer(state: Own) -> Own:
+        asked.append(state)
+        base: dict[str, Any] = {
+            "question": state["question"],
+            "method": "draft",
+            "status": "answered" if claims else "abstained",
+            "claims": claims,
+            "passages": (A, B, C, D),
+        }
+        return {"answer": Answer.model_validate({**base, **changes})}
+
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    builder.add_edge("answer", END)
+    graph: Any = builder.compile(name="draft")
+    graph.asked = asked
+    return graph
+
+
+def nothing(**more: Any) -> Script:
+    """What proves, and asks no model."""
+    return Script(claims=[], citations=[], **more)
+
+
+def searching(*questions: str, **found: Any) -> Script:
+    """What proves, and looks for evidence with these questions."""
+    return nothing(questions=[[question] for question in questions], passages=found)
+
+
+def proved(script: Script, draft: Any, **parameters: Any) -> Answer:
+    graph = verify_with(draft, script.toolbox(), **parameters)
+    answer = graph.invoke(ASKED)["answer"]
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def timeless(answer: Answer) -> Answer:
+    return answer.model_copy(
+        update={"usage": answer.usage.model_copy(update={"seconds": 0.0, "cached_tokens": 0})}
+    )
+
+
+# verify_with
+
+
+def test_right_claims_are_proved_by_what_they_cite() -> None:
+    script = nothing()
+    answer = proved(script, drafted(claim(BUILT, 1), claim(LIT, 2)))
+    assert answer.text == "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
+    assert (answer.status, answer.reason, answer.method) == ("answered", "", "draft+proof")
+    assert answer.passages == (A, B)
+    assert {claim.verdict for claim in answer.claims} == {
+        Verdict(status="supported", tier="cited", score=0.9, trials=1)
+    }
+    assert answer.claims[0].citations[0].sentence == BUILT
+    assert (answer.usage.llm_calls, answer.usage.retrievals) == (0, 0)
+
+
+def test_a_wrong_citation_gives_way_to_the_passage_that_proves_the_claim() -> None:
+    answer = proved(nothing(), drafted(claim(LIT, 1)))
+    assert (answer.text, answer.passages) == ("The tower was lit in 1871 [1].", (B,))
+    assert answer.claims[0].verdict.tier == "memory"
+
+
+def test_a_claim_that_cites_nothing_is_cited() -> None:
+    answer = proved(nothing(), drafted(claim(KEPT)))
+    assert (answer.text, answer.passages) == ("Bo Ray kept the light [1].", (C,))
+
+
+def test_needless_citations_are_trimmed() -> None:
+    assert proved(nothing(), drafted(claim(BUILT, 2, 1, 3))).passages == (A,)
+    kept = proved(nothing(), drafted(claim(BUILT, 2, 1)), simplify=False)
+    assert kept.text == "Ann Lee built the tower [1][2]."
+
+
+def test_new_evidence_proves_a_claim_in_its_own_words() -> None:
+    script = searching("What broke the lamp?", **{"What broke": [D]})
+    answer = proved(script, drafted(claim(BROKE, 1), claim(BUILT, 1), passages=(A,)))
+    assert answer.text == "A storm broke the lamp in 1902 [1]. Ann Lee built the tower [2]."
+    assert answer.passages == (D, A)
+    assert answer.claims[0].verdict == Verdict(
+        status="supported", tier="memory", score=0.9, trials=2
+    )
+    assert script.queries == ["What broke the lamp?"]
+    assert (answer.usage.llm_calls, answer.usage.retrievals) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "reason"),
+    [
+        (
+            "flag",
+            "Cy Fox built the tower [1]. [unverified] The tower was lit in 1871 [2].",
+            "1 of 2 claims could not be proved.",
+        ),
+        (
+            "keep",
+            "Cy Fox built the tower [1]. The tower was lit in 1871 [2].",
+            "1 of 2 claims could not be proved.",
+        ),
+        ("drop", "The tower was lit in 1871 [1].", "1 unproved claim was left out."),
+    ],
+)
+def test_what_becomes_of_a_claim_that_nothing_proves(policy: str, text: str, reason: str) -> None:
+    script = searching("Who is Cy Fox?", "What did he build?", **{"Who is": [C], "What": [D]})
+    draft = drafted(claim(WRONG, 1), claim(LIT, 2), passages=(A, B))
+    answer = proved(script, draft, max_trials=1, unverified=policy)
+    assert (answer.text, answer.status, answer.reason) == (text, "partial", reason)
+    assert script.queries == ["Who is Cy Fox?", "What did he build?"]
+
+
+def test_a_claim_is_tried_as_often_as_asked() -> None:
+    script = searching()
+    answer = proved(script, drafted(claim(WRONG, 1)), max_trials=3, diverse_queries=False)
+    assert answer.claims[0].verdict.trials == 5
+    assert script.queries == [WRONG] * 4
+
+
+def test_without_memory_nothing_is_looked_for() -> None:
+    script = nothing()
+    answer = proved(script, drafted(claim(WRONG, 1)), memory=False)
+    assert (answer.claims[0].verdict.status, script.queries) == ("unsupported", [])
+
+
+def test_without_the_verifier_the_claims_are_handed_through() -> None:
+    script = nothing()
+    answer = proved(script, drafted(claim(WRONG, 1)), verify=False, unverified="keep")
+    assert answer.text == "Cy Fox built the tower [1]."
+    assert answer.claims[0].verdict.status == "unchecked"
+    assert script.pairs == []
+
+
+@pytest.mark.parametrize("stop", ["No passage was found for the question.", "It is late."])
+def test_a_draft_that_abstains_passes_its_reason_on(stop: str) -> None:
+    script = nothing()
+    answer = proved(script, drafted(reason=stop, passages=()))
+    assert (answer.status, answer.reason, answer.claims) == ("abstained", stop, ())
+    assert (answer.method, script.pairs) == ("draft+proof", [])
+
+
+def test_cost_and_notes_of_the_draft_are_counted() -> None:
+    script = Script(claims=[BUILT, LIT], citations=["one?", "two?"])
+    tools = script.toolbox()
+    draft = build_vtg(tools, max_claims=1)
+    alone = draft.invoke(ASKED)["answer"]
+    script.calls.clear()
+    answer = verify_with(draft, tools).invoke(ASKED)["answer"]
+    assert alone.usage.llm_calls == answer.usage.llm_calls == 3
+    assert answer.usage.nli_pairs > 0
+    assert answer.usage.retrievals == 1
+    assert [note.split(":")[0] for note in answer.notes] == ["citation_generator"]
+
+
+def test_why_a_draft_is_partial_is_noted() -> None:
+    script = Script(claims=[BUILT, LIT], citations=[[1]])
+    tools = script.toolbox()
+    answer = verify_with(build_vtg(tools, max_calls=3), tools).invoke(ASKED)["answer"]
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert answer.notes == ("the draft was partial: The budget of 3 calls is spent.",)
+
+
+def test_a_budget_ends_the_proof_with_what_is_proved() -> None:
+    """The draft keeps to its own budget; what it cost counts."""
+    script = Script(claims=[BUILT, KEPT, "DONE"], citations=[[1], [1]])
+    tools = script.toolbox()
+    draft = build_vtg(tools, verify=False, max_calls=99)
+    answer = verify_with(draft, tools, max_calls=2).invoke(ASKED)["answer"]
+    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
+    assert answer.reason == "The budget of 2 calls is spent."
+    assert answer.usage.llm_calls == 5
+
+
+def test_the_toolboxs_budget_holds_where_none_is_set() -> None:
+    tools = searching("?").toolbox()
+    tools.budget = BudgetSettings(tokens=1)
+    answer = verify_with(drafted(claim(WRONG, 1), claim(LIT, 2)), tools).invoke(ASKED)["answer"]
+    assert answer.usage.llm_calls == 1
+    assert answer.reason == "The budget of 1 tokens is spent."
+
+
+@pytest.mark.parametrize("question", ["", " ", None])
+def test_an_empty_question_is_an_error_before_the_draft_is_asked(question: Any) -> None:
+    draft = drafted(claim(BUILT, 1))
+    for graph in (
+        verify_with(draft, nothing().toolbox()),
+        remember_with(draft, banked(nothing(), empty_bank())),
+    ):
+        with pytest.raises(InputError, match="question is empty"):
+            graph.invoke({"question": question})
+    assert draft.asked == []
+
+
+def test_documents_are_handed_to_the_draft_and_searched_for_evidence() -> None:
+    script = searching("Who kept the light?")
+    draft = drafted(claim(KEPT, 1), passages=(A,))
+    documents = [KEPT, "Cats sleep."]
+    asked: Question = {"question": QUESTION, "documents": documents}
+    answer = verify_with(draft, script.toolbox()).invoke(asked)["answer"]
+    assert draft.asked == [asked]
+    assert answer.text == "Bo Ray kept the light [1]."
+    assert [passage.source for passage in answer.passages] == ["document 1"]
+    assert script.queries == []
+
+
+def test_the_parameters_of_a_run_are_not_those_of_the_draft() -> None:
+    """Both graphs have knobs of these names, and the draft has others, too."""
+    script = Script(claims=[WRONG] * 4, citations=[[1]] * 4, questions=[["?"]] * 9)
+    tools = script.toolbox()
+    draft = build_vtg(tools, max_trials=1, max_claims=1)
+    graph = verify_with(draft, tools, max_trials=5)
+    run: Any = {"max_trials": 0, "unverified": "keep"}
+    answer = graph.invoke(ASKED, context=run)["answer"]
+    assert answer.claims[0].verdict.trials == 2
+    assert script.calls == {"claim_generator": 3, "citation_generator": 3, "evidence_finder": 3}
+
+
+def test_unknown_and_impossible_parameters_are_errors() -> None:
+    draft, tools = drafted(), nothing().toolbox()
+    with pytest.raises(SettingsError, match="Unknown parameter k"):
+        verify_with(draft, tools, k=5)
+    with pytest.raises(SettingsError, match="unverified cannot be"):
+        verify_with(draft, tools, unverified="hide")
+    tools.bank = empty_bank()
+    with pytest.raises(SettingsError, match="Unknown parameter least_score"):
+        remember_with(draft, tools, least_score=0.5)
+    with pytest.raises(SettingsError, match="namespace cannot be"):
+        remember_with(draft, tools, namespace="a b")
+
+
+def test_the_graph_shows_the_proof_behind_the_draft() -> None:
+    graph = verify_with(drafted(), nothing().toolbox())
+    assert set(graph.get_graph().nodes) == {
+        "__start__",
+        "__end__",
+        "answer_composer",
+        "claim_acceptor",
+        "claim_feeder",
+        "drafter",
+        "evidence_finder",
+        "generation_verifier",
+        "memory_verifier",
+        "simplifier",
+    }
+    assert (graph.name, verify_with(drafted(), nothing().toolbox(), name="my").name) == (
+        "draft+proof",
+        "my",
+    )
+    context = graph.get_context_jsonschema()
+    assert context is not None
+    assert all("default" in knob for knob in context["properties"].values())
+
+
+async def test_invoke_and_ainvoke_agree() -> None:
+    def graph() -> Any:
+        tools = Script(claims=[BUILT, LIT, "DONE"], citations=[[2], [1]]).toolbox()
+        return verify_with(build_vtg(tools, verify=False), tools)
+
+    later = await graph().ainvoke(ASKED)
+    sync = await asyncio.to_thread(graph().invoke, ASKED)
+    assert set(sync) == {"answer"}
+    assert timeless(sync["answer"]) == timeless(later["answer"])
+    assert len(sync["answer"].claims) == 2
+
+
+async def test_events_tell_the_draft_and_the_proof_and_one_answer() -> None:
+    script = Script(claims=[BUILT, "DONE"], citations=[[1]])
+    tools = script.toolbox()
+    graph = verify_with(build_vtg(tools, verify=False), tools)
+    events: list[Any] = [event async for event in graph.astream(ASKED, stream_mode="custom")]
+    assert [event.node for event in events if isinstance(event, NodeStarted)] == [
+        "drafter",
+        "retriever",
+        "claim_generator",
+        "citation_generator",
+        "claim_acceptor",
+        "claim_generator",
+        "answer_composer",
+        "claim_feeder",
+        "generation_verifier",
+        "simplifier",
+        "claim_acceptor",
+        "claim_feeder",
+        "answer_composer",
+    ]
+    assert len([event for event in events if isinstance(event, LLMCalled)]) == 3
+    [ready] = [event for event in events if isinstance(event, AnswerReady)]
+    assert ready.answer.method == "vtg+proof"
+
+
+def test_what_is_cited_is_recorded_once_it_is_proved() -> None:
+    log, tools = Log(), nothing().toolbox()
+    tools.evidence = log  # type: ignore[assignment]
+    verify_with(drafted(claim(LIT, 1)), tools).invoke(ASKED)
+    assert [(r["claim"], r["status"], r["method"], r["passages"]) for r in log.records] == [
+        (LIT, "supported", "draft+proof", [B])
+    ]
+
+
+def test_a_second_question_on_a_thread_starts_from_nothing() -> None:
+    saver, script = InMemorySaver(), searching("?", **{"?": [C]})
+    config: Any = {"configurable": {"thread_id": "t"}}
+    first = drafted(claim(WRONG, 1), claim(LIT, 2), passages=(A, B), notes=("once",))
+    options: dict[str, Any] = {"checkpointer": saver, "max_trials": 0, "unverified": "drop"}
+    before = verify_with(first, script.toolbox(), **options).invoke(ASKED, config)["answer"]
+    assert (before.reason, before.usage.llm_calls) == ("1 unproved claim was left out.", 1)
+    second = drafted(claim(BUILT, 1), passages=(A,))
+    graph = verify_with(second, script.toolbox(), **options)
+    answer = graph.invoke({"question": "Who, again?"}, config)["answer"]
+    assert (answer.question, answer.text) == ("Who, again?", "Ann Lee built the tower [1].")
+    assert (answer.status, answer.passages, answer.notes) == ("answered", (A,), ())
+    assert answer.usage.llm_calls == 0
+
+
+def test_a_draft_keeps_no_state_of_its_own() -> None:
+    """Neither in the checkpointer of its graph nor in that of the run around it."""
+    own, saver = InMemorySaver(), InMemorySaver()
+    tools = Script(claims=[BUILT, "DONE"], citations=[[1]]).toolbox()
+    graph = verify_with(build_vtg(tools, checkpointer=own), tools, checkpointer=saver)
+    graph.invoke(ASKED, {"configurable": {"thread_id": "t"}})
+    assert list(own.list(None)) == []
+    assert {kept.config["configurable"]["checkpoint_ns"] for kept in saver.list(None)} == {""}
+
+
+def test_a_proof_that_failed_resumes_without_another_draft(tmp_path: Path) -> None:
+    config: Any = {"configurable": {"thread_id": "t"}}
+    draft = drafted(claim(KEPT, 1), passages=(A,))
+    script = searching("Who kept it?", kept=[C])
+    gone = LLM(ScriptedChatModel([ConnectionError("the server is gone")]), retries=0)
+    tools = script.toolbox()
+    broken = Toolbox(gone, retriever=tools.retriever, entailment=tools.entailment)
+    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
+        with pytest.raises(ModelOutageError, match="the server is gone"):
+            verify_with(draft, broken, checkpointer=saver).invoke(ASKED, config)
+        answer = verify_with(draft, tools, checkpointer=saver).invoke(None, config)["answer"]
+    assert answer.text == "Bo Ray kept the light [1]."
+    assert len(draft.asked) == 1
+
+
+def test_a_batch_runs_at_once_without_mixing() -> None:
+    tools = nothing().toolbox()
+
+    def reply(prompt: str) -> str:
+        claim = BUILT if "built" in prompt.rpartition("</passage>")[2] else LIT
+        return f"{claim[:-1]} [1]."
+
+    retriever = ListRetriever(lambda query: [A] if "built" in query else [B])
+    writing = Toolbox(ScriptedChatModel(reply), retriever=retriever, entailment=tools.entailment)
+    graph = verify_with(build_vanilla(writing, shots=0), tools)
+    questions = [QUESTION, "When was it lit?"] * 4
+    results = graph.batch([{"question": question} for question in questions])
+    assert [r["answer"].claims[0].text for r in results] == [BUILT, LIT] * 4
+    assert [r["answer"].passages for r in results] == [(A,), (B,)] * 4
+
+
+def test_a_proof_of_a_proof() -> None:
+    tools = nothing().toolbox()
+    inner = verify_with(drafted(claim(BUILT, 2)), tools)
+    answer = verify_with(inner, tools).invoke(ASKED)["answer"]
+    assert (answer.method, answer.text) == ("draft+proof+proof", "Ann Lee built the tower [1].")
+    assert answer.claims[0].verdict.tier == "cited"
+
+
+# remember_with
+
+
+def banked(script: Script, bank: Bank) -> Toolbox:
+    tools = script.toolbox()
+    tools.bank = bank
+    return tools
+
+
+async def test_a_proved_answer_is_remembered(bank: Bank) -> None:
+    tools = banked(nothing(), bank)
+    flow = remember_with(verify_with(drafted(claim(BUILT, 1), claim(LIT, 2)), tools), tools)
+    result = await flow.ainvoke(ASKED)
+    [entry] = await bank.cases()
+    assert result["case_id"] == entry.id
+    assert set(result) == {"answer", "case_id"}
+    assert (entry.case.question, entry.case.method) == (QUESTION, "draft+proof")
+    assert entry.case.final == result["answer"].text
+    assert entry.case.passages == result["answer"].passages
+    assert flow.name == "draft+proof+memory"
+
+
+async def test_an_answer_that_is_not_proved_whole_is_not_remembered(bank: Bank) -> None:
+    tools = banked(searching("?"), bank)
+    proof = verify_with(drafted(claim(WRONG, 1), claim(LIT, 2)), tools, max_trials=0)
+    result = await remember_with(proof, tools).ainvoke(ASKED)
+    assert result["answer"].status == "partial"
+    assert (result["case_id"], await bank.count()) == ("", 0)
+    unchecked = await remember_with(drafted(claim(BUILT, 1)), tools).ainvoke(ASKED)
+    assert (unchecked["case_id"], await bank.count()) == ("", 0)
+
+
+async def test_what_is_remembered_is_shown_to_r2_mga(bank: Bank) -> None:
+    tools = banked(nothing(), bank)
+    flow = remember_with(verify_with(drafted(claim(BUILT, 1)), tools), tools, namespace="mine")
+    assert flow.invoke(ASKED)["case_id"]
+    assert await bank.count() == 0
+    model = ScriptedChatModel(["Ann Lee built the tower [1]."])
+    learner = Toolbox(model, retriever=ListRetriever([A]), entailment=tools.entailment, bank=bank)
+    graph = build_r2_mga(learner, namespace="mine", refine=False, rationale=False)
+    await graph.ainvoke(ASKED)
+    assert "Answer: Ann Lee built the tower [101]." in model.calls[0].prompt
+
+
+def test_the_answer_has_its_cost_and_tells_that_a_bank_failed(
+    bank: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any) -> str:
+        raise StoreError("The disk is full")
+
+    monkeypatch.setattr(Bank, "add", fail)
+    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
+    result = remember_with(build_vtg(tools), tools).invoke(ASKED)
+    assert result["case_id"] == ""
+    assert result["answer"].usage.llm_calls == 3
+    assert result["answer"].notes == (
+        "the case was not kept in the memory bank: The disk is full.",
+    )
+
+
+def test_without_a_bank_there_is_no_memory() -> None:
+    with pytest.raises(SettingsError, match="no memory bank to remember with"):
+        remember_with(drafted(), nothing().toolbox())
+
+
+def test_a_second_question_on_a_thread_has_a_case_of_its_own(bank: Bank) -> None:
+    tools, saver = banked(nothing(), bank), InMemorySaver()
+    config: Any = {"configurable": {"thread_id": "t"}}
+    proof = verify_with(drafted(claim(BUILT, 1)), tools)
+    first = remember_with(proof, tools, checkpointer=saver).invoke(ASKED, config)
+    assert first["case_id"]
+    unproved = remember_with(drafted(claim(LIT, 2)), tools, checkpointer=saver)
+    second = unproved.invoke({"question": "When?"}, config)
+    assert (second["answer"].text, second["case_id"]) == ("", "")
+    assert second["answer"].question == "When?"
+
+
+# retrieve_with, and all three
+
+
+def test_retrieve_with_leaves_the_tools_as_they_are() -> None:
+    tools = nothing().toolbox()
+    over = retrieve_with(build_llatrieval(tools), tools)
+    assert over.retriever is not tools.retriever
+    assert (over.entailment, over.llm) == (tools.entailment, tools.llm)
+
+
+class Stack:
+    """LLatrieval finds, VANILLA writes, VTG proves, R²-MGA's bank keeps."""
+
+    def __init__(self, bank: Bank) -> None:
+        self.model = ScriptedChatModel(
+            {
+                "retrieval_verifier": ["No", "Yes"],
+                "document_selector": [{"numbers": [1, 3]}],
+                "evidence_finder": [{"questions": ["What broke the lamp?"]}],
+                "": [f"{BUILT[:-1]} [2]. {KEPT[:-1]} [2]. {BROKE[:-1]} [1]."],
+            }
+        )
+        self.retriever = ListRetriever({"lamp": [D], "": [A, B, C]})
+        entailment = nothing().toolbox().entailment
+        tools = Toolbox(self.model, retriever=self.retriever, entailment=entailment, bank=bank)
+        search = build_llatrieval(tools, k=2, verify_first=True, summarize=False)
+        draft = build_vanilla(retrieve_with(search, tools), shots=0)
+        self.flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
+
+
+async def test_the_three_together(bank: Bank) -> None:
+    stack = Stack(bank)
+    result = await stack.flow.ainvoke(ASKED)
+    answer = result["answer"]
+    assert answer.text == (
+        "Ann Lee built the tower [1]. Bo Ray kept the light [2]. "
+        "A storm broke the lamp in 1902 [3]."
+    )
+    assert (answer.status, answer.method) == ("answered", "vanilla+proof")
+    assert answer.passages == (A, C, D)
+    assert [claim.verdict.tier for claim in answer.claims] == ["memory", "cited", "memory"]
+    assert stack.retriever.queries == [QUESTION, "What broke the lamp?"]
+    assert answer.usage.llm_calls == len(stack.model.calls) == 5
+    [entry] = await bank.cases()
+    assert (entry.id, entry.case.final) == (result["case_id"], answer.text)
+
+
+async def test_the_three_together_say_the_same_when_invoked(bank: Bank) -> None:
+    later = await Stack(bank).flow.ainvoke(ASKED)
+    sync = await asyncio.to_thread(Stack(bank).flow.invoke, ASKED)
+    assert timeless(sync["answer"]) == timeless(later["answer"])
+    assert sync["case_id"] == later["case_id"], "the same case is not kept twice"
+    assert await bank.count() == 1
