@@ -36,8 +36,9 @@ Order = Literal["oldest", "least-used", "lowest-score"]
 """Which cases are pruned first. Where two are equal, the older one goes; a case that no entailment
 model has scored counts as lower than any score."""
 
-_PIECE = 700
-"""Bytes of a piece that is embedded at once; of prose, MiniLM's 256 tokens hold more."""
+_PIECE = 600
+"""Bytes of a piece that is embedded at once; of prose, also with tables and code, MiniLM's 256
+tokens hold more."""
 _PIECES = 4096
 """Most pieces whose vectors are kept: a run asks for those of its question and passages again."""
 _CHUNK = 64
@@ -565,7 +566,7 @@ class _Encoder:
 
 
 def _pieces(part: _Part) -> list[str]:
-    """The texts of a part in pieces of some 700 bytes, cut between words where there are any."""
+    """The texts of a part in pieces of some 600 bytes, cut between words where there are any."""
     texts = [part] if isinstance(part, str) else part
     return [
         piece
