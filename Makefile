@@ -1,15 +1,18 @@
 # make demo    set everything up and answer a question from examples/
 # make test    set everything up and run the tests
 # make check   formatting, lint, types, tests: what continuous integration runs
+# make docs    the tables and pictures of docs/ from the code
 # make bench   the benchmarks that take minutes, not hours
+# make studio  LangGraph's local server with every graph, for Studio: docs/studio.md
 
 PYTHON ?= python3
+PORT   ?= 2024
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := .citeproof/demo
 
-.PHONY: demo test check format lint types bench studio clean
+.PHONY: demo test check format lint types docs bench studio clean
 
 demo: $(READY)
 	$(BIN)/citeproof models fetch
@@ -32,12 +35,19 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
 bench: $(READY)
 	$(BIN)/python benchmarks/overhead.py
 
+# No traces, no count of runs, no statistics on the command, no look for a newer version: each of
+# these would go to another machine.
 studio: $(READY)
-	$(BIN)/python -m pip install -q -c constraints.txt -e ".[studio]"
-	$(BIN)/langgraph dev
+	LANGSMITH_TRACING=false LANGSMITH_TRACING_V2=false \
+	LANGSMITH_CONTROL_PLANE_API_KEY= LANGGRAPH_CLOUD_LICENSE_KEY= \
+	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true \
+	$(BIN)/langgraph dev --host 127.0.0.1 --port $(PORT) --no-browser
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit("citeproof needs Python 3.11 or later; this is %d.%d. Name another: make PYTHON=python3.12 ..." % v)'

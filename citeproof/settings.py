@@ -67,6 +67,7 @@ class LLMSettings(_Section):
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)
     """`none` leaves it to the model; some refuse any other temperature than their own."""
     seed: int | None = 0
+    """Of sampling; `none` sends none."""
     timeout: float = Field(default=600.0, gt=0)
     """Seconds until one call is given up."""
     retries: int = Field(default=4, ge=0)
@@ -76,6 +77,7 @@ class LLMSettings(_Section):
     llama.cpp does and vLLM with its flags; the embedded one and `vllm:` do anyway. With
     `base_url` only."""
     requests_per_second: float | None = Field(default=None, gt=0)
+    """Most calls a second."""
     path: Path | None = None
     """A GGUF file to use in place of the embedded model (`local` only)."""
     context: int = Field(default=8192, ge=1024)
@@ -160,25 +162,33 @@ class EmbeddingSettings(_Section):
     model: str = "local"
     """`local` (all-MiniLM-L6-v2), or a sentence-transformers model (name or folder)."""
     batch_size: int = Field(default=64, ge=1)
+    """Texts in one forward pass."""
 
 
 class RetrieverSettings(_Section):
     """How passages are cut and found."""
 
     kind: Literal["fused", "dense", "bm25"] = "fused"
+    """`dense` goes by vectors, `bm25` by words, `fused` by both."""
     passage_words: int = Field(default=100, ge=20, le=1000)
+    """About how long a passage is; it is cut at sentence ends."""
 
 
 class ChromaSettings(_Section):
     """Where passages and cited evidence are kept: a folder, a server, or memory."""
 
     path: Path = Path(".citeproof")
+    """The folder, also of the lexical index."""
     host: str | None = None
     """Host of a Chroma server (`chroma run`); then `path` keeps only the lexical index."""
     port: int = Field(default=8000, ge=1, le=65535)
+    """Of that server."""
     ssl: bool = False
+    """Whether it is reached over https."""
     in_memory: bool = False
+    """Nothing is written to disk, and all is gone at the end."""
     collection: str = Field(default="passages", min_length=3, max_length=60)
+    """Name of the passages' collection; those beside it end in `-evidence` and `-bank`."""
 
 
 class BankSettings(_Section):
@@ -192,9 +202,11 @@ class BudgetSettings(_Section):
     """Hard limits of one run; what is proved by then is the answer."""
 
     calls: int | None = Field(default=None, ge=1)
+    """Calls of language models."""
     tokens: int | None = Field(default=None, ge=1)
     """Prompt and completion tokens together."""
     seconds: float | None = Field(default=None, gt=0)
+    """Spent in nodes."""
 
 
 class ModelSettings(_Section):

@@ -28,6 +28,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, PrivateAttr
 
 from citeproof.errors import InputError
@@ -156,11 +157,24 @@ class ScriptedChatModel(BaseChatModel):
                 await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
 
+    async def astream(
+        self,
+        input: Any,  # noqa: A002
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[AIMessageChunk]:
+        """Stream a reply; the role is that of the config."""
+        # A stream's own implementation is handed no run manager, and so no metadata.
+        role = ((config or {}).get("metadata") or {}).get("role", "")
+        async for chunk in super().astream(input, config, role=role, **kwargs):
+            yield chunk
+
     def _result(
         self, messages: list[BaseMessage], stop: list[str] | None, manager: Any, kwargs: Any
     ) -> ChatResult:
         prompt = "\n\n".join(str(message.text) for message in messages)
-        role = str((getattr(manager, "metadata", None) or {}).get("role", ""))
+        metadata = getattr(manager, "metadata", None) or {}
+        role = str(kwargs.pop("role", "") or metadata.get("role", ""))
         arguments = {**kwargs, "stop": stop} if stop else dict(kwargs)
         with self._lock:
             before = self._calls[-1].prompt if self._calls else ""

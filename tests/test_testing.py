@@ -63,6 +63,14 @@ async def test_a_mapping_goes_by_role_or_part_of_the_prompt() -> None:
     assert [call.role for call in model.calls] == ["judge", "default", "default", "default", ""]
 
 
+async def test_a_streamed_call_has_its_role() -> None:
+    model = ScriptedChatModel({"answerer": ["A."]})
+    said: list[str] = []
+    assert await LLM(model).for_role("answerer").text(ASK, on_delta=said.append) == "A."
+    assert "".join(said) == "A."
+    assert [call.role for call in model.calls] == ["answerer"]
+
+
 async def test_objects_are_sent_as_json() -> None:
     llm = LLM(ScriptedChatModel([{"citations": [1]}, Cited(citations=[2]), '{"citations": [3]}']))
     assert [(await llm.parse(ASK, Cited)).citations for _ in range(3)] == [[1], [2], [3]]

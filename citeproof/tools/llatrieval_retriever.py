@@ -14,7 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 from citeproof.errors import InputError
 from citeproof.state import Retrieval
 from citeproof.tools.adapters import to_document
-from citeproof.tools.nested import apart, counted
+from citeproof.tools.nested import apart, counted, nested
 from citeproof.types import Passage
 
 __all__ = ["LLatrievalRetriever"]
@@ -47,14 +47,19 @@ class LLatrievalRetriever(BaseRetriever):
         if not query.strip():
             return []
         most = self.graph.context_schema().k
-        return list((await self._search(query, k=min(k, most))).passages)
+        result = await nested(self.graph, {"question": query}, answer=False, k=min(k, most))
+        retrieval: Retrieval = result["retrieval"]
+        return list(retrieval.passages)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
         if not query.strip():
             return []
-        return _documents(await self._search(query, callbacks=run_manager.get_child()))
+        config = {"callbacks": run_manager.get_child()}
+        graph = apart(self.graph)
+        result = await graph.ainvoke({"question": query}, config, context={"answer": False})
+        return _documents(counted(result)["retrieval"])
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -64,15 +69,6 @@ class LLatrievalRetriever(BaseRetriever):
         config = {"callbacks": run_manager.get_child()}
         result = apart(self.graph).invoke({"question": query}, config, context={"answer": False})
         return _documents(counted(result)["retrieval"])
-
-    async def _search(self, query: str, *, callbacks: Any = None, **parameters: Any) -> Retrieval:
-        config = {"callbacks": callbacks} if callbacks else None
-        context = {"answer": False, **parameters}
-        graph = apart(self.graph)
-        result = counted(await graph.ainvoke({"question": query}, config, context=context))
-        retrieval = result["retrieval"]
-        assert isinstance(retrieval, Retrieval)
-        return retrieval
 
 
 def _documents(retrieval: Retrieval) -> list[Document]:

@@ -1,0 +1,180 @@
+"""Writes what in docs/ follows from the code: tables between markers, and pictures of graphs.
+
+    python docs/generate.py
+
+A table stands between `<!-- generated: NAME WORD… -->` and `<!-- end -->`; NAME is one of `TABLES`.
+A picture is drawn for each method whose `graphs/METHOD.svg` a page shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from inspect import cleandoc, get_annotations, getsource
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import BaseModel
+
+from citeproof.console.arguments import ABOUT, METHODS, sketch
+from citeproof.console.drawing import draw
+from citeproof.evaluation.datasets import HUB
+from citeproof.evaluation.scoring import METRICS
+from citeproof.settings import Settings
+
+DOCS = Path(__file__).parent
+
+_TABLE = re.compile(r"(<!-- generated: ([^\n]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PICTURE = re.compile(r"\(graphs/([\w-]+)\.svg\)")
+_KINDS = {"boolean": "true, false", "string": "text"}
+
+
+def generated() -> dict[Path, str]:
+    """Each page that has a table, and each picture → what it should hold."""
+    made = {}
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if _TABLE.search(text):
+            made[page] = _TABLE.sub(_filled, text)
+        for method in _PICTURE.findall(text):
+            made[DOCS / "graphs" / f"{method}.svg"] = f"{draw(sketch(method))}\n"
+    return made
+
+
+def main() -> None:
+    """Write what is out of date, and say so."""
+    for path, text in generated().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            typer.echo(path.relative_to(DOCS.parent))
+
+
+def _filled(table: re.Match[str]) -> str:
+    name, *words = table[2].split()
+    return f"{table[1]}{TABLES[name](*words)}\n{table[3]}"
+
+
+def _settings() -> str:
+    """All sections, each with its table."""
+    sections = []
+    for name, info in Settings.model_fields.items():
+        if isinstance(section := info.annotation, type) and issubclass(section, BaseModel):
+            about = _line(section.__doc__ or "")
+            sections.append(f"### `[{name}]`\n{about}\n\n{_fields(section, section.model_fields)}")
+    return "\n\n".join(sections)
+
+
+def _parameters(place: str, *but: str) -> str:
+    """The fields of a method's parameters, without those that it has from a base as they are.
+
+    Args:
+        place: The class, such as `graphs.vtg.VTGParameters`.
+        *but: `but` and the name of the base, or nothing for all fields.
+    """
+    module, _, name = place.rpartition(".")
+    schema = getattr(import_module(f"citeproof.{module}"), name)
+    base = next(own for own in schema.__mro__ if own.__name__ == (but or ("BaseModel",))[-1])
+    above = [own for own in schema.__mro__ if own not in base.__mro__]
+    own = {field for one in above for field in get_annotations(one)}
+    return _fields(schema, [field for field in schema.model_fields if field in own])
+
+
+def _fields(model: type[BaseModel], names: Iterable[str]) -> str:
+    schema, texts = model.model_json_schema(), _explained(model)
+    rows = [["name", "values", "default", "meaning"]]
+    for name in names:
+        default = model.model_fields[name].default
+        shown = _shown(default) if default != "" else ""
+        rows.append([f"`{name}`", _values(schema["properties"][name]), shown, texts.get(name, "")])
+    return _table(rows)
+
+
+def _values(field: dict[str, Any]) -> str:
+    """What a JSON schema allows, in words."""
+    if "anyOf" in field:
+        return " or ".join(map(_values, field["anyOf"]))
+    if "enum" in field:
+        return ", ".join(f"`{one}`" for one in field["enum"])
+    if (kind := field["type"]) == "null":
+        return "none"
+    if kind == "array":
+        return "two numbers"
+    if field.get("format") == "path":
+        return "path"
+    least, most = field.get("minimum"), field.get("maximum")
+    if "exclusiveMinimum" in field:
+        bounds = f" above {field['exclusiveMinimum']:g}"
+        bounds += f", up to {most:g}" if most is not None else ""
+    elif least is not None:
+        bounds = f" {least:g} to {most:g}" if most is not None else f" from {least:g}"
+    else:
+        bounds = ""
+    return f"{_KINDS.get(kind, kind)}{bounds}"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _explained(model: type[BaseModel]) -> dict[str, str]:
+    """Field → the text below it in the source; a base's where a class gives none of its own."""
+    texts = {}
+    for own in reversed(model.__mro__):
+        if issubclass(own, BaseModel) and own is not BaseModel:
+            [source] = ast.parse(textwrap.dedent(getsource(own))).body
+            assert isinstance(source, ast.ClassDef)
+            for pair in pairwise(source.body):
+                match pair:
+                    case (
+                        ast.AnnAssign(target=ast.Name(id=name)),
+                        ast.Expr(value=ast.Constant(value=str(text))),
+                    ):
+                        texts[name] = _line(text)
+    return texts
+
+
+def _methods() -> str:
+    rows = [["method", "what it does", "what a question costs", "builder"]]
+    rows += [[f"`{name}`", *ABOUT[name], f"`{builder}`"] for name, builder in METHODS.items()]
+    return _table(rows)
+
+
+def _metrics() -> str:
+    rows = [[f"`{name}`", what] for name, what in METRICS.items()]
+    return _table([["metric", "what it is"], *rows])
+
+
+def _sets() -> str:
+    rows = [[f"`hf:{name}`", own.repository, own.split] for name, own in HUB.items()]
+    return _table([["name", "on the hub", "split"], *rows])
+
+
+def _table(rows: list[list[str]]) -> str:
+    head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *body])
+
+
+def _line(text: str) -> str:
+    return " ".join(cleandoc(text).split())
+
+
+TABLES: dict[str, Callable[..., str]] = {
+    "methods": _methods,
+    "metrics": _metrics,
+    "parameters": _parameters,
+    "sets": _sets,
+    "settings": _settings,
+}
+"""Name of a table → what writes it, from the words behind the name."""
+
+
+if __name__ == "__main__":
+    main()
