@@ -68,6 +68,15 @@ def test_the_commands_run(folder: Path) -> None:
     assert "<mark>" in page
 
 
+def test_the_evaluation_runs(folder: Path) -> None:
+    lines = blocks("bash")[2].splitlines()
+    assert [line.split()[1] for line in lines] == ["eval", "score", "report"]
+    for line in lines:
+        shown = run(folder, "bash", "-c", line)
+    assert "citation recall" in shown.lower()
+    assert "<svg" in (folder / "report.html").read_text(encoding="utf-8")
+
+
 def test_the_program_runs(folder: Path) -> None:
     program, _ = blocks("python")
     shown = run(folder, sys.executable, "-c", program)
