@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Data",
     "Manifest",
-    "Session",
+    "Sitting",
     "Totals",
     "differences",
     "leaves",
@@ -39,8 +39,8 @@ __all__ = [
     "prompts",
     "public",
     "read_manifest",
-    "session",
     "sha256",
+    "sitting",
 ]
 
 _FREE = re.compile(
@@ -69,7 +69,7 @@ class Data(_Part):
     """sha256 of the run's examples.jsonl: the same one, the same examples."""
 
 
-class Session(_Part):
+class Sitting(_Part):
     """One time that the run was begun or gone on with."""
 
     started: datetime
@@ -114,7 +114,7 @@ class Manifest(_Part):
     prompts: dict[str, str]
     """Prompt → the sha256 of its file."""
     data: Data
-    sessions: tuple[Session, ...] = ()
+    sittings: tuple[Sitting, ...] = ()
     totals: Totals = Totals()
 
     def write(self, folder: Path) -> None:
@@ -151,7 +151,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 def differences(there: Manifest, here: Manifest) -> list[str]:
     """In what two runs differ that should be one: `parameters.k (5 there, 8 here)`.
 
-    Sessions and totals do not count, nor do settings that change no answer, such as timeouts.
+    Sittings and totals do not count, nor do settings that change no answer, such as timeouts.
     """
     old, new = dict(leaves(_whole(there))), dict(leaves(_whole(here)))
     return [
@@ -161,9 +161,9 @@ def differences(there: Manifest, here: Manifest) -> list[str]:
     ]
 
 
-def session(at_once: int, bank: int | None = None) -> Session:
+def sitting(at_once: int, bank: int | None = None) -> Sitting:
     """One that begins now, in this process."""
-    return Session(
+    return Sitting(
         started=now(),
         at_once=at_once,
         python=platform.python_version(),
@@ -243,7 +243,7 @@ def _weights(model: EmbeddedModel) -> str:
 
 
 def _whole(manifest: Manifest) -> dict[str, Any]:
-    return manifest.model_dump(mode="json", exclude={"sessions", "totals"})
+    return manifest.model_dump(mode="json", exclude={"sittings", "totals"})
 
 
 def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

@@ -319,7 +319,7 @@ def _configurations(entries: Sequence[Entry]) -> list[Table]:
     """Where the runs' manifests differ."""
     known = [entry for entry in entries if entry.run.manifest is not None]
     trees = [
-        dict(leaves(entry.run.manifest.model_dump(mode="json", exclude={"sessions", "totals"})))
+        dict(leaves(entry.run.manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
         for entry in known
         if entry.run.manifest is not None
     ]

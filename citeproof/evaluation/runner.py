@@ -24,13 +24,13 @@ from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import (
     Data,
     Manifest,
-    Session,
+    Sitting,
     Totals,
     differences,
     now,
     prompts,
     read_manifest,
-    session,
+    sitting,
 )
 from citeproof.evaluation.results import (
     Failure,
@@ -56,7 +56,7 @@ _LONGEST = 1000
 """Characters kept of an error's message, which may quote a whole prompt."""
 
 Told = Callable[[Example, Result, bool], Awaitable[None]]
-"""Called with each result, and whether an earlier session left it."""
+"""Called with each result, and whether an earlier sitting left it."""
 
 
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
@@ -106,7 +106,7 @@ async def run(
         at_once: Most examples in work at a time.
         resume: Go on with a run that the folder holds; it must be of the same configuration.
         bank: The memory bank, whose size is noted if the method reads it.
-        on_result: Told of each result, first of those that an earlier session left.
+        on_result: Told of each result, first of those that an earlier sitting left.
 
     Returns:
         The run's manifest, with totals.
@@ -178,16 +178,16 @@ async def _opened(
             f"{folder} is in use", why="another process writes this run", fix="Wait for its end."
         )
     try:
-        begun = await asyncio.to_thread(session, at_once, await _size(bank))
+        begun = await asyncio.to_thread(sitting, at_once, await _size(bank))
         earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
         results = await asyncio.to_thread(read_results, folder / "results.jsonl")
-        manifest = manifest.model_copy(update={"sessions": (*earlier, begun)})
+        manifest = manifest.model_copy(update={"sittings": (*earlier, begun)})
         _write(manifest, folder, examples, results)
         try:
             yield results
         finally:
             ended = begun.model_copy(update={"finished": now()})
-            manifest = manifest.model_copy(update={"sessions": (*earlier, ended)})
+            manifest = manifest.model_copy(update={"sittings": (*earlier, ended)})
             _write(manifest, folder, examples, results)
     finally:
         lock.release()
@@ -204,8 +204,8 @@ def _refuse_strange(folder: Path) -> None:
 
 def _begin(
     folder: Path, manifest: Manifest, examples: Sequence[Example], resume: bool
-) -> tuple[Session, ...]:
-    """Make a folder ready to be written; the sessions it has had."""
+) -> tuple[Sitting, ...]:
+    """Make a folder ready to be written; the sittings it has had."""
     there = read_manifest(folder)
     if there is None:
         # The manifest comes last: with it the folder is a run, and whole.
@@ -223,7 +223,7 @@ def _begin(
             fix="Name a new folder, or ask for what this one was begun with.",
         )
     mend(folder / "results.jsonl")
-    return there.sessions
+    return there.sittings
 
 
 def _write(

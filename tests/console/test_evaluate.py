@@ -57,7 +57,7 @@ def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:
     assert (manifest.data.name, manifest.data.limit, manifest.data.seed) == ("numbers.jsonl", 4, 3)
     assert len(manifest.data.sha256) == 64
     assert manifest.settings["llm"]["model"] == "local"
-    assert manifest.sessions[0].at_once == 1  # the embedded model writes one by one
+    assert manifest.sittings[0].at_once == 1  # the embedded model writes one by one
     assert manifest.models["entailment"]["name"] == "table"
 
 
@@ -67,7 +67,7 @@ def test_other_models_than_the_embedded_one_answer_several_at_once(opened: list[
     run("--data", "numbers.jsonl", "--out", "b", *served, "--set", "roles.judge.model=local")
     run("--data", "numbers.jsonl", "--out", "c", *served, "--at-once", "3")
     found = [read_manifest(Path(name)) for name in "abc"]
-    assert [one.sessions[0].at_once for one in found if one is not None] == [8, 1, 3]
+    assert [one.sittings[0].at_once for one in found if one is not None] == [8, 1, 3]
     assert opened[0].llm.model == "m"
 
 

@@ -15,8 +15,8 @@ from citeproof.evaluation.manifest import (
     prompts,
     public,
     read_manifest,
-    session,
     sha256,
+    sitting,
 )
 from citeproof.evaluation.runner import describe
 from citeproof.models.manifest import LLM, MINILM, MPNET
@@ -106,11 +106,11 @@ def test_differences_name_what_matters_and_nothing_else(tmp_path: Path) -> None:
     [told] = differences(one, changed)
     assert told.startswith("prompts.system.md (")
     assert told.endswith("… there, 000000000000… here)")
-    assert differences(one, one.model_copy(update={"sessions": (session(1),)})) == []
+    assert differences(one, one.model_copy(update={"sittings": (sitting(1),)})) == []
 
 
-def test_a_session_tells_versions_and_the_commit_of_a_checkout(tmp_path: Path) -> None:
-    now = session(3)
+def test_a_sitting_tells_versions_and_the_commit_of_a_checkout(tmp_path: Path) -> None:
+    now = sitting(3)
     assert (now.at_once, now.finished) == (3, None)
     assert {"citeproof", "langgraph", "pydantic"} <= now.packages.keys()
 

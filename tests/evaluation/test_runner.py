@@ -124,7 +124,7 @@ async def test_an_error_is_kept_and_its_example_asked_again(tmp_path: Path) -> N
     again = await run(vtg(script), "vtg", asked, folder, resume=True, on_result=tell)
     assert kept == [("q0", True), ("q1", True), ("q3", True), ("q2", False)]
     assert (again.totals.answered, again.totals.errors) == (4, 0)
-    assert [session.finished is not None for session in again.sessions] == [True, True]
+    assert [sitting.finished is not None for sitting in again.sittings] == [True, True]
     await run(vtg(), "vtg", asked, tmp_path / "undisturbed")
     assert lines(folder) == lines(tmp_path / "undisturbed")
 
@@ -339,7 +339,7 @@ def test_a_run_that_is_killed_ten_times_ends_as_one_that_was_not(tmp_path: Path)
     assert len(lines(killed)) == 40
     manifest = read_manifest(killed)
     assert manifest is not None
-    assert [one.finished is None for one in manifest.sessions] == [True] * 10 + [False]
+    assert [one.finished is None for one in manifest.sittings] == [True] * 10 + [False]
 
 
 def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
     assert told.decode().endswith("Interrupted. What is done is kept; go on with --resume.\n")
     manifest = read_manifest(folder)
     assert manifest is not None
-    assert manifest.sessions[0].finished is not None
+    assert manifest.sittings[0].finished is not None
     done = len(lines(folder))
     assert 0 < done < 40
     assert (manifest.totals.answered, manifest.totals.waiting) == (done, 40 - done)
