@@ -3,7 +3,7 @@
 # make check   formatting, lint, types, tests: what continuous integration runs
 # make docs    the tables and pictures of docs/ from the code
 # make bench   the benchmarks that take minutes, not hours
-# make studio  LangGraph's local server with every graph, for Studio: docs/studio.md
+# make studio  LangGraph's local server with the graphs, for Studio: docs/studio.md
 
 PYTHON ?= python3
 PORT   ?= 2024

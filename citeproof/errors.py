@@ -38,8 +38,11 @@ __all__ = [
 ]
 
 
-class CiteproofError(Exception):
+class CiteproofError(RuntimeError):
     """Root of all errors raised on purpose.
+
+    A `RuntimeError`, since the LangGraph server shows its clients the messages of Python's own
+    kinds of errors only; of others it says "An internal error occurred".
 
     Args:
         what: What failed, in one sentence without a full stop.

@@ -339,7 +339,8 @@ def test_the_programs_of_memory(run: Any, tools: Toolbox) -> None:
 
 def test_the_programs_of_other_pages(run: Any) -> None:
     assert run("docs/configuration.md")["settings"].budget.calls == 40
-    tested = {"methods", "composing", "evaluation", "memory", "configuration"}
+    # That of studio.md needs the server: tests/integration/test_server.py runs it.
+    tested = {"methods", "composing", "evaluation", "memory", "configuration", "studio"}
     assert [page for page in having("python") if page.parts[0] == "docs"] == sorted(
         Path(f"docs/{name}.md") for name in tested
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +16,12 @@ ROOT = Path(__file__).parents[2]
 GRAPHS = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_built() -> Iterator[None]:
+    yield
+    serve._build_once.cache_clear()
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 async def test_each_named_graph_is_built_over_the_tools(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -22,13 +29,16 @@ async def test_each_named_graph_is_built_over_the_tools(
     replies = [BUILT, "DONE"] if name == "vtg" else [f"{BUILT[:-1]} [1]."] * 20
     script = Script(claims=replies, citations=[[1]])
     monkeypatch.setattr(serve, "_open_once", script.toolbox)
-    path, _, factory = GRAPHS[name]["path"].partition(":")
-    assert (ROOT / path).is_file()
-    module = import_module(path.removeprefix("./").removesuffix(".py").replace("/", "."))
-    graph = await getattr(module, factory)()
+    module, _, factory = GRAPHS[name]["path"].partition(":")
+    # A file's path would be imported anew for each graph, and each would open its own models.
+    assert import_module(module) is serve
+    graph = await getattr(serve, factory)()
+    assert await getattr(serve, factory)() is graph
     answer = (await graph.ainvoke({"question": "Who?"}))["answer"]
     assert (answer.method, answer.text) == (name, f"{BUILT[:-1]} [1].")
-    assert set(graph.get_input_jsonschema()["properties"]) == {"question", "documents"}
+    given = graph.get_input_jsonschema()["properties"]
+    assert set(given) == {"question", "documents"}
     context = graph.get_context_jsonschema()["properties"]
     assert all("default" in field for field in context.values())
+    assert all(field["description"] for field in (*given.values(), *context.values()))
     assert GRAPHS[name]["description"]

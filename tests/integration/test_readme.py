@@ -51,7 +51,9 @@ def test_the_make_targets_exist() -> None:
     setup = blocks("bash")[0].split()
     assert setup == ["make", "demo", "make", "test"]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert all(f"\n{target}:" in makefile for target in ("demo", "test"))
+    named = set(re.findall(r"make (\w+)(?=`|$)", README, re.MULTILINE))
+    assert named == {"demo", "studio", "test"}
+    assert all(f"\n{target}:" in makefile for target in named)
 
 
 def test_the_commands_run(folder: Path) -> None:
