@@ -204,7 +204,8 @@ def _numbered_from(first: int, text: str) -> str:
         n, most = int(number[0]), FIRST - 1
         return str((n - 1) % most + first) if 0 < n <= 2 * most else number[0]
 
-    return _NUMBERS.sub(lambda match: re.sub(r"\d+", moved, match[0]), text)
+    # Longer ones are not passages', and beyond thousands of digits not even integers.
+    return _NUMBERS.sub(lambda match: re.sub(r"\b\d{1,6}\b", moved, match[0]), text)
 
 
 def _short(text: str, most: int) -> str:

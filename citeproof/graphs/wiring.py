@@ -114,7 +114,13 @@ def fixed(schema: type[P], values: Mapping[str, Any], budget: BudgetSettings) ->
         name: (known[name].annotation, _with_default(known[name], getattr(checked, name)))
         for name in values
     }
-    return create_model(schema.__name__, __base__=schema, __module__=schema.__module__, **changed)
+    return create_model(
+        schema.__name__,
+        __base__=schema,
+        __module__=schema.__module__,
+        __cls_kwargs__={"use_attribute_docstrings": False},
+        **changed,
+    )
 
 
 def _with_default(info: FieldInfo, default: object) -> FieldInfo:

@@ -12,6 +12,9 @@ from citeproof.types import Answer
 
 __all__ = ["apart", "counted", "nested"]
 
+DURABILITY = "__pregel_durability"
+"""Where LangGraph keeps the durability that the runs inside a run have from it."""
+
 
 async def nested(graph: Any, state: Mapping[str, Any], **context: Any) -> dict[str, Any]:
     """What the graph gives for the question and the documents of a state.
@@ -55,7 +58,8 @@ def apart(graph: Any) -> Any:
     With the checkpointer of the run around it, that run would store each of its steps, and could
     take one question's for another's when it resumes.
     """
-    return graph.copy(update={"checkpointer": False})
+    # Else a run with durability="sync" makes its own wait for a checkpoint that it never writes.
+    return graph.copy(update={"checkpointer": False}).with_config(configurable={DURABILITY: "async"})
 
 
 def counted(result: dict[str, Any]) -> dict[str, Any]:
