@@ -66,11 +66,15 @@ class CaseKeeper:
         return verdicts.count("supported") / len(verdicts)
 
     def _passes(self, state: ReflectionState, score: float | None) -> bool:
+        if score is not None and score < self.least_score:
+            return False
         last = state["rounds"][-1]
+        if last.answer == written_out(state["claims"], "prose"):
+            # Whoever has the last word: feedback that finds fault with what is kept as right
+            # would teach the next assessment to do so.
+            return last.correct and last.cited
         # An assessment of the answer before it says nothing of the final one.
-        judged = last.answer == written_out(state["claims"], "prose")
-        assessed = self.gate == "nli" or (judged and last.correct and last.cited)
-        return assessed and (score is None or score >= self.least_score)
+        return self.gate == "nli"
 
 
 async def added(bank: Bank, namespace: str, case: Case) -> str:

@@ -20,6 +20,8 @@ class Redrafter:
     execution: Execution = "one-time"
     answer_tokens: int = 300
     """Longest answer, in tokens."""
+    max_claims: int = 6
+    """Sentences, at most; those beyond are left out of the refinement."""
 
     async def __call__(self, state: RefiningState) -> DossierUpdate:
         """Hand in the refined claims, and keep those that are there beside them.
@@ -27,7 +29,7 @@ class Redrafter:
         A refinement that changes nothing hands in none.
         """
         refine = Refiner(self.llm, self.execution, self.answer_tokens)
-        given = (await refine(state))["claims"]
+        given = (await refine(state))["claims"][: self.max_claims]
         if written_out(given, "prose") == written_out(state["claims"], "prose"):
             return {}
         return {

@@ -59,7 +59,9 @@ def apart(graph: Any) -> Any:
     take one question's for another's when it resumes.
     """
     # Else a run with durability="sync" makes its own wait for a checkpoint that it never writes.
-    return graph.copy(update={"checkpointer": False}).with_config(configurable={DURABILITY: "async"})
+    return graph.copy(update={"checkpointer": False}).with_config(
+        configurable={DURABILITY: "async"}
+    )
 
 
 def counted(result: dict[str, Any]) -> dict[str, Any]:

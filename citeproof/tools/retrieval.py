@@ -190,10 +190,13 @@ def coerce_retriever(source: object) -> Retriever:
 async def retrieve_many(
     retriever: Retriever, queries: Sequence[str], k: int
 ) -> list[list[Passage]]:
-    """The passages for each of several queries, at once where the retriever can do that."""
+    """At most `k` different passages for each query, at once where the retriever can do that."""
     if isinstance(retriever, HybridRetriever):
         return await retriever.retrieve_many(queries, k)
-    return await together([partial(retriever.retrieve, query, k) for query in queries], _AT_ONCE)
+    jobs = [partial(retriever.retrieve, query, k) for query in queries]
+    found = await together(jobs, _AT_ONCE)
+    # Anyone's retriever may repeat a passage, or give more than it is asked for.
+    return [list({passage.id: passage for passage in one}.values())[:k] for one in found]
 
 
 def check_k(k: int) -> None:

@@ -67,7 +67,8 @@ async def test_the_case_has_the_first_round_and_the_final_answer(bank: Bank) -> 
 
 
 async def test_actions_that_led_to_no_other_answer_are_left_out(bank: Bank) -> None:
-    assessed = PLANNED.model_copy(update={"answer": FINAL})
+    said = {"answer": FINAL, "correct": True, "cited": True}
+    assessed = PLANNED.model_copy(update=said)
     await CaseKeeper(bank, gate="nli")(finished(*PROVED, rounds=[assessed]))
     [entry] = await bank.cases()
     assert (entry.case.answer, entry.case.final, entry.case.actions) == (FINAL, FINAL, ())
@@ -90,7 +91,7 @@ UNCHECKED = ("unchecked", "unchecked")
         ("llm", MISCITED, UNCHECKED, False),
         ("llm", UNREAD, UNCHECKED, False),
         ("llm", STALE, UNCHECKED, False),
-        ("nli", WRONG, PROVED, True),
+        ("nli", WRONG, PROVED, False),
         ("nli", STALE, PROVED, True),
         ("nli", PASSED, HALF, False),
         ("both", PASSED, PROVED, True),
