@@ -1,0 +1,85 @@
+"""Every graph, set up so that few questions lead through all of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from citeproof import (
+    Toolbox,
+    build_calm,
+    build_closedbook,
+    build_cot,
+    build_llatrieval,
+    build_oracle,
+    build_r2_mga,
+    build_rerank,
+    build_snippet,
+    build_summ,
+    build_usc,
+    build_vanilla,
+    build_vtg,
+)
+from citeproof.compose import remember_with, retrieve_with, verify_with
+from citeproof.graphs.dossier import build_dossier
+from tests.robustness.chaos import FACTS
+
+__all__ = ["FLOWS", "Build", "asked", "seed"]
+
+Build = Callable[..., Any]
+"""Tools and a checkpointer to a graph."""
+
+
+def proved(tools: Toolbox, **more: Any) -> Any:
+    """A proof over VANILLA."""
+    return verify_with(build_vanilla(tools, k=3), tools, max_trials=1, **more)
+
+
+def kept(tools: Toolbox, **more: Any) -> Any:
+    """What VANILLA answers, kept where it is proved."""
+    return remember_with(build_vanilla(tools), tools, **more)
+
+
+def searched(tools: Toolbox, **more: Any) -> Any:
+    """VANILLA over what LLatrieval chooses."""
+    search = build_llatrieval(tools, max_rounds=2, candidates=8, window=4, k=2)
+    return build_vanilla(retrieve_with(search, tools), k=2, **more)
+
+
+def given(build: Build, **fixed: Any) -> Build:
+    """A builder with parameters of its own."""
+    return lambda tools, **more: build(tools, **fixed, **more)
+
+
+FLOWS: dict[str, Build] = {
+    "vtg": given(build_vtg, max_claims=3, max_trials=1),
+    "calm": given(build_calm, k=3, max_rounds=3),
+    "llatrieval": given(build_llatrieval, max_rounds=2, candidates=8, window=4, k=2),
+    "r2-mga": given(build_r2_mga, k=4, rounds=2, least_score=0.3),
+    "dossier": given(build_dossier, max_claims=2, max_trials=0, candidates=6, k=3, least_score=0.3),
+    "vanilla": build_vanilla,
+    "cot": build_cot,
+    "oracle": build_oracle,
+    "summ": given(build_summ, k=4),
+    "snippet": given(build_snippet, k=4),
+    "rerank": given(build_rerank, definition="released"),
+    "usc": given(build_usc, samples=3),
+    "closedbook": given(build_closedbook, cite=True),
+    "proved": proved,
+    "kept": kept,
+    "searched": searched,
+}
+
+
+_SEEDS = {"calm": 7, "r2-mga": 29, "dossier": 9, "proved": 4, "kept": 2, "rerank": 7, "searched": 1}
+
+
+def seed(name: str) -> str:
+    """A seed with which `QUESTION` leads through all nodes of the flow."""
+    return f"seed {_SEEDS.get(name, 0)}"
+
+
+def asked(name: str, question: str) -> dict[str, Any]:
+    """The input of a flow; ORACLE answers from documents."""
+    documents = {"documents": list(FACTS[:4])} if name == "oracle" else {}
+    return {"question": question, **documents}

@@ -1,0 +1,243 @@
+"""A run that is killed goes on from its checkpoint: no finished step is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from citeproof.errors import ModelOutageError
+from citeproof.graphs import wiring
+from citeproof.tools.events import NodeFinished, NodeStarted
+from tests.agents.evidence_log import Log
+from tests.graphs.r2_mga_scripts import empty_bank
+from tests.robustness.chaos import QUESTION, Steady
+from tests.robustness.flows import FLOWS, asked, seed
+
+BANKED = ("r2-mga", "dossier", "kept")
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+class Moment(NamedTuple):
+    """A node begins or ends."""
+
+    ends: bool
+    node: str
+    calls: Counter[tuple[str, str]]
+    """(role, prompt) → how often it was asked until then."""
+
+
+class Life:
+    """A run of a flow, which may be killed, with all that it leaves behind."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+        self.bank = empty_bank() if name in BANKED else None
+        self.log = Log()
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.moments: list[Moment] = []
+        self.kill: tuple[bool, str, int] | None = None
+        """Whether at its end or its beginning, the node, and at which of its visits from 1."""
+        self.outage: int | None = None
+        """Which call of a model fails, from 0."""
+        self.begun = 0
+
+    def go(self, question: Any) -> dict[str, Any]:
+        """Build the graph anew, as another process would, and begin or go on."""
+        steady = Steady(seed(self.name), self.bank, self.log, self._call)
+        steady.asked = self.calls
+        with SqliteSaver.from_conn_string(str(self.folder / "runs.db")) as saver:
+            graph = FLOWS[self.name](steady.toolbox(), checkpointer=saver)
+            result: dict[str, Any] = graph.invoke(question, CONFIG)
+            return result
+
+    async def _call(self) -> None:
+        self.begun += 1
+        if self.begun - 1 == self.outage:
+            raise ConnectionError("the server is gone")
+
+    def see(self, event: Any) -> None:
+        """Keep the moment, and kill the run if it is the one."""
+        if isinstance(event, NodeStarted | NodeFinished):
+            moment = Moment(isinstance(event, NodeFinished), event.node, Counter(self.calls))
+            self.moments.append(moment)
+            visits = sum(seen[:2] == moment[:2] for seen in self.moments)
+            if (*moment[:2], visits) == self.kill:
+                raise KilledError
+
+    def left(self, result: dict[str, Any]) -> dict[str, Any]:
+        """What there is afterwards, but for costs and times."""
+        cases = asyncio.run(self.bank.cases()) if self.bank else []
+        answer = result["answer"].model_dump(exclude={"usage"})
+        claims = {record["claim"] for record in self.log.records}
+        return {**result, "answer": answer, "cases": [one.case for one in cases], "log": claims}
+
+    def close(self) -> None:
+        """Let go of the bank."""
+        if self.bank:
+            self.bank.close()
+
+
+class Lives:
+    """Makes lives, and shows the events of the last one to it."""
+
+    def __init__(self, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.name, self.folder = name, folder
+        self.made: list[Life] = []
+        from citeproof.tools.events import emit as real
+
+        def emit(event: Any) -> None:
+            self.made[-1].see(event)
+            real(event)
+
+        monkeypatch.setattr(wiring, "emit", emit)
+
+    def new(self) -> Life:
+        """A life in a folder of its own."""
+        folder = self.folder / str(len(self.made))
+        folder.mkdir()
+        self.made.append(Life(self.name, folder))
+        return self.made[-1]
+
+
+@pytest.fixture
+def lives(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lives]:
+    lives = Lives(request.param, tmp_path, monkeypatch)
+    yield lives
+    for life in lives.made:
+        life.close()
+
+
+every_flow = pytest.mark.parametrize("lives", FLOWS, indirect=True)
+
+
+@every_flow
+def test_killed_at_any_node_a_run_goes_on_as_if_nothing_had_happened(lives: Lives) -> None:
+    """At the beginning of a node nothing is lost; at its end, its own work and no other's."""
+    question = asked(lives.name, QUESTION)
+    whole = lives.new()
+    undisturbed = whole.left(whole.go(question))
+    cost = sum(whole.calls.values())
+    nodes = own_nodes(whole)
+    assert {moment.node for moment in whole.moments} >= nodes
+    visits = Counter(moment[:2] for moment in whole.moments)
+    for (ends, node), last in visits.items():
+        if ends and node not in nodes:
+            continue
+        life = lives.new()
+        life.kill = (ends, node, last)
+        with pytest.raises(KilledError):
+            life.go(question)
+        step = next(m for m in reversed(life.moments) if m.node in nodes and not m.ends)
+        lost = life.calls - step.calls
+        life.kill = None
+        result = life.go(None)
+        assert life.left(result) == undisturbed, (ends, node)
+        assert life.calls - whole.calls == lost, (ends, node)
+        if node in nodes and not ends:
+            assert not lost
+            assert result["answer"].usage.llm_calls == cost
+    assert undisturbed["answer"]["claims"]
+
+
+@every_flow
+def test_an_outage_at_any_call_costs_no_more_than_its_node(lives: Lives) -> None:
+    question = asked(lives.name, QUESTION)
+    whole = lives.new()
+    undisturbed = whole.left(whole.go(question))
+    nodes = own_nodes(whole)
+    assert whole.begun > 0
+    for place in range(whole.begun):
+        life = lives.new()
+        life.outage = place
+        with pytest.raises(ModelOutageError, match="the server is gone"):
+            life.go(question)
+        step = life.moments[-1 - [m.node in nodes for m in life.moments[::-1]].index(True)]
+        lost = life.calls - step.calls
+        assert life.left(life.go(None)) == undisturbed, place
+        assert life.calls - whole.calls == lost, place
+
+
+def own_nodes(life: Life) -> set[str]:
+    """The nodes of the graph itself, without those of a graph inside."""
+    graph = FLOWS[life.name](Steady("", life.bank).toolbox())
+    return set(graph.get_graph().nodes) - {"__start__", "__end__"}
+
+
+@pytest.mark.parametrize("name", ["vtg", "dossier"])
+def test_a_process_that_is_killed_outright_loses_nothing_that_was_finished(
+    name: str, tmp_path: Path
+) -> None:
+    """With `durability="sync"` a step begins when the one before it is on the disk."""
+    whole = process(name, tmp_path / "whole")
+    assert whole.code == 0
+    assert len(whole.calls) > 6
+    first = process(name, tmp_path / "killed", die_at=6)
+    assert (first.code, first.answer) == (-signal.SIGKILL, None)
+    assert first.calls == whole.calls[:6]
+    second = process(name, tmp_path / "killed", resume=True)
+    assert second.answer == whole.answer
+    assert second.calls == whole.calls
+
+
+class Process(NamedTuple):
+    """What a process of its own did."""
+
+    code: int
+    answer: Any
+    calls: list[str]
+    """Each finished call of all processes that worked in the folder, in order."""
+
+
+def process(name: str, folder: Path, *, die_at: int = -1, resume: bool = False) -> Process:
+    folder.mkdir(exist_ok=True)
+    arguments = [sys.executable, "-m", __name__, name, str(folder), str(die_at), str(resume)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    calls = (folder / "calls").read_text(encoding="utf-8").splitlines()
+    return Process(done.returncode, json.loads(done.stdout) if done.stdout else None, calls)
+
+
+def main(name: str, folder: Path, die_at: int, resume: bool) -> None:
+    """The process: every finished call is on the disk before anything else happens."""
+    import hashlib
+    import os
+
+    begun = 0
+
+    async def begin() -> None:
+        nonlocal begun
+        begun += 1
+        if begun - 1 == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    class Logged(Steady):
+        def _reply(self, role: str, prompt: str) -> Any:
+            with (folder / "calls").open("a", encoding="utf-8") as file:
+                file.write(f"{role} {hashlib.sha256(prompt.encode()).hexdigest()}\n")
+            return super()._reply(role, prompt)
+
+    tools = Logged(seed(name), begin=begin).toolbox()
+    with SqliteSaver.from_conn_string(str(folder / "runs.db")) as saver:
+        graph = FLOWS[name](tools, checkpointer=saver)
+        question = None if resume else asked(name, QUESTION)
+        result = graph.invoke(question, CONFIG, durability="sync")
+    sys.stdout.write(result["answer"].model_dump_json(exclude={"usage"}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "True")
