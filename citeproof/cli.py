@@ -484,11 +484,11 @@ def report(
     if out is not None:
         put(out.expanduser(), markdown(made))
         typer.echo(f"Report: {out}")
+    else:
+        typer.echo(markdown(made), nl=False)
     if html is not None:
         write_page(html, render_report(made))
         typer.echo(f"Page: {html}")
-    if out is None and html is None:
-        typer.echo(markdown(made), nl=False)
 
 
 @app.command()

@@ -348,7 +348,7 @@ def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
     process = subprocess.Popen(
         command(tmp_path, "--out", str(folder), "--at-once", "2"),
         cwd=ROOT,
-        env={**os.environ, "DELAY": "0.1"},
+        env={**os.environ, "DELAY": "0.5"},  # so slow that it cannot end before it is told to
         stderr=subprocess.PIPE,
     )
     while process.poll() is None and not read_results(folder / "results.jsonl"):
