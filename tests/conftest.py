@@ -1,9 +1,10 @@
-"""Keeps the tests away from the network and from the developer's own settings."""
+"""Keeps the tests away from the network, the developer's own settings, and how they were started."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,12 @@ INTEGRATION = Path(__file__).parent / "integration"
 
 class NetworkBlockedError(RuntimeError):
     """A test tried to reach another machine."""
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt: a shell starts what runs in the background with it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
