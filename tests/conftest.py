@@ -1,4 +1,4 @@
-"""Keeps the tests away from the network, the developer's own settings, and how they were started."""
+"""Keeps the tests away from the network, the developer's settings, and how they were started."""
 
 from __future__ import annotations
 
