@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from citeproof.agents.claims_keeper import share
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.form_answerer import AnyForm
 from citeproof.state import BaselineUpdate, SamplesState, remembered
@@ -36,10 +37,7 @@ class AnswerReranker:
         """
         samples = state["samples"]
         judged = await self._judged(state)
-        recalls = [
-            sum(claim.verdict.status == "supported" for claim in claims) / (len(claims) or 1)
-            for claims in judged
-        ]
+        recalls = [share(claims) for claims in judged]
         best = max(range(len(samples)), key=recalls.__getitem__)
         if self.definition == "released":
             return {"claims": samples[best]} if recalls[best] else {"stop": NONE_COUNTS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from citeproof.agents.claims_keeper import share
 from citeproof.agents.form_answerer import written_out
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
@@ -43,7 +44,7 @@ class CaseKeeper:
         rounds = state["rounds"]
         if self.bank is None or not (self.remember and rounds and rounds[0].feedback):
             return {}
-        score = self._score(state)
+        score = None if self.gate == "llm" else share(state["claims"])
         if not self._passes(state, score):
             return {}
         first, final = rounds[0], written_out(state["claims"], "prose")
@@ -58,12 +59,6 @@ class CaseKeeper:
             score=score,
         )
         return {"case_id": await added(self.bank, self.namespace, case)}
-
-    def _score(self, state: ReflectionState) -> float | None:
-        if self.gate == "llm":
-            return None
-        verdicts = [claim.verdict.status for claim in state["claims"]]
-        return verdicts.count("supported") / len(verdicts)
 
     def _passes(self, state: ReflectionState, score: float | None) -> bool:
         if score is not None and score < self.least_score:
