@@ -14,7 +14,7 @@ from citeproof.tools.llm import END, LLM
 from citeproof.tools.marked_text import read_marked
 from citeproof.types import Citation, Claim, Passage, Verdict
 
-__all__ = ["Answerer", "marked_claim"]
+__all__ = ["Answerer", "introduced", "marked_claim"]
 
 MOST = 3
 """Most passages a sentence may cite (ALCE's instruction)."""
@@ -98,7 +98,12 @@ class Answerer:
     @property
     def example(self) -> str:
         """The demonstration as the task begins with it; empty where there is none."""
-        return f"{EXAMPLE}\n{self.demonstration}\n\n" if self.demonstration else ""
+        return introduced(self.demonstration)
+
+
+def introduced(demonstration: str, words: str = EXAMPLE) -> str:
+    """A demonstration behind the words that say what it is; empty where there is none."""
+    return f"{words}\n{demonstration}\n\n" if demonstration else ""
 
 
 def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from citeproof.agents.answerer import EXAMPLE
+from citeproof.agents.answerer import introduced
 from citeproof.agents.form_answerer import written_out
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import R2MGAUpdate, Reflection, ReflectionState, remembered
@@ -15,6 +15,7 @@ from citeproof.tools.meter import note
 
 __all__ = ["Assessor"]
 
+EXAMPLE = "An example of such an assessment, to another question from other passages:"
 AGAIN = (
     "Your last reply was not such an assessment. Write three lines only, which begin with "
     '"Complete:", "Correct:" and "Well cited:", each with yes or no directly behind the colon.'
@@ -61,12 +62,9 @@ class Assessor:
 
     def _prompt(self, state: ReflectionState, answer: str) -> Prompt:
         passages = remembered(state)
-        shown = state["demonstration"]
         task = fill(
             template("assessor"),
-            demonstration=f"{EXAMPLE.replace('answer', 'assessment')}\n{shown}\n\n"
-            if shown
-            else "",
+            demonstration=introduced(state["demonstration"], EXAMPLE),
             question=state["question"],
             answer=answer,
             numbers=", ".join(map(str, passages)),

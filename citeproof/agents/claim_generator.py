@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from citeproof.agents.answerer import EXAMPLE
+from citeproof.agents.answerer import introduced
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import Draft, VTGUpdate, WritingState, remembered, written
 from citeproof.tools.citations import adds_nothing, strip_marks
@@ -39,11 +39,10 @@ class ClaimGenerator:
         The model goes on with the accepted text; the first sentence that it adds and that says
         something new is the claim. It has finished where it adds none.
         """
-        shown = state.get("demonstration")
         failed = dict.fromkeys([*state["dropped"], *state["rejected"]])
         task = fill(
             template("claim_generator"),
-            demonstration=f"{EXAMPLE}\n{shown}\n\n" if shown else "",
+            demonstration=introduced(state.get("demonstration", "")),
             question=state["question"],
             abstain=f" {ABSTAIN}" if self.may_abstain else "",
             rejected="\n- ".join([REJECTED, *failed]) if failed else "",

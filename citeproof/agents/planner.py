@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from citeproof.agents.answerer import introduced
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import R2MGAUpdate, ReflectionState, remembered
 from citeproof.tools.llm import LLM
@@ -47,10 +48,10 @@ class Planner:
 
     def _prompt(self, state: ReflectionState) -> Prompt:
         passages = remembered(state)
-        last, shown = state["rounds"][-1], state["demonstration"]
+        last = state["rounds"][-1]
         task = fill(
             template("planner"),
-            demonstration=f"{EXAMPLE}\n{shown}\n\n" if shown else "",
+            demonstration=introduced(state["demonstration"], EXAMPLE),
             question=state["question"],
             answer=last.answer,
             feedback=last.feedback,
