@@ -76,6 +76,10 @@ class LLMSettings(_Section):
     """Whether the server goes on with a reply whose beginning it is sent as the last message, as
     llama.cpp does and vLLM with its flags; the embedded one and `vllm:` do anyway. With
     `base_url` only."""
+    answers: Literal["auto", "marks", "json"] = "auto"
+    """How whole answers are asked for: as text with marks such as [1], or as JSON, a list of
+    sentences with the numbers of their passages. `auto`: JSON of the embedded model, which often
+    leaves marks out, marks of all others. (VTG writes single claims and cites them apart.)"""
     requests_per_second: float | None = Field(default=None, gt=0)
     """Most calls a second."""
     path: Path | None = None
@@ -111,6 +115,11 @@ class LLMSettings(_Section):
     def embedded(self) -> bool:
         """Whether this is the embedded model."""
         return self.model == "local" and self.base_url is None
+
+    @property
+    def answers_in_json(self) -> bool:
+        """Whether whole answers are asked for as JSON."""
+        return self.embedded if self.answers == "auto" else self.answers == "json"
 
     @property
     def vllm(self) -> str | None:

@@ -1,24 +1,32 @@
-"""Writes a whole answer with citation marks in one call (ALCE, section 3: VANILLA)."""
+"""Writes a whole answer with its citations in one call (ALCE, section 3: VANILLA)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import MemoryState, VTGUpdate, remembered
 from citeproof.tools.citations import supporting_sentence
+from citeproof.tools.cited_json import (
+    MOST_SENTENCES,
+    answer_schema,
+    is_answer_json,
+    read_answer_json,
+)
 from citeproof.tools.events import ClaimDelta, emit
 from citeproof.tools.llm import END, LLM
 from citeproof.tools.marked_text import read_marked
 from citeproof.types import Citation, Claim, Passage, Verdict
 
-__all__ = ["Answerer", "introduced", "marked_claim"]
+__all__ = ["Answerer", "citing", "introduced", "marked_claim", "telling"]
 
 MOST = 3
 """Most passages a sentence may cite (ALCE's instruction)."""
 ABSTAIN = f" If the passages do not answer the question, write only {END}."
+ABSTAIN_JSON = " If the passages do not answer the question, write an empty list."
 EXAMPLE = "An example of such an answer, to another question from other passages:"
 UNCHECKED = "this method does not check its claims"
 
@@ -67,38 +75,79 @@ class Answerer:
             self.prompt(question, passages),
             max_tokens=self.answer_tokens,
             temperature=self.temperature,
-            on_delta=lambda text: emit(ClaimDelta(text=text)),
+            on_delta=telling(),
         )
         return self.read(reply, passages)
 
     def prompt(self, question: str, passages: Mapping[int, Passage]) -> Prompt:
         """What is asked of the model; there is a passage at least."""
+        words, schema = citing(self.llm, passages, empty=self.may_abstain)
+        abstain = ABSTAIN_JSON if schema else ABSTAIN
         task = fill(
             template("answerer"),
             demonstration=self.example,
             question=question,
-            # An example with a number that no passage bears would be copied all the same.
-            example=f"[{min(passages)}]",
-            numbers=", ".join(map(str, sorted(passages))),
-            abstain=ABSTAIN if self.may_abstain else "",
+            citing=words,
+            abstain=abstain if self.may_abstain else "",
         )
-        return Prompt(template("system"), context(question, passages), task)
+        return Prompt(template("system"), context(question, passages), task, schema=schema)
 
     def read(self, reply: str, passages: Mapping[int, Passage]) -> list[Claim]:
         """The claims of a reply, in order."""
         if _END.match(reply):
             return []
+        if is_answer_json(reply):
+            sentences = read_answer_json(reply)[:MOST_SENTENCES]
+        else:
+            sentences = read_marked(_LABEL.sub("", reply))
         return [
             marked_claim(
                 sentence.text, [n for n in sentence.numbers if n in passages][:MOST], passages
             )
-            for sentence in read_marked(_LABEL.sub("", reply))
+            for sentence in sentences
         ]
 
     @property
     def example(self) -> str:
         """The demonstration as the task begins with it; empty where there is none."""
         return introduced(self.demonstration)
+
+
+def citing(
+    llm: LLM, numbers: Collection[int], *, empty: bool = False
+) -> tuple[str, dict[str, Any] | None]:
+    """How a model is told to cite, as the end of a sentence of a task; and the schema, if any.
+
+    Args:
+        llm: Asked for marks in its text, or for JSON (`LLM.answers_in_json`).
+        numbers: The passages that there are.
+        empty: Whether an answer may have no sentence.
+    """
+    numbered = ", ".join(map(str, sorted(numbers)))
+    if llm.answers_in_json:
+        schema = answer_schema(numbers, most=MOST, empty=empty)
+        return fill(template("citing_json"), numbers=numbered), schema
+    # An example with a number that no passage bears would be copied all the same.
+    example = f"[{min(numbers)}]"
+    return fill(template("citing_marks"), numbers=numbered, example=example), None
+
+
+def telling() -> Callable[[str], None]:
+    """Tells the pieces of one answer as they come; of JSON, the sentences only."""
+    reply, told = "", ""
+
+    def tell(piece: str) -> None:
+        nonlocal reply, told
+        reply += piece
+        if not is_answer_json(reply):
+            emit(ClaimDelta(text=piece))
+            return
+        shown = " ".join(sentence.text for sentence in read_answer_json(reply))
+        if shown.startswith(told) and shown != told:
+            emit(ClaimDelta(text=shown[len(told) :]))
+            told = shown
+
+    return tell
 
 
 def introduced(demonstration: str, words: str = EXAMPLE) -> str:

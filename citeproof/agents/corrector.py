@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from citeproof.agents.answerer import citing
 from citeproof.agents.form_answerer import Form, read_claims, written_out
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import CaLMUpdate, CandidateState, remembered
+from citeproof.tools.cited_json import is_answer_json
 from citeproof.tools.llm import LLM
 from citeproof.tools.meter import note
 
 __all__ = ["Corrector"]
 
-AGAIN = "Your last reply held no answer after its heading. Write the heading and the answer only."
+HEADING = ' after the words "Corrected answer:", and nothing behind it'
+AGAIN = (
+    "Your last reply held no corrected answer. Write it as you were told above, and nothing else."
+)
 
 _HEADING = re.compile(r"\b(?:corrected|final)\s+answer\b\W*?:[ \t*_]*", re.IGNORECASE)
 
@@ -52,18 +57,27 @@ class Corrector:
     def _prompt(self, state: CandidateState) -> Prompt:
         passages = remembered(state)
         kept = [n for n, passage in passages.items() if passage.id in state["long_term"]]
-        task = fill(
-            template("corrector" if self.form == "prose" else "list_corrector"),
-            question=state["question"],
-            draft=written_out(state["kept"], self.form) or "(none)",
-            rests=_first(kept),
-            example=f"[{min(passages)}]",
-            numbers=", ".join(map(str, passages)),
-        )
-        return Prompt(template("system"), context(state["question"], passages), task)
+        about = {
+            "question": state["question"],
+            "draft": written_out(state["kept"], self.form) or "(none)",
+            "rests": _first(kept),
+        }
+        schema = None
+        if self.form == "prose":
+            words, schema = citing(self.llm, passages)
+            heading = "" if schema else HEADING
+            task = fill(template("corrector"), citing=words, heading=heading, **about)
+        else:
+            numbers = ", ".join(map(str, passages))
+            example = f"[{min(passages)}]"
+            task = fill(template("list_corrector"), example=example, numbers=numbers, **about)
+        shared = context(state["question"], passages)
+        return Prompt(template("system"), shared, task, schema=schema)
 
     def _answer(self, reply: str) -> str:
         """What stands after the last heading; prose without one is all answer."""
+        if is_answer_json(reply):
+            return reply
         parts = _HEADING.split(reply)
         # Before a list stands an assessment, which must not be read as names.
         return parts[-1] if len(parts) > 1 or self.form == "prose" else ""

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from citeproof.agents.answerer import EXAMPLE
+from citeproof.agents.answerer import telling
 from citeproof.agents.form_answerer import AnyForm, FormAnswerer
 from citeproof.agents.summarizer import in_short
 from citeproof.prompts import Prompt, context, template
 from citeproof.prompts.demonstrations import Demonstration, demonstrations
 from citeproof.state import BaselineUpdate, ShortenedState, remembered
-from citeproof.tools.events import ClaimDelta, emit
+from citeproof.tools.cited_json import answer_json
 from citeproof.tools.llm import LLM
+from citeproof.tools.marked_text import read_marked
 from citeproof.tools.meter import note
 from citeproof.tools.together import together
 from citeproof.types import Claim, Passage
 
 __all__ = ["FewShotAnswerer"]
 
+EXAMPLE = "An example of an answer, to another question from other passages:"
 REASONING_TOKENS = 250
 """Room for the reasoning, which the prompt limits to 100 words."""
 
@@ -64,11 +66,13 @@ class FewShotAnswerer:
             return [[] for _ in range(count)]
         summaries = state.get("summaries", {})
         shown = {number: in_short(passage, summaries) for number, passage in passages.items()}
-        answerer = FormAnswerer(self.llm, demonstration=self._shown(), form=self.form)
+        answerer = FormAnswerer(self._llm, form=self.form)
         prompt = answerer.prompt(state["question"], shown)
+        if self.shots:
+            # The same for every question, so a server that keeps prompts reads them once.
+            prompt = replace(prompt, context=f"{self._shown()}\n\n{prompt.context}")
         if self.reasoning:
-            task = f"{prompt.task}\n\n{template('reasoning')}"
-            prompt = Prompt(prompt.system, prompt.context, task)
+            prompt = replace(prompt, task=f"{prompt.task}\n\n{template('reasoning')}")
         live = count == 1 and not self.reasoning
         replies = await together(
             [partial(self._reply, prompt, sample, live) for sample in range(count)], count
@@ -81,7 +85,7 @@ class FewShotAnswerer:
             max_tokens=self.answer_tokens + (REASONING_TOKENS if self.reasoning else 0),
             temperature=self.temperature,
             sample=sample,
-            on_delta=(lambda text: emit(ClaimDelta(text=text))) if live else None,
+            on_delta=telling() if live else None,
         )
 
     def _read(
@@ -96,11 +100,19 @@ class FewShotAnswerer:
                 return []
         return answerer.read(answer, passages)
 
+    @property
+    def _llm(self) -> LLM:
+        # What is thought through before the answer is no part of it, and of no JSON.
+        return self.llm.in_marks() if self.reasoning else self.llm
+
     def _shown(self) -> str:
-        return f"\n\n{EXAMPLE}\n".join(map(self._example, demonstrations(self.form)[: self.shots]))
+        examples = map(self._example, demonstrations(self.form)[: self.shots])
+        return "\n\n".join(f"{EXAMPLE}\n{example}" for example in examples)
 
     def _example(self, example: Demonstration) -> str:
         answer = example.answer
+        if self.form == "prose" and self._llm.answers_in_json:
+            answer = answer_json(read_marked(answer))
         if self.reasoning:
             answer = f"{example.reasoning}\nAnswer: {answer}"
         return f"{context(example.question, example.passages)}\n\n{answer}"

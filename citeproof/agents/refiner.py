@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from citeproof.agents.answerer import citing
 from citeproof.agents.form_answerer import read_claims, written_out
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import R2MGAUpdate, ReflectionState, remembered
+from citeproof.tools.cited_json import is_answer_json
 from citeproof.tools.llm import LLM
 from citeproof.tools.meter import note
 from citeproof.types import Claim
@@ -18,9 +20,10 @@ __all__ = ["Execution", "Refiner"]
 
 Execution = Literal["one-time", "step-by-step"]
 """All actions in one call, or a call for each action (the paper's two paradigms)."""
+HEADING = ' after the words "Refined answer:", and nothing behind it'
 AGAIN = (
-    "Your last reply held no answer with citations after its heading. Write the heading and the "
-    "whole refined answer only."
+    "Your last reply held no refined answer with citations. Write the whole of it, as you were "
+    "told above, and nothing else."
 )
 
 _HEADING = re.compile(r"\b(?:refined|corrected|final)\s+answer\b\W*?:[ \t*_]*", re.IGNORECASE)
@@ -53,19 +56,22 @@ class Refiner:
         self, state: ReflectionState, claims: list[Claim], actions: Sequence[str]
     ) -> list[Claim]:
         passages = remembered(state)
+        words, schema = citing(self.llm, passages)
         task = fill(
             template("refiner"),
             question=state["question"],
             answer=written_out(claims, "prose"),
             actions="\n".join(f"{n}. {action}" for n, action in enumerate(actions, start=1)),
-            example=f"[{min(passages)}]",
-            numbers=", ".join(map(str, passages)),
+            citing=words,
+            heading="" if schema else HEADING,
         )
-        prompt = Prompt(template("system"), context(state["question"], passages), task)
+        shared = context(state["question"], passages)
+        prompt = Prompt(template("system"), shared, task, schema=schema)
         for again in ("", f"\n\n{AGAIN}"):
             asked = replace(prompt, task=prompt.task + again)
             reply = await self.llm.text(asked, max_tokens=self.answer_tokens)
-            refined = read_claims(_HEADING.split(reply)[-1], passages, "prose")
+            written = reply if is_answer_json(reply) else _HEADING.split(reply)[-1]
+            refined = read_claims(written, passages, "prose")
             if refined and (_cites(refined) or not _cites(claims)):
                 return refined
         note("refiner: no refined answer could be read; the answer before it stands")

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from citeproof.errors import PromptError
 from citeproof.types import Passage
@@ -35,6 +36,9 @@ class Prompt:
     task: str
     begun: str = ""
     """How the reply begins, already written; the model goes on from there."""
+    schema: Mapping[str, Any] | None = None
+    """JSON schema that a server which can is told to hold the reply to. The task says it in words,
+    for those that cannot."""
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
@@ -25,6 +25,7 @@ __all__ = [
     "Run",
     "few_tokens",
     "first_token",
+    "held",
     "limited",
     "messages_of",
     "object_text",
@@ -106,8 +107,6 @@ def structured(
     """How this kind of model is held to a schema; None if it can't be."""
     from langchain_core.language_models import BaseChatModel as Base
 
-    kinds = {kind.__name__ for kind in type(model).__mro__}
-
     async def by_format(
         model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig
     ) -> BaseMessage:
@@ -130,11 +129,28 @@ def structured(
         answer = cast("dict[str, Any]", await asked.ainvoke(messages, config))
         return cast("BaseMessage", answer["raw"])
 
-    # Classes derived from BaseChatOpenAI alone, such as DeepSeek's, refuse json_schema.
-    if kinds & {"ChatOpenAI", "AzureChatOpenAI"}:
+    if _takes_format(model):
         return by_format
     own = (type(model).bind_tools, type(model).with_structured_output)
     return by_tool if own != (Base.bind_tools, Base.with_structured_output) else None
+
+
+def held(model: BaseChatModel, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call is given beside its messages so that its reply keeps to a JSON schema.
+
+    Empty where this kind of model is not held so; its task has to say the form in words.
+    """
+    if not _takes_format(model):
+        return {}
+    form = {"name": "reply", "strict": True, "schema": dict(schema)}
+    # Given as an argument, the client would parse the reply, and throw away one that is cut.
+    body = {"response_format": {"type": "json_schema", "json_schema": form}}
+    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **body}}
+
+
+def _takes_format(model: BaseChatModel) -> bool:
+    # Classes derived from BaseChatOpenAI alone, such as DeepSeek's, refuse json_schema.
+    return bool({kind.__name__ for kind in type(model).__mro__} & {"ChatOpenAI", "AzureChatOpenAI"})
 
 
 def _response_format(schema: type[BaseModel]) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class LLM:
         backoff: Seconds before the first retry, doubled for each further one, with jitter;
             a server's Retry-After goes before it.
         roles: Other models, for `for_role`.
+        answers_in_json: Whether whole answers are asked for as JSON, not as text with marks.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class LLM:
         retries: int = 4,
         backoff: float = 1.0,
         roles: Mapping[str, LLM] | None = None,
+        answers_in_json: bool = False,
     ) -> None:
         self.role = role
+        self.answers_in_json = answers_in_json
         self._models = model if isinstance(model, ChatModels) else ChatModels.of(model)
         self._retries = retries
         self._backoff = backoff
@@ -93,6 +96,12 @@ class LLM:
         """The same model under another role, or the role's own model where it has one."""
         twin = copy.copy(self._roles.get(role, self._base))
         twin.role, twin._base, twin._roles = role, self._base, self._roles
+        return twin
+
+    def in_marks(self) -> LLM:
+        """The same model, asked for whole answers as text with citation marks."""
+        twin = copy.copy(self)
+        twin.answers_in_json = False
         return twin
 
     async def text(
@@ -131,6 +140,8 @@ class LLM:
             prompt = replace(prompt, task=task, begun="")
         elif prompt.begun and self._models.continues:
             going_on = {"extra_body": dict(self._models.continues)}
+        if prompt.schema is not None and "schema" not in self._models.refuses:
+            going_on = asking.held(await self._models.here(), prompt.schema)
 
         async def whole(
             model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig
@@ -160,7 +171,22 @@ class LLM:
                         on_delta(new)
             return cast("BaseMessage", message)
 
-        message = await self._call(prompt, pieces if on_delta else whole)
+        run = pieces if on_delta else whole
+        if "extra_body" in going_on and prompt.schema is not None:
+            try:
+                message = await self._call(prompt, run, may_refuse=asking.SCHEMA_WORDS)
+            except asking.RefusedError:
+                self._models.refuses.add("schema")
+                return await self.text(
+                    replace(prompt, schema=None),
+                    max_tokens=max_tokens,
+                    temperature=temperature,
+                    stop=stop,
+                    sample=sample,
+                    on_delta=on_delta,
+                )
+        else:
+            message = await self._call(prompt, run)
         # llama.cpp repeats the beginning of a reply that is not streamed.
         added = replies.clean(message.text).removeprefix(prompt.begun)
         return added[: max_tokens * LONGEST_TOKEN]
@@ -339,7 +365,12 @@ def open_llm(
             opened[own, slot] = open_chat_models(
                 own, models, slot=slot, limiter=_limiter(own, limiters), progress=progress
             )
-        return LLM(opened[own, slot], retries=own.retries, roles=roles)
+        return LLM(
+            opened[own, slot],
+            retries=own.retries,
+            roles=roles,
+            answers_in_json=own.answers_in_json,
+        )
 
     apart = {name: llm(own, name) for name, own in {"judge": settings, **(roles or {})}.items()}
     return llm(settings, roles=apart).for_role(role)

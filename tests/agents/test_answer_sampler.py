@@ -23,6 +23,8 @@ async def test_each_sample_is_an_answer_to_the_same_prompt() -> None:
 class Slow:
     """Stands where an LLM goes; notes how many calls are under way, and their sample numbers."""
 
+    answers_in_json = False
+
     def __init__(self) -> None:
         self.now = self.most = 0
         self.samples: list[int] = []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
+from citeproof.agents import answerer as answerer_module
 from citeproof.agents.answerer import Answerer
 from citeproof.testing import ScriptedChatModel
 from tests.agents.states import A, B, C, state
@@ -94,3 +95,48 @@ async def test_length_temperature_and_abstaining_are_knobs() -> None:
     [call] = model.calls
     assert (call.arguments["max_tokens"], call.arguments["temperature"]) == (44, 0.8)
     assert "write only DONE" in call.prompt
+
+
+SENTENCES = {
+    "answer": [
+        {"sentence": "Ann Lee built the tower.", "passages": [1]},
+        {"sentence": "It was lit in 1871.", "passages": [2, 9, 1]},
+    ]
+}
+
+
+async def test_a_model_may_be_asked_for_json() -> None:
+    model = ScriptedChatModel([SENTENCES])
+    claims = (await Answerer(LLM(model, answers_in_json=True))(state()))["claims"]
+    assert [(c.text, [x.number for x in c.citations]) for c in claims] == [
+        ("Ann Lee built the tower.", [1]),
+        ("It was lit in 1871.", [2, 1]),
+    ]
+    assert '{"answer": [{"sentence"' in model.calls[0].prompt
+    assert "square brackets" not in model.calls[0].prompt
+
+
+async def test_of_json_the_sentences_are_told_as_they_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(answerer_module, "emit", lambda event: told.append(event.text))
+    model = ScriptedChatModel([SENTENCES])
+    await Answerer(LLM(model, answers_in_json=True))(state())
+    assert len(told) > 3
+    assert "".join(told) == "Ann Lee built the tower. It was lit in 1871."
+
+
+async def test_marks_in_spite_of_json_are_read_and_json_in_spite_of_marks() -> None:
+    for in_json, reply in ((True, "Ann Lee built the tower [1]."), (False, SENTENCES)):
+        llm = LLM(ScriptedChatModel([reply]), answers_in_json=in_json)
+        first = (await Answerer(llm)(state()))["claims"][0]
+        assert first.text == "Ann Lee built the tower."
+        assert [c.number for c in first.citations] == [1]
+
+
+async def test_abstaining_in_json_is_an_empty_list() -> None:
+    model = ScriptedChatModel([{"answer": []}])
+    node = Answerer(LLM(model, answers_in_json=True), may_abstain=True)
+    assert (await node(state()))["claims"] == []
+    assert "write an empty list" in model.calls[0].prompt

@@ -10,6 +10,8 @@ from citeproof import LLM
 from citeproof.agents.few_shot_answerer import FewShotAnswerer
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.testing import ScriptedChatModel
+from citeproof.tools.cited_json import answer_json
+from citeproof.tools.marked_text import read_marked
 from citeproof.tools.meter import Meter, metered
 from tests.agents.baseline_states import reading
 from tests.agents.states import A
@@ -44,16 +46,40 @@ async def test_so_many_examples_are_shown_with_their_passages(form: Any, shots: 
         assert (example.answer in call.prompt) is shown
         assert all((p.text in call.prompt) is shown for p in example.passages.values())
         assert example.reasoning not in call.prompt
-    assert call.prompt.count("An example of such an answer") == shots
+    assert call.prompt.count("An example of an answer") == shots
     assert call.prompt.index(A.text) < call.prompt.rindex("Who built the tower?")
     if shots:
-        assert call.prompt.index(A.text) < call.prompt.index("An example")
+        assert call.prompt.rindex("An example") < call.prompt.index(A.text)
 
 
-async def test_the_run_and_the_examples_begin_with_the_shared_prefix() -> None:
-    node, model = answerer(shots=2)
+async def test_the_examples_come_first_so_that_all_questions_share_them() -> None:
+    model = ScriptedChatModel([SAID, SAID])
+    node = FewShotAnswerer(LLM(model))
     await node(reading())
-    assert "\n\nQuestion: Who built the tower?\n\n<passage" in model.calls[0].prompt
+    await node(reading(question="When was it lit?"))
+    one, other = (call.prompt for call in model.calls)
+    examples = one.index("Question: Who built the tower?")
+    assert one[:examples] == other[:examples]
+    assert "\n\nQuestion: Who built the tower?\n\n<passage" in one
+
+
+async def test_examples_are_shown_as_json_where_the_answer_is_asked_for_so() -> None:
+    reply = {"answer": [{"sentence": "Ann Lee built the tower.", "passages": [1, 9]}]}
+    model = ScriptedChatModel([reply])
+    node = FewShotAnswerer(LLM(model, answers_in_json=True))
+    assert read((await node(reading()))["claims"]) == [("Ann Lee built the tower.", [1])]
+    [call] = model.calls
+    for example in demonstrations("prose"):
+        assert example.answer not in call.prompt
+        assert answer_json(read_marked(example.answer)) in call.prompt
+
+
+async def test_reasoning_and_names_are_asked_for_with_marks_all_the_same() -> None:
+    for knobs in ({"reasoning": True}, {"form": "list"}, {"form": "short"}):
+        model = ScriptedChatModel(["Answer: Ann Lee [1]"])
+        node = FewShotAnswerer(LLM(model, answers_in_json=True), **knobs)
+        assert read((await node(reading()))["claims"]) == [("Ann Lee", [1])]
+        assert '"sentence"' not in model.calls[0].prompt
 
 
 async def test_a_short_answer_is_one_claim_with_up_to_three_citations() -> None:

@@ -65,7 +65,8 @@ class Run:
     @property
     def shown(self) -> str:
         """What the answerer's last prompt shows of the run, without examples."""
-        return self.calls()[-1].prompt.partition("An example")[0]
+        prompt = self.calls()[-1].prompt
+        return prompt[prompt.index(f"Question: {QUESTION}") :]
 
     @property
     def read(self) -> list[int]:

@@ -682,3 +682,45 @@ async def test_a_model_that_only_streams_slowly_can_be_cancelled() -> None:
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
+
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_reply_is_held_to_the_schema_of_its_prompt(streamed: bool) -> None:
+    with serve([Reply('{"n": 2', finish="length")]) as stub:
+        told: list[str] = []
+        reply = await at(stub).text(
+            replace(ASK, schema=SCHEMA), on_delta=told.append if streamed else None
+        )
+    assert reply == '{"n": 2', "a reply that is cut off is not thrown away"
+    assert "".join(told) == (reply if streamed else "")
+    form = stub.requests[0]["response_format"]
+    assert (form["type"], form["json_schema"]["schema"]) == ("json_schema", SCHEMA)
+
+
+async def test_a_server_that_refuses_schemas_is_asked_without() -> None:
+    def answers(body: dict[str, Any]) -> Reply:
+        if "response_format" in body:
+            return Reply(status=400, error="response_format json_schema is not supported")
+        return Reply("fine")
+
+    with serve(answers) as stub:
+        llm = at(stub)
+        for _ in range(2):
+            assert await llm.text(replace(ASK, schema=SCHEMA)) == "fine"
+    assert ["response_format" in request for request in stub.requests] == [True, False, False]
+
+
+async def test_only_the_embedded_model_is_asked_for_json_unless_told() -> None:
+    def asked(**settings: Any) -> bool:
+        return LLMSettings(**settings).answers_in_json
+
+    assert asked()
+    assert not asked(model="m", base_url="http://127.0.0.1:1/v1")
+    assert asked(model="m", base_url="http://127.0.0.1:1/v1", answers="json")
+    assert not asked(answers="marks")
+    llm = LLM(ScriptedChatModel([]), answers_in_json=True)
+    assert llm.for_role("answerer").answers_in_json
+    assert not llm.in_marks().answers_in_json
