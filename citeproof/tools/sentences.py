@@ -28,6 +28,8 @@ _LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪|>#]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
 _PLAIN_END = re.compile(r"[.!?…。！？]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
 # "It closed.[3] Then": pysbd does not see an end before a reference mark.
 _MARKED_END = re.compile(r"[.!?][\"'”’)]*(?:\[\d+(?:[,–-]\s*\d+)*\])+\s+(?=[^\sa-z])")
+# "Guardians of the Galaxy Vol. 2": what is counted stands behind the abbreviation.
+_COUNTED = re.compile(r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?)\.\s*$")
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts written without spaces: each character counts as a word, or a page would be one.
 _UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
@@ -120,7 +122,11 @@ def _cuts(block: str) -> list[int]:
         if found > 0:
             cuts.add(found)
         place = found + len(sentence.strip())
-    return sorted(cuts)
+    return sorted(
+        cut
+        for cut in cuts
+        if not (flat[cut : cut + 1].isdigit() and _COUNTED.search(flat, max(0, cut - 8), cut))
+    )
 
 
 def _segment(block: str) -> list[str]:

@@ -65,3 +65,12 @@ def test_words_and_where_they_start() -> None:
     text = "It's 3.5 km — state-of-the-art, 日本."
     assert words(text) == ["It's", "3.5", "km", "state-of-the-art", "日", "本"]
     assert [text[place] for place in starts(text)] == ["I", "3", "k", "s", "日", "本"]
+
+
+def test_what_is_counted_stays_with_its_abbreviation() -> None:
+    text = "She plays in Guardians, Vol. 2 (2017). It is No. 1 of them. See fig. 3 on pp. 10 to 12."
+    assert [text[s.start : s.end] for s in split(text)] == [
+        "She plays in Guardians, Vol. 2 (2017).",
+        "It is No. 1 of them.",
+        "See fig. 3 on pp. 10 to 12.",
+    ]
