@@ -9,6 +9,7 @@ from citeproof.errors import StoreError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import VTGUpdate, WritingState
 from citeproof.tools.citations import marks
+from citeproof.tools.nested import drafting
 from citeproof.types import Answer, Citation, Claim, Passage, Usage
 
 __all__ = ["AnswerComposer"]
@@ -32,7 +33,8 @@ class AnswerComposer:
     method: str = "vtg"
     unverified: Literal["keep", "flag", "drop"] = "flag"
     evidence: EvidenceLog | None = None
-    """Where cited passages are recorded for later; a failure costs the record, not the answer."""
+    """Where cited passages are recorded for later; a failure costs the record, not the answer.
+    Inside the run of another graph, which has an answer of its own, nothing is recorded."""
 
     async def __call__(self, state: ComposerState) -> VTGUpdate:
         """Compose the answer; without passages or claims it abstains and says why."""
@@ -55,7 +57,7 @@ class AnswerComposer:
         self, question: str, claims: list[Claim], passages: list[Passage]
     ) -> list[str]:
         """Record what each claim cites; what went wrong, for the notes."""
-        if self.evidence is None:
+        if self.evidence is None or drafting():
             return []
         by_id = {passage.id: passage for passage in passages}
         failures = []

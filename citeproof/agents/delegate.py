@@ -26,5 +26,5 @@ class Delegate:
             InputError: The question is empty, or the graph gives no answer.
         """
         asked(state.get("question"))
-        result = await nested(self.graph, state)
+        result = await nested(self.graph, state, final=True)
         return {"answer": result["answer"], "case_id": "", "stop": ""}

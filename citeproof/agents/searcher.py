@@ -67,7 +67,7 @@ class Searcher:
                 "long_term": found["long_term"],
             }
             return {**cleared, **chosen}
-        context = {
+        context: dict[str, Any] = {
             "answer": False,
             "verify_first": True,
             "k": self.k,

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from citeproof.errors import StoreError
 from citeproof.memory.chroma import Chroma, Record, forget_vectors
@@ -76,19 +76,18 @@ class Access(Protocol):
         """Let go of the store."""
 
 
-def access(settings: ChromaSettings, collection: str) -> Access:
-    """Turns at the store that the settings name.
+def access(settings: ChromaSettings, kind: Literal["bank", "evidence"]) -> Access:
+    """Turns at the store of a kind, beside the passages that the settings name.
 
-    Args:
-        settings: In a folder, the store is its subfolder `bank`, apart from the index.
-        collection: Where a server's stamp is kept.
+    In a folder each kind has a subfolder, so that none waits for another.
 
     Raises:
         StoreError: The server does not answer.
     """
     if settings.in_memory or settings.host is not None:
-        return _Coherent(Chroma.open(settings), collection, private=settings.in_memory)
-    return _Folder.of(settings.model_copy(update={"path": settings.path.absolute() / "bank"}))
+        name = f"{settings.collection}-{kind}"
+        return _Coherent(Chroma.open(settings), name, private=settings.in_memory)
+    return _Folder.of(settings.model_copy(update={"path": settings.path.absolute() / kind}))
 
 
 class _Coherent:
@@ -228,13 +227,13 @@ class _Folder:
 
         with self._lock, self._told():
             self._path.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self._path / "bank.lock", timeout=_WAIT)
+            lock = FileLock(self._file.with_suffix(".lock"), timeout=_WAIT)
             began = time.monotonic()
             try:
                 lock.acquire(poll_interval=_POLL)
             except Timeout as error:
                 raise StoreError(
-                    f"The memory bank in {self._path} is in use by another process",
+                    f"The store in {self._path} is in use by another process",
                     why=f"it was not free for {_WAIT:.0f} s",
                     fix="Wait until that is done.",
                 ) from error
@@ -263,7 +262,7 @@ class _Folder:
 
     @property
     def _file(self) -> Path:
-        return self._path / "bank.stamp"
+        return self._path / f"{self._path.name}.stamp"
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -271,7 +270,7 @@ class _Folder:
             yield
         except OSError as error:
             raise StoreError(
-                f"The memory bank in {self._path} cannot be used",
+                f"The store in {self._path} cannot be used",
                 why=error.strerror or str(error),
                 fix="Make sure that you may write there, and that the disk is not full.",
             ) from error

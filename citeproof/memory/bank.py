@@ -181,7 +181,7 @@ class Bank:
         name = f"{settings.collection}-bank"
         checked = _namespace(namespace)
         embedder = None if embeddings is None else embedder_name(embeddings)
-        return cls(Shelf(access(settings, name), name, embedder), encoder, checked)
+        return cls(Shelf(access(settings, "bank"), name, embedder), encoder, checked)
 
     def within(self, namespace: str) -> Bank:
         """The same bank with another namespace; closing either closes both.

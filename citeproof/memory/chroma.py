@@ -97,20 +97,19 @@ class Chroma:
                 metadata={"embedder": embedder or ""},
                 configuration={"hnsw": {"space": "cosine", "ef_search": 200}},
             )
-            metadata = dict(known.metadata or {})
             size = self._client.get_max_batch_size()
-        stored = str(metadata.get("embedder", ""))
-        if embedder is not None and stored != embedder:
-            raise StoreError(
-                f"The Chroma collection {name!r} {self._where} does not fit the embedding model",
-                why=f"its vectors are from {stored or 'no model'}, "
-                f"and the settings say {embedder or 'none'}",
-                fix=_REBUILD,
-            )
-        return Collection(known, self._where, size)
+        return self._fitting(Collection(known, self._where, size), embedder)
 
-    def find(self, name: str) -> Collection | None:
-        """The collection of that name, if there is one."""
+    def find(self, name: str, *, embedder: str | None = None) -> Collection | None:
+        """The collection of that name, if there is one.
+
+        Args:
+            name: 3 to 512 characters.
+            embedder: Which model its vectors are from; None takes what is there.
+
+        Raises:
+            StoreError: The vectors that are there come from another model.
+        """
         from chromadb.errors import NotFoundError
 
         with _errors(self._where):
@@ -118,7 +117,8 @@ class Chroma:
                 known = self._client.get_collection(name, embedding_function=None)
             except NotFoundError:
                 return None
-            return Collection(known, self._where, self._client.get_max_batch_size())
+            size = self._client.get_max_batch_size()
+        return self._fitting(Collection(known, self._where, size), embedder)
 
     def drop(self, name: str) -> None:
         """Delete a collection, if there is one of that name."""
@@ -129,6 +129,17 @@ class Chroma:
                 self._client.delete_collection(name)
             except NotFoundError:
                 return
+
+    def _fitting(self, found: Collection, embedder: str | None) -> Collection:
+        if embedder is not None and found.embedder != embedder:
+            raise StoreError(
+                f"The Chroma collection {found.name!r} {self._where} does not fit the embedding "
+                "model",
+                why=f"its vectors are from {found.embedder or 'no model'}, "
+                f"and the settings say {embedder or 'none'}",
+                fix=_REBUILD,
+            )
+        return found
 
     def close(self) -> None:
         """Let go of the store; one in memory is gone with this."""
@@ -150,6 +161,11 @@ class Collection:
         self._collection = collection
         self._where = where
         self._batch = max(1, min(batch, _PAGE))
+
+    @property
+    def name(self) -> str:
+        """What the store calls it."""
+        return str(self._collection.name)
 
     @property
     def embedder(self) -> str:
@@ -247,7 +263,7 @@ class Collection:
         if not any(found["ids"]):
             # Seen: with its vector files deleted, Chroma finds nothing and says nothing.
             raise StoreError(
-                f"The Chroma collection {self._collection.name!r} {self._where} is damaged",
+                f"The Chroma collection {self.name!r} {self._where} is damaged",
                 why=f"it holds {held} records and finds no vector",
                 fix=_REBUILD,
             )
@@ -291,8 +307,8 @@ class Collection:
     def _fit(self, dimension: int, *, store: bool = True) -> None:
         if self.dimension and self.dimension != dimension:
             raise StoreError(
-                f"The Chroma collection {self._collection.name!r} {self._where} does not fit "
-                "the embedding model",
+                f"The Chroma collection {self.name!r} {self._where} does not fit the embedding "
+                "model",
                 why=f"its vectors have {self.dimension} numbers, and the model's {dimension}",
                 fix=_REBUILD,
             )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
-from citeproof.errors import SettingsError, StoreError
+from citeproof.errors import MissingExtraError, SettingsError, StoreError
 from citeproof.memory.chroma import Chroma
+from citeproof.memory.editions import Draft, Editions, alone
 from citeproof.memory.indexing import IndexReport, Mark, Progress, Store, passage_of, update
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.bm25 import BM25
@@ -19,32 +21,47 @@ from citeproof.tools.pool import Candidate, embed_queries, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind
 from citeproof.types import Passage
 
-__all__ = ["Index", "IndexReport"]
+if TYPE_CHECKING:
+    from citeproof.models import progress as models
+    from citeproof.models.embedder import LocalEmbeddings
+    from citeproof.settings import Settings
+
+__all__ = ["Index", "IndexReport", "embedder_for", "embedder_name"]
 
 
 class Index:
     """Passages by id, and the two searches over them; `open` makes one.
 
     All methods block; `retriever()` gives what async code awaits. One process at a time may
-    call `update`. A process that searches meanwhile sees the change when it opens the index
-    again.
+    call `update`. A process that searches meanwhile goes on with what it has opened, and sees
+    the change when it opens the index again.
     """
 
     def __init__(
         self,
-        chroma: Chroma,
         settings: ChromaSettings,
         retriever: RetrieverSettings,
         embeddings: Embeddings | None,
-        store: Store,
+        *,
+        anew: bool = False,
     ) -> None:
-        self._chroma = chroma
         self._settings = settings
         self._retriever = retriever
         self._embeddings = embeddings
-        self._store = store
-        self._bm25: BM25 | None = None
-        self._lock = threading.Lock()
+        self._anew = anew
+        """Whether the next change begins with an empty index."""
+        self._closing = ExitStack()
+        self._editions: Editions | None = None
+        self._chroma: Chroma | None = None
+        if settings.in_memory or settings.host is not None:
+            self._chroma = self._opened(settings)
+        else:
+            self._editions = Editions(settings.path)
+        try:
+            self._view = self._look()
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def open(
@@ -55,13 +72,13 @@ class Index:
         *,
         rebuild: bool = False,
     ) -> Index:
-        """Open the index that the settings name; it is made, empty, if there is none.
+        """Open the index that the settings name; where there is none, nothing is made yet.
 
         Args:
             chroma: Where it is.
             retriever: How its passages are cut and searched.
-            embeddings: The model for its vectors. May be None where `retriever.kind` is `bm25`;
-                a new index is then one of words only.
+            embeddings: The model for its vectors. May be None where `retriever.kind` is `bm25`.
+                A new index of that kind is one of words only, and needs no model.
             rebuild: Begin with an empty index, whatever is there.
 
         Raises:
@@ -73,63 +90,45 @@ class Index:
                 f"A retriever of the kind {retriever.kind!r} needs an embedding model",
                 fix="Give one, or set `retriever.kind` to `bm25`.",
             )
-        store = Chroma.open(chroma)
-        try:
-            if rebuild:
-                _drop(store, chroma.collection)
-            collections = _collections(store, chroma.collection, embeddings)
-        except StoreError:
-            store.close()
-            raise
-        return cls(store, chroma, retriever, embeddings, collections)
+        return cls(chroma, retriever, embeddings, anew=rebuild)
 
     def update(self, paths: Sequence[Path], *, progress: Progress | None = None) -> IndexReport:
         """Bring the index in line with the documents at `paths`, files or folders.
 
         Only what changed since the last time is embedded again, and documents that are gone
-        from these folders are dropped. Documents elsewhere stay. It may be interrupted at any
-        point: a document whose passages are not all there is done again by the next call.
+        from these folders are dropped. Documents elsewhere stay. Where it ends early, what is
+        done is kept, and a document whose passages are not all there is done again by the next
+        call; if the process is killed, the index in a folder stays as it was.
 
         Raises:
             ModelError: The embedding model failed.
             StoreError: The store cannot be written, or another process is writing it.
         """
-        with self._writing():
-            try:
-                return update(
-                    self._store,
-                    [Path(path) for path in paths],
-                    self._embeddings,
-                    self._retriever.passage_words,
-                    progress,
-                )
-            finally:
-                with self._lock:
-                    self._bm25 = None
+        with self._changing() as (store, embeddings):
+            words = self._retriever.passage_words
+            return update(store, [Path(path) for path in paths], embeddings, words, progress)
 
     def count(self) -> int:
         """How many passages there are."""
-        return self._store.passages.count()
+        return self._view.store.passages.count()
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
         """The passages with these ids, in this order; unknown ids are left out."""
-        return [passage_of(record) for record in self._store.passages.get(ids)]
+        return [passage_of(record) for record in self._view.store.passages.get(ids)]
 
     def passages(self) -> Iterator[Passage]:
         """All passages, read a page at a time."""
-        return (passage_of(record) for record in self._store.passages.scan())
+        return self._view.passages()
 
     def documents(self) -> list[Mark]:
         """The documents that are indexed, by path."""
-        marks = (Mark.of(record) for record in self._store.marks.scan())
-        return sorted((mark for mark in marks if mark.hash), key=lambda mark: mark.path)
+        return [mark for mark in _marks(self._view.store) if mark.hash]
 
     def clear(self) -> None:
-        """Delete all passages. What else the store holds, such as evidence, stays."""
-        with self._writing(), self._lock:
-            _drop(self._chroma, self._settings.collection)
-            self._store = _collections(self._chroma, self._settings.collection, self._embeddings)
-            self._bm25 = None
+        """Delete all passages. What else the store holds stays."""
+        self._anew = True
+        with self._changing():
+            pass
 
     def retriever(self, kind: Kind | None = None) -> HybridRetriever:
         """A retriever over the index, of the kind in the settings if none is named."""
@@ -139,33 +138,31 @@ class Index:
         """For each query the ids of the k passages with the nearest vectors.
 
         Raises:
-            SettingsError: The index was opened without embeddings.
+            SettingsError: The index has no vectors, or was opened without embeddings.
         """
-        vectors = self._vectors(queries)
-        return self._store.passages.nearest(vectors, k) if vectors else [[] for _ in queries]
+        view = self._view
+        vectors = view.vectors(queries)
+        return view.store.passages.nearest(vectors, k) if vectors else [[] for _ in queries]
 
     def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
         """For each query the ids of the k best passages by BM25."""
-        with self._lock:
-            bm25 = self._opened_bm25()
-        return bm25.search(queries, k)
+        return self._view.bm25().search(queries, k)
 
     def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
         """For each query the first `depth` passages of both searches, with both scores.
 
         Raises:
-            SettingsError: The index was opened without embeddings.
+            SettingsError: The index has no vectors, or was opened without embeddings.
         """
-        vectors = self._vectors(queries)
-        by_words = self.lexical(queries, depth)
+        view = self._view
+        vectors = view.vectors(queries)
         if not vectors:
             return [[] for _ in queries]
-        by_vector = self._store.passages.nearest(vectors, depth)
+        by_words = view.bm25().search(queries, depth)
+        by_vector = view.store.passages.nearest(vectors, depth)
         ids = [list(dict.fromkeys([*a, *b])) for a, b in zip(by_vector, by_words, strict=True)]
-        cosines = self._store.passages.similarities(vectors, ids)
-        with self._lock:
-            bm25 = self._opened_bm25()
-        scores = bm25.scores(queries, ids)
+        cosines = view.store.passages.similarities(vectors, ids)
+        scores = view.bm25().scores(queries, ids)
         return [
             [Candidate(*one) for one in zip(*row, strict=True)]
             for row in zip(ids, cosines, scores, strict=True)
@@ -173,30 +170,138 @@ class Index:
 
     def close(self) -> None:
         """Let go of the store."""
-        self._bm25 = None
-        self._chroma.close()
+        self._closing.close()
 
-    def _vectors(self, queries: Sequence[str]) -> list[list[float]]:
+    def _opened(self, settings: ChromaSettings) -> Chroma:
+        chroma = Chroma.open(settings)
+        self._closing.callback(chroma.close)
+        return chroma
+
+    def _look(self) -> _View:
+        """The index as it is now. What was opened before stays open: it may be in use."""
+        chroma, folder = self._chroma, self._settings.path
+        if self._editions is not None and (edition := self._editions.open()) is not None:
+            self._closing.callback(edition.close)
+            folder = edition.folder
+            chroma = self._opened(self._settings.model_copy(update={"path": folder}))
+        name, embedder = self._settings.collection, None
+        if self._embeddings is not None and self._retriever.kind != "bm25":
+            embedder = embedder_name(self._embeddings)
+        store = None
+        if chroma is not None and not self._anew:
+            store = _found(chroma, name, embedder)
+        if store is None:
+            # An empty one stands for what is not there, so that nothing is made before it is used.
+            empty = self._opened(ChromaSettings(in_memory=True))
+            return _View(_made(empty, name, embedder), self._embeddings, None)
+        kept = None if self._settings.in_memory else folder / f"bm25-{name}"
+        return _View(store, self._suited(store.passages.embedder), kept)
+
+    def _suited(self, embedder: str) -> Embeddings | None:
+        """The embedding model where the passages' vectors, if they have any, are from it."""
+        own = self._embeddings
+        return own if own is not None and embedder == embedder_name(own) else None
+
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[Store, Embeddings | None]]:
+        """What is to be written, and with which model; what comes of it is then searched."""
+        turn = nullcontext() if self._settings.in_memory else alone(self._settings.path)
+        with turn:
+            try:
+                if self._editions is None:
+                    assert self._chroma is not None
+                    writable = self._writable(self._chroma)
+                    self._anew = False
+                    yield writable
+                else:
+                    with self._editions.next() as draft, self._drafted(draft) as writable:
+                        yield writable
+            finally:
+                self._view = self._look()
+
+    @contextmanager
+    def _drafted(self, draft: Draft) -> Iterator[tuple[Store, Embeddings | None]]:
+        settings = self._settings.model_copy(update={"path": draft.folder})
+        with closing(Chroma.open(settings)) as chroma:
+            before = self._state(chroma)
+
+            def settle() -> None:
+                after = self._state(chroma)
+                draft.keep = after != before or (self._anew and bool(after))
+                self._anew = self._anew and not draft.keep
+
+            try:
+                yield self._writable(chroma)
+            except StoreError:  # what was being written may be damaged
+                raise
+            except BaseException:
+                settle()
+                raise
+            settle()
+
+    def _writable(self, chroma: Chroma) -> tuple[Store, Embeddings | None]:
+        name = self._settings.collection
+        if self._anew:
+            # The marks go first: passages without a mark are written again, but not the other way.
+            chroma.drop(f"{name}-documents")
+            chroma.drop(name)
+        held = chroma.find(name)
+        words = self._retriever.kind == "bm25" and (held is None or not held.embedder)
+        embeddings = None if words else self._embeddings
+        embedder = None if embeddings is None else embedder_name(embeddings)
+        return _made(chroma, name, embedder), embeddings
+
+    def _state(self, chroma: Chroma) -> list[Mark]:
+        """What is indexed: a change of any passage changes the mark of its document."""
+        store = _found(chroma, self._settings.collection, None)
+        if store is None:
+            return []
+        # Chroma catches up with its log when it is asked; in an edition nobody should have to.
+        store.passages.count()
+        return _marks(store)
+
+
+class _View:
+    """The index as it was when it was looked at.
+
+    Args:
+        store: Its passages.
+        embeddings: The model that their vectors are from.
+        kept: The folder where its BM25 index is kept, if anywhere.
+    """
+
+    def __init__(self, store: Store, embeddings: Embeddings | None, kept: Path | None) -> None:
+        self.store = store
+        self._embeddings = embeddings
+        self._kept = kept
+        self._bm25: BM25 | None = None
+        self._lock = threading.Lock()
+
+    def passages(self) -> Iterator[Passage]:
+        return (passage_of(record) for record in self.store.passages.scan())
+
+    def vectors(self, queries: Sequence[str]) -> list[list[float]]:
         """Of the queries; none if the index is empty, so that no model is loaded for it."""
+        if not self.store.passages.count():
+            return []
         if self._embeddings is None:
             raise SettingsError(
-                "The index was opened without an embedding model",
-                fix="Give one, or search it with the kind `bm25`.",
+                "The index was made or opened without an embedding model",
+                fix="Search it with the kind `bm25`, or give a model and build the index anew: "
+                "citeproof index --rebuild PATH.",
             )
-        return embed_queries(self._embeddings, queries) if self.count() else []
+        return embed_queries(self._embeddings, queries)
 
-    def _opened_bm25(self) -> BM25:
-        if self._bm25 is None:
-            self._bm25 = self._open_bm25()
-        return self._bm25
+    def bm25(self) -> BM25:
+        with self._lock:
+            if self._bm25 is None:
+                self._bm25 = self._open_bm25()
+            return self._bm25
 
     def _open_bm25(self) -> BM25:
-        marks = sorted(
-            (mark.path, mark.hash, mark.passages) for mark in map(Mark.of, self._store.marks.scan())
-        )
+        marks = [(mark.path, mark.hash, mark.passages) for mark in _marks(self.store)]
         fingerprint = hashlib.sha256(repr(marks).encode()).hexdigest()
-        folder = self._settings.path / f"bm25-{self._settings.collection}"
-        kept = None if self._settings.in_memory else BM25.load(folder, fingerprint)
+        kept = None if self._kept is None else BM25.load(self._kept, fingerprint)
         if kept is not None:
             return kept
         ids, texts = [], []
@@ -204,49 +309,47 @@ class Index:
             ids.append(passage.id)
             texts.append(searchable(passage))
         built = BM25.build(ids, texts)
-        if not self._settings.in_memory:
+        if self._kept is not None:
             try:
-                built.save(folder, fingerprint)
+                built.save(self._kept, fingerprint)
             except OSError:  # a read-only folder can be searched all the same
                 return built
         return built
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        if self._settings.in_memory:
-            yield
-            return
-        from filelock import FileLock, Timeout
 
-        file = self._settings.path / "index.lock"
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(file, timeout=0)
-            lock.acquire()
-        except Timeout as error:
-            raise StoreError(
-                f"The index in {file.parent} is being changed by another process",
-                fix="Wait until that is done.",
-            ) from error
-        except OSError as error:
-            raise StoreError(
-                f"The index in {file.parent} cannot be changed", why=str(error.strerror or error)
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
+def _marks(store: Store) -> list[Mark]:
+    marks = (Mark.of(record) for record in store.marks.scan())
+    return sorted(marks, key=lambda mark: mark.path)
 
 
-def _collections(chroma: Chroma, name: str, embeddings: Embeddings | None) -> Store:
-    embedder = None if embeddings is None else embedder_name(embeddings)
+def _found(chroma: Chroma, name: str, embedder: str | None) -> Store | None:
+    passages, marks = chroma.find(name, embedder=embedder), chroma.find(f"{name}-documents")
+    return None if passages is None or marks is None else Store(passages, marks)
+
+
+def _made(chroma: Chroma, name: str, embedder: str | None) -> Store:
     return Store(chroma.collection(name, embedder=embedder), chroma.collection(f"{name}-documents"))
 
 
-def _drop(chroma: Chroma, name: str) -> None:
-    # The marks go first: passages without a mark are written again, but not the other way.
-    chroma.drop(f"{name}-documents")
-    chroma.drop(name)
+def embedder_for(
+    settings: Settings, progress: models.Progress | None = None
+) -> LocalEmbeddings | None:
+    """The embedder that the settings name; nothing is downloaded or loaded before its first use.
+
+    None where it is not installed, and the retriever goes by words alone.
+
+    Raises:
+        MissingExtraError: It is not installed.
+        ModelError: The settings name a folder that does not exist.
+    """
+    from citeproof.models.embedder import load_embedder
+
+    try:
+        return load_embedder(settings.embedding, settings.models, progress=progress)
+    except MissingExtraError:
+        if settings.retriever.kind != "bm25":
+            raise
+        return None
 
 
 def embedder_name(embeddings: Embeddings) -> str:

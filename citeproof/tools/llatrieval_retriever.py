@@ -47,7 +47,8 @@ class LLatrievalRetriever(BaseRetriever):
         if not query.strip():
             return []
         most = self.graph.context_schema().k
-        result = await nested(self.graph, {"question": query}, answer=False, k=min(k, most))
+        context = {"answer": False, "k": min(k, most)}
+        result = await nested(self.graph, {"question": query}, searches=1, **context)
         retrieval: Retrieval = result["retrieval"]
         return list(retrieval.passages)
 
@@ -59,7 +60,7 @@ class LLatrievalRetriever(BaseRetriever):
         config = {"callbacks": run_manager.get_child()}
         graph = apart(self.graph)
         result = await graph.ainvoke({"question": query}, config, context={"answer": False})
-        return _documents(counted(result)["retrieval"])
+        return _documents(counted(result, searches=1)["retrieval"])
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -68,7 +69,7 @@ class LLatrievalRetriever(BaseRetriever):
             return []
         config = {"callbacks": run_manager.get_child()}
         result = apart(self.graph).invoke({"question": query}, config, context={"answer": False})
-        return _documents(counted(result)["retrieval"])
+        return _documents(counted(result, searches=1)["retrieval"])
 
 
 def _documents(retrieval: Retrieval) -> list[Document]:

@@ -53,7 +53,11 @@ _AT_ONCE = 8
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Whatever finds passages. Nodes know retrievers by this one method."""
+    """Whatever finds passages. Nodes know retrievers by this one method.
+
+    A node counts one retrieval for each call; a retriever that searches more often than that
+    reports the rest to the meter.
+    """
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """At most `k` different passages, the best first; none for an empty query.

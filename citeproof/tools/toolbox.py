@@ -111,8 +111,7 @@ class Toolbox:
 
         from citeproof.memory.bank import Bank
         from citeproof.memory.evidence import EvidenceLog
-        from citeproof.memory.index import Index
-        from citeproof.models.embedder import load_embedder
+        from citeproof.memory.index import Index, embedder_for
         from citeproof.models.entailment import entailment_folder
         from citeproof.settings import Settings
         from citeproof.tools.entailment import open_entailment
@@ -121,9 +120,9 @@ class Toolbox:
         chosen = settings or Settings.load()
 
         def open_stores() -> tuple[Index, Bank]:
-            embeddings = load_embedder(chosen.embedding, chosen.models, progress=progress)
+            embeddings = embedder_for(chosen, progress)
             index = Index.open(chosen.chroma, chosen.retriever, embeddings)
-            if index.count():
+            if embeddings is not None and chosen.retriever.kind != "bm25" and index.count():
                 embeddings.embed_query("")  # loads the model now, beside the other one
             return index, Bank.open(chosen.chroma, embeddings, namespace=chosen.bank.namespace)
 

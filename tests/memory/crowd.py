@@ -120,38 +120,49 @@ def crowd(seconds: float, *, writers: int = 4, readers: int = 4) -> Outcome:
         readers: In each process.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "tests.memory.crowd", folder]
         numbers = [str(writers), str(readers), str(seconds)]
-        processes = [
-            subprocess.Popen(
-                [*command, name, *numbers],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                cwd=Path(__file__).parents[2],
-            )
-            for name in "AB"
-        ]
-        said: list[list[str]] = [[], []]
-        hearing = [
-            threading.Thread(target=lambda p=p, own=own: own.extend(p.stdout or ()))
-            for p, own in zip(processes, said, strict=True)
-        ]
-        for thread in hearing:
-            thread.start()
-        while not all(any(line.startswith("ack") for line in list(own)) for own in said):
-            time.sleep(0.05)
-            assert all(process.poll() is None for process in processes)
-        time.sleep(seconds / 2)
-        processes[1].kill()
-        for process, thread in zip(processes, hearing, strict=True):
-            process.wait()
-            thread.join()
+        said = heard("tests.memory.crowd", [[folder, name, *numbers] for name in "AB"], seconds / 2)
         found = asyncio.run(_examined(Path(folder), [line.split() for own in said for line in own]))
         found.killed_after = sum(line.startswith("ack") for line in said[1])
         if said[0][-1:] != ["done\n"]:
             found.errors.append("the process that was not killed did not come to its end")
         return found
+
+
+def heard(module: str, arguments: list[list[str]], seconds: float) -> list[list[str]]:
+    """Run a module as two processes at once, and kill the second one; the lines of each.
+
+    Args:
+        module: Its name.
+        arguments: Of each process.
+        seconds: From when both have told an `ack` until the second is killed.
+    """
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", module, *given],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
+        for given in arguments
+    ]
+    said: list[list[str]] = [[], []]
+    hearing = [
+        threading.Thread(target=lambda p=p, own=own: own.extend(p.stdout or ()))
+        for p, own in zip(processes, said, strict=True)
+    ]
+    for thread in hearing:
+        thread.start()
+    while not all(any(line.startswith("ack") for line in list(own)) for own in said):
+        time.sleep(0.05)
+        assert all(process.poll() is None for process in processes), said
+    time.sleep(seconds)
+    processes[1].kill()
+    for process, thread in zip(processes, hearing, strict=True):
+        process.wait()
+        thread.join()
+    return said
 
 
 async def _examined(folder: Path, facts: list[list[str]]) -> Outcome:

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from citeproof.errors import ModelError, SettingsError, StoreError
+from citeproof.errors import MissingExtraError, ModelError, SettingsError, StoreError
 from citeproof.memory import indexing
-from citeproof.memory.index import Index, IndexReport
-from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.memory.chroma import Collection
+from citeproof.memory.index import Index, IndexReport, embedder_for
+from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
 from tests.memory.fakes import WordEmbeddings
 
 FUSED = RetrieverSettings()
@@ -192,8 +194,8 @@ def test_the_bm25_index_is_kept_and_built_anew_when_stale(tmp_path: Path, docume
     index = opened(tmp_path)
     index.update([documents])
     (first,) = index.lexical(["sheep hill"], 3)
-    kept = tmp_path / "store" / "bm25-passages" / "ids.json"
     assert first == [p.id for p in index.passages() if "sheep" in p.text]
+    (kept,) = (tmp_path / "store" / "editions").glob("*/bm25-passages/ids.json")
     written = kept.read_bytes()
     index.close()
     index = opened(tmp_path)
@@ -203,6 +205,7 @@ def test_the_bm25_index_is_kept_and_built_anew_when_stale(tmp_path: Path, docume
     index.update([documents])
     assert len(index.lexical(["sheep hill"], 3)[0]) == 2
     index.close()
+    (kept,) = (tmp_path / "store" / "editions").glob("*/bm25-passages/ids.json")
     kept.write_text("broken")
     index = opened(tmp_path)
     assert len(index.lexical(["sheep hill"], 3)[0]) == 2
@@ -233,6 +236,49 @@ def test_words_only_without_embeddings(tmp_path: Path, documents: Path) -> None:
         Index.open(settings, FUSED)
     with pytest.raises(StoreError, match="from no model"):
         Index.open(settings, FUSED, WordEmbeddings())
+
+
+def test_by_words_no_model_is_asked_for_anything(tmp_path: Path, documents: Path) -> None:
+    settings, words = ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25")
+    embeddings = WordEmbeddings()
+    embeddings.fail_at = 0
+    index = Index.open(settings, words, embeddings)
+    assert index.update([documents]).errors == ()
+    assert len(index.lexical(["noon"], 3)[0]) == 1
+    with pytest.raises(SettingsError, match="without an embedding model"):
+        index.dense(["noon"], 3)
+    index.close()
+    with pytest.raises(StoreError, match=r"from no model, .*citeproof index --rebuild"):
+        Index.open(settings, FUSED, embeddings)
+
+
+def test_by_words_an_index_of_vectors_keeps_its_vectors(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    words = RetrieverSettings(kind="bm25")
+    index = Index.open(ChromaSettings(path=tmp_path / "store"), words, WordEmbeddings())
+    (documents / "new.txt").write_text("Rams stand on the pier.")
+    index.update([documents])
+    index.close()
+    index = opened(tmp_path)
+    (found,) = index.dense(["rams on the pier"], 1)
+    assert [passage.text for passage in index.get(found)] == ["Rams stand on the pier."]
+    index.close()
+
+
+@pytest.mark.parametrize(("installed", "kind"), [(True, "bm25"), (False, "bm25"), (False, "fused")])
+def test_the_embedder_is_not_needed_for_words(
+    installed: bool, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not installed:
+        monkeypatch.setattr("citeproof.models.embedder.find_spec", lambda _: None)
+    settings = Settings.load(**{"retriever.kind": kind})
+    if not installed and kind == "fused":
+        with pytest.raises(MissingExtraError, match="sentence-transformers"):
+            embedder_for(settings)
+        return
+    assert (embedder_for(settings) is not None) == installed
 
 
 def test_an_index_of_vectors_can_be_searched_by_words_but_not_changed_without_its_model(
@@ -272,6 +318,106 @@ def test_clear(tmp_path: Path, documents: Path) -> None:
     assert (index.count(), index.documents(), index.lexical(["noon"], 1)) == (0, [], [[]])
     assert index.dense(["noon"], 1) == [[]]
     assert len(index.update([documents]).added) == 2
+    index.close()
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_where_nothing_is_indexed_nothing_is_made(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    store = ChromaSettings(path=tmp_path / "new" / "store")
+    for rebuild in (False, True):
+        index = Index.open(store, FUSED, WordEmbeddings(), rebuild=rebuild)
+        assert (index.count(), index.documents(), index.dense(["noon"], 1)) == (0, [], [[]])
+        assert index.update([tmp_path / "empty"]).passages == 0
+        index.clear()
+        index.close()
+    assert files(tmp_path) == ["empty"]
+
+
+def test_what_is_unchanged_is_not_written_again(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    before = files(tmp_path / "store")
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    assert files(tmp_path / "store") == before
+
+
+def test_who_has_it_open_goes_on_with_what_was_there(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    reader, writer = opened(tmp_path), opened(tmp_path)
+    before = texts(reader)
+    (documents / "sheep.txt").unlink()
+    (documents / "new.txt").write_text("A new thing.")
+    writer.update([documents])
+    assert texts(writer) == {"High water is at noon.", "A new thing."}
+    writer.close()
+    assert texts(reader) == before
+    (found,) = reader.dense(["forty sheep on the hill"], 1)
+    assert [passage.text for passage in reader.get(found)] == ["Forty sheep live on the hill."]
+    reader.close()
+    assert len([path for path in (tmp_path / "store" / "editions").iterdir() if path.is_dir()]) == 1
+    assert not list(tmp_path.rglob("*.user"))
+
+
+def test_a_store_of_an_earlier_version_is_read_and_then_replaced(
+    tmp_path: Path, documents: Path
+) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    store = tmp_path / "store"
+    (edition,) = (store / "editions").glob("*/chroma")
+    edition.rename(store / "chroma")  # where it was before there were editions
+    shutil.rmtree(store / "editions")
+    (store / "bank").mkdir()
+    index = opened(tmp_path)
+    assert len(index.update([documents]).unchanged) == 2
+    assert len(index.dense(["noon"], 3)[0]) == 2
+    (documents / "new.txt").write_text("A new thing.")
+    assert len(index.update([documents]).unchanged) == 2
+    assert len(index.dense(["noon"], 3)[0]) == 3
+    index.close()
+    assert {path.name for path in store.iterdir()} <= {"bank", "editions", "index.lock"}
+    index = opened(tmp_path)
+    assert index.count() == 3
+    index.close()
+
+
+def test_an_edition_that_is_missing_is_said_to_be(tmp_path: Path, documents: Path) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    (edition,) = (tmp_path / "store" / "editions").glob("*/chroma")
+    shutil.rmtree(edition.parent)
+    with pytest.raises(StoreError, match=r"damaged: its files are missing.*citeproof index"):
+        opened(tmp_path)
+
+
+def test_a_store_that_failed_leaves_the_index_as_it_was(
+    tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = opened(tmp_path)
+    index.update([documents])
+    before = texts(index)
+    (documents / "sheep.txt").write_text("Fifty sheep.")
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("The disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Collection, "delete", fail)
+        with pytest.raises(StoreError, match="disk is full"):
+            index.update([documents])
+    assert texts(index) == before
+    assert len(index.update([documents]).updated) == 1
     index.close()
 
 

@@ -28,6 +28,8 @@ class Engine(ModuleType):
 
         def params() -> SimpleNamespace:
             return SimpleNamespace(
+                n_batch=2048,
+                n_ubatch=512,
                 model=SimpleNamespace(),
                 cpuparams=SimpleNamespace(),
                 cpuparams_batch=SimpleNamespace(),
@@ -75,6 +77,14 @@ def test_it_listens_on_loopback_with_a_key_of_its_own(engine: Engine, gguf: Path
         assert str(gguf) not in str(given.model_alias)
     assert engine.stopped == 1
     assert not server.running
+
+
+def test_it_looks_whether_it_is_to_stop_after_each_piece_of_a_prompt(
+    engine: Engine, gguf: Path
+) -> None:
+    with LocalServer(gguf):
+        (given,) = engine.started
+        assert (given.n_batch, given.n_ubatch) == (512, 512)
 
 
 def test_it_starts_again_on_its_old_port(engine: Engine, gguf: Path) -> None:

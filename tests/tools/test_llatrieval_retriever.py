@@ -14,6 +14,7 @@ from citeproof.errors import InputError, RetrievalError
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.llatrieval_retriever import LLatrievalRetriever
+from citeproof.tools.meter import Meter, metered
 from citeproof.tools.retrieval import coerce_retriever
 from tests.graphs.llatrieval_scripts import Search, pool
 
@@ -159,3 +160,15 @@ def test_the_search_counts_towards_the_run_around_it() -> None:
     below = sum(script.calls.values())
     assert below == 15
     assert usage.llm_calls == below + 6
+    assert usage.retrievals == len(script.queries) == 3, "not once more for asking"
+
+
+async def test_searches_beyond_the_one_that_was_asked_for_are_reported() -> None:
+    script = search(verifier=lambda _: "No", passage=lambda _: "More.")
+    source = retriever(script, max_rounds=3)
+    for ask in (source.retrieve("Who?", 2), source.ainvoke("Who?")):
+        with metered(Meter()) as meter:
+            script.queries.clear()
+            await ask
+        assert len(script.queries) == 3
+        assert meter.used.retrievals == 2
