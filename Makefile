@@ -1,9 +1,10 @@
-# make demo    set everything up and answer a question from examples/
-# make test    set everything up and run the tests
-# make check   formatting, lint, types, tests: what continuous integration runs
-# make docs    the tables and pictures of docs/ from the code
-# make bench   the benchmarks that take minutes, not hours
-# make studio  LangGraph's local server with the graphs, for Studio: docs/studio.md
+# make demo       set everything up and answer a question from examples/
+# make test       set everything up and run the tests
+# make check      formatting, lint, types, tests: what continuous integration runs
+# make docs       the tables and pictures of docs/ from the code
+# make notebooks  run the notebooks on the embedded models, and store what they show
+# make bench      the benchmarks that take minutes, not hours
+# make studio     LangGraph's local server with the graphs, for Studio: docs/studio.md
 
 PYTHON ?= python3
 PORT   ?= 2024
@@ -12,7 +13,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := .citeproof/demo
 
-.PHONY: demo test check format lint types docs bench studio clean
+.PHONY: demo test check format lint types docs notebooks bench studio clean
 
 demo: $(READY)
 	$(BIN)/citeproof models fetch
@@ -37,6 +38,10 @@ types: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+notebooks: $(READY)
+	$(BIN)/citeproof models fetch
+	$(BIN)/python notebooks/run.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/overhead.py
