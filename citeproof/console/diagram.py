@@ -8,19 +8,19 @@ edges of a rail lead to the same node, so that a node with many ways to it stays
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from citeproof.console.layers import Edge, ordered, ranks
 from citeproof.console.markup import Markup, element
 
-__all__ = ["svg"]
+__all__ = ["STYLE", "Taken", "svg"]
 
 _HEIGHT, _ROOM, _GAP = 40.0, 36.0, 46.0
 """Height of a box, room between two of a layer, least room between two layers."""
 _TRACK, _RAIL, _CORNER, _MARGIN, _LETTER = 13.0, 22.0, 9.0, 24.0, 7.9
 
-_STYLE = """
+STYLE = """
 .paper { fill: #fbfaf7 } .box { fill: #fff; stroke: #c9c3b6 } .end { fill: #2c7a57; stroke: none }
 .name { fill: #1f1d1a } .end-name { fill: #fff } .edge { stroke: #6a655c } .tip { fill: #6a655c }
 .back { stroke: #2a5d8a } .back-tip { fill: #2a5d8a } .label { fill: #6a655c }
@@ -34,16 +34,36 @@ sans-serif; text-anchor: middle; dominant-baseline: central } .name { font-weigh
 .tip { fill: #9f9a90 } .back { stroke: #8fbde6 } .back-tip { fill: #8fbde6 }
 .label { fill: #b5b0a6 } }
 """
+"""Of a drawing that stands by itself."""
 
 
-def svg(nodes: Sequence[str], edges: Iterable[Edge]) -> str:
+@dataclass(frozen=True)
+class Taken:
+    """What a run did with a graph, for a drawing that is part of a page.
+
+    The drawing then has no style of its own: a page's policy allows but one. `STYLE` and rules for
+    `ran`, `taken` and `told` belong into that.
+    """
+
+    name: str
+    """Tells the drawing from others of the page: a letter, then letters, digits and dashes."""
+    facts: Mapping[str, str]
+    """Node that ran → what to tell of it, below its name."""
+    edges: Mapping[tuple[str, str], int]
+    """Source and target of an edge that was taken → how many times."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Node → address of what tells more of it."""
+
+
+def svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
     """The drawing of nodes and edges.
 
     Args:
         nodes: Names; those that begin and end with two underscores are drawn as terminals.
         edges: Between these nodes. Two with the same ends are drawn as one.
+        taken: What a run did with the graph; None draws the graph alone.
     """
-    return _Plan(nodes, list({(e.source, e.target): e for e in edges}.values())).picture()
+    return _Plan(nodes, list({(e.source, e.target): e for e in edges}.values()), taken).picture()
 
 
 @dataclass(frozen=True)
@@ -58,6 +78,7 @@ class _Rail:
 class _Plan:
     nodes: Sequence[str]
     edges: list[Edge]
+    run: Taken | None = None
     rank: dict[str, int] = field(default_factory=dict)
     x: dict[str, float] = field(default_factory=dict)
     y: dict[str, float] = field(default_factory=dict)
@@ -74,19 +95,22 @@ class _Plan:
         self._assign_rails()
         self._place()
 
-    def picture(self) -> str:
+    def picture(self) -> Markup:
         width = max([*self.rail_x.values(), *(self._right(n) for n in self.nodes)]) + _MARGIN
         height = max(self.y.values()) + _HEIGHT / 2 + _MARGIN
         self.taken = [
-            (self.x[n] - _width(n) / 2, self.y[n] - _HEIGHT / 2, _width(n), _HEIGHT)
+            (self.x[n] - self._width(n) / 2, self.y[n] - _HEIGHT / 2, self._width(n), _HEIGHT)
             for n in self.nodes
         ]
-        parts = [element("style", Markup(_STYLE)), self._tips()]
+        parts = [self._tips()]
+        if self.run is None:
+            parts.insert(0, element("style", Markup(STYLE)))
         parts.append(element("rect", class_="paper", width=f"{width:.1f}", height=f"{height:.1f}"))
         parts += self._rail_paths()
         straight = [edge for edge in self.edges if self._span(edge) == 1]
-        parts += [self._curve(edge) for edge in straight]
-        parts += [self._box(node) for node in self.nodes]
+        parts += [self._path(edge, "edge") for edge in straight]
+        parts += self._way_taken()
+        parts += [self._box(node) for node in self._read()]
         parts += [self._label(edge) for edge in self.edges if edge.label]
         return element(
             "svg",
@@ -95,14 +119,25 @@ class _Plan:
             viewBox=f"0 0 {width:.1f} {height:.1f}",
             width=f"{width:.1f}",
             height=f"{height:.1f}",
-            role="img",
+            role="img" if self.run is None else "group",
+            aria_label=None if self.run is None else "The graph, and the way through it",
         )
+
+    def _read(self) -> Sequence[str]:
+        """The nodes; from top to bottom where a keyboard goes from one to the next."""
+        if self.run is None:
+            return self.nodes
+        return sorted(self.nodes, key=lambda node: (self.y[node], self.x[node]))
 
     def _span(self, edge: Edge) -> int:
         return self.rank[edge.target] - self.rank[edge.source]
 
     def _right(self, node: str) -> float:
-        return self.x[node] + _width(node) / 2
+        return self.x[node] + self._width(node) / 2
+
+    def _width(self, node: str) -> float:
+        facts = self.run.facts.get(node, "") if self.run else ""
+        return max(76.0, len(_shown(node)) * _LETTER + 34, len(facts) * 6.0 + 26)
 
     def _assign_rails(self) -> None:
         rails: dict[_Rail, list[Edge]] = defaultdict(list)
@@ -123,7 +158,7 @@ class _Plan:
 
     def _place(self) -> None:
         layers = ordered(self.nodes, self.edges, self.rank)
-        widths = [sum(map(_width, layer)) + _ROOM * (len(layer) - 1) for layer in layers]
+        widths = [sum(map(self._width, layer)) + _ROOM * (len(layer) - 1) for layer in layers]
         down = sum(not rail.up for rail in self.rails)
         left = _MARGIN + _RAIL * down + self._beside(up=False)
         middle, right = left + max(widths) / 2, left + max(widths)
@@ -132,8 +167,8 @@ class _Plan:
         for n, (layer, width) in enumerate(zip(layers, widths, strict=True)):
             at = middle - width / 2
             for node in layer:
-                self.x[node], self.y[node] = at + _width(node) / 2, top + _HEIGHT / 2
-                at += _width(node) + _ROOM
+                self.x[node], self.y[node] = at + self._width(node) / 2, top + _HEIGHT / 2
+                at += self._width(node) + _ROOM
             self.gap_top[n] = top + _HEIGHT
             top += _HEIGHT + self._gap(n)
         downs, ups = 0, 0
@@ -193,42 +228,56 @@ class _Plan:
         # Curves stand in the middle, so that the main way through a graph is a straight line.
         middle = (min(curves) + max(curves)) / 2 if curves else (len(keys) - 1) / 2
         most = max(middle, len(keys) - 1 - middle)
-        room = min(22.0, (_width(node) / 2 - 14) / max(1.0, most))
+        room = min(22.0, (self._width(node) / 2 - 14) / max(1.0, most))
         return self.x[node] + room * (keys.index(key(edge)) - middle)
 
     def _rail_paths(self) -> list[Markup]:
         paths = []
         for rail, edges in self.rails.items():
             kind = "back" if rail.up else "edge"
-            above = self.rank[rail.target] - 1
-            arrive_y, trunk = self._track_y(above, rail), self.rail_x[rail]
             # The whole way is drawn once, from the farthest; the others only join it, since
             # dashes that lie upon dashes look like a line.
             edges = sorted(edges, key=lambda e: -abs(self._span(e)))
             for n, edge in enumerate(edges):
-                leave_x = self._port(edge.source, edge, leaving=True)
-                leave_y = self._track_y(self.rank[edge.source], rail)
-                points = [
-                    (leave_x, self._bottom(edge.source)),
-                    (leave_x, leave_y),
-                    (trunk, leave_y),
-                ]
-                if n == 0:
-                    port = self._port(rail.target, edge, leaving=False)
-                    points += [(trunk, arrive_y), (port, arrive_y), (port, self._top(rail.target))]
-                else:
+                points = self._rail_points(edge, rail)
+                if n > 0:
+                    trunk, leave_y = points[2]
                     towards = -1 if rail.up else 1
-                    points.append((trunk, leave_y + towards * _CORNER))
+                    points[3:] = [(trunk, leave_y + towards * _CORNER)]
                 maybe = " maybe" if edge.conditional else ""
                 paths.append(
                     element(
                         "path",
                         class_=kind + maybe,
                         d=_rounded(points),
-                        marker_end=f"url(#{kind}-tip)" if n == 0 else None,
+                        marker_end=self._tip(kind) if n == 0 else None,
                     )
                 )
         return paths
+
+    def _rail_points(self, edge: Edge, rail: _Rail) -> list[tuple[float, float]]:
+        """The whole way of an edge by its rail."""
+        leave_x = self._port(edge.source, edge, leaving=True)
+        leave_y = self._track_y(self.rank[edge.source], rail)
+        arrive_y = self._track_y(self.rank[rail.target] - 1, rail)
+        trunk, port = self.rail_x[rail], self._port(rail.target, edge, leaving=False)
+        return [
+            (leave_x, self._bottom(edge.source)),
+            (leave_x, leave_y),
+            (trunk, leave_y),
+            (trunk, arrive_y),
+            (port, arrive_y),
+            (port, self._top(rail.target)),
+        ]
+
+    def _way_taken(self) -> list[Markup]:
+        """The edges that were taken, each whole, over those of the graph."""
+        taken = self.run.edges if self.run else {}
+        return [
+            self._path(edge, "taken", times)
+            for edge in self.edges
+            if (times := taken.get((edge.source, edge.target)))
+        ]
 
     def _top(self, node: str) -> float:
         return self.y[node] - _HEIGHT / 2 - 2
@@ -236,16 +285,32 @@ class _Plan:
     def _bottom(self, node: str) -> float:
         return self.y[node] + _HEIGHT / 2
 
-    def _curve(self, edge: Edge) -> Markup:
-        x1, y1, x2, y2 = self._ends(edge)
-        bend = (y2 - y1) / 2
+    def _path(self, edge: Edge, kind: str, times: int = 0) -> Markup:
+        if self._span(edge) == 1:
+            x1, y1, x2, y2 = self._ends(edge)
+            bend = (y2 - y1) / 2
+            course = (
+                f"M{x1:.1f} {y1:.1f}C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} "
+                f"{x2:.1f} {y2:.1f}"
+            )
+        else:
+            rail = _Rail(edge.target, self._span(edge) < 1)
+            course = _rounded(self._rail_points(edge, rail))
+        maybe = " maybe" if edge.conditional and not times else ""
+        told = f"{_shown(edge.source)} → {_shown(edge.target)}: {times} ×"
         return element(
             "path",
-            class_="edge maybe" if edge.conditional else "edge",
-            d=f"M{x1:.1f} {y1:.1f}C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} "
-            f"{x2:.1f} {y2:.1f}",
-            marker_end="url(#edge-tip)",
+            element("title", told) if times else "",
+            class_=kind + maybe,
+            d=course,
+            marker_end=self._tip(kind),
         )
+
+    def _tip(self, kind: str) -> str:
+        return f"url(#{self._tip_id(kind)})"
+
+    def _tip_id(self, kind: str) -> str:
+        return f"{kind}-tip" if self.run is None else f"{self.run.name}-{kind}-tip"
 
     def _ends(self, edge: Edge) -> tuple[float, float, float, float]:
         return (
@@ -256,10 +321,12 @@ class _Plan:
         )
 
     def _box(self, node: str) -> Markup:
-        width, terminal = _width(node), _terminal(node)
+        width, terminal = self._width(node), _terminal(node)
+        facts = self.run.facts.get(node) if self.run else None
+        ran = " ran" if facts is not None else ""
         box = element(
             "rect",
-            class_="end" if terminal else "box",
+            class_=("end" if terminal else "box") + ran,
             x=f"{self.x[node] - width / 2:.1f}",
             y=f"{self.y[node] - _HEIGHT / 2:.1f}",
             width=f"{width:.1f}",
@@ -269,11 +336,21 @@ class _Plan:
         name = element(
             "text",
             _shown(node),
-            class_="name end-name" if terminal else "name",
+            class_=("name end-name" if terminal else "name") + ran,
             x=f"{self.x[node]:.1f}",
-            y=f"{self.y[node]:.1f}",
+            y=f"{self.y[node] - (7 if facts else 0):.1f}",
         )
-        return element("g", box, name)
+        told = Markup()
+        if facts:
+            told = element(
+                "text",
+                facts,
+                class_="told",
+                x=f"{self.x[node]:.1f}",
+                y=f"{self.y[node] + 9:.1f}",
+            )
+        link = self.run.links.get(node) if self.run else None
+        return element("a" if link else "g", box, name, told, href=link)
 
     def _label(self, edge: Edge) -> Markup:
         """A label on its edge, where it covers neither a box nor another label."""
@@ -319,7 +396,7 @@ class _Plan:
             return element(
                 "marker",
                 element("path", class_=colour, d="M0 0L10 5L0 10z"),
-                id=f"{kind}-tip",
+                id=self._tip_id(kind),
                 viewBox="0 0 10 10",
                 refX="8",
                 refY="5",
@@ -329,11 +406,8 @@ class _Plan:
                 markerUnits="userSpaceOnUse",
             )
 
-        return element("defs", tip("edge", "tip"), tip("back", "back-tip"))
-
-
-def _width(node: str) -> float:
-    return max(76.0, len(_shown(node)) * _LETTER + 34)
+        taken = [tip("taken", "taken-tip")] if self.run else []
+        return element("defs", tip("edge", "tip"), tip("back", "back-tip"), taken)
 
 
 def _label_width(edge: Edge) -> float:

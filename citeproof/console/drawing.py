@@ -7,20 +7,26 @@ from pathlib import Path
 from typing import Any, Literal
 
 from citeproof.console.diagram import svg
-from citeproof.console.layers import Edge
+from citeproof.console.layers import Edge, Shape
 from citeproof.errors import InputError, MissingExtraError
 
-__all__ = ["draw", "write_drawing", "write_mermaid"]
+__all__ = ["draw", "shape", "write_drawing", "write_mermaid"]
 
 
 def draw(graph: Any) -> str:
     """The SVG of a compiled LangGraph graph."""
+    own = shape(graph)
+    return svg(own.nodes, own.edges)
+
+
+def shape(graph: Any) -> Shape:
+    """Nodes and edges of a compiled LangGraph graph."""
     drawable = graph.get_graph()
-    edges = [
+    edges = (
         Edge(edge.source, edge.target, edge.conditional, str(edge.data or ""))
         for edge in drawable.edges
-    ]
-    return svg(list(drawable.nodes), edges)
+    )
+    return Shape(tuple(drawable.nodes), tuple(edges))
 
 
 def write_drawing(path: Path, drawing: str, kind: Literal["svg", "png"]) -> None:

@@ -59,6 +59,7 @@ def evaluate(
     store: Path | None = None,
     at_once: int | None = None,
     resume: bool = False,
+    trace: bool = False,
 ) -> bool:
     """Make runs, one after the other.
 
@@ -73,6 +74,7 @@ def evaluate(
         store: Folder of the index; by default that of the settings.
         at_once: Most examples in work at a time; by default as many as suit the model.
         resume: Go on with runs that are there.
+        trace: Keep the events of each example.
 
     Returns:
         Whether every example of every run has an answer.
@@ -92,7 +94,7 @@ def evaluate(
                     tools = Toolbox.from_settings(one.settings, progress=progress)
                 closing.enter_context(tools)
                 opened = one.settings
-            complete &= one.answer(tools, console, at_once, resume=resume)
+            complete &= one.answer(tools, console, at_once, resume=resume, trace=trace)
     return complete
 
 
@@ -163,7 +165,13 @@ class _Made:
             self.parameters.setdefault("ranked", "true")
 
     def answer(
-        self, tools: Toolbox, console: Console, at_once: int | None, *, resume: bool
+        self,
+        tools: Toolbox,
+        console: Console,
+        at_once: int | None,
+        *,
+        resume: bool,
+        trace: bool,
     ) -> bool:
         """Make the run; whether every example has an answer."""
         # What a benchmark cites is no evidence that anyone asked for.
@@ -194,6 +202,7 @@ class _Made:
                     at_once=at_once or _suits(self.settings),
                     resume=resume,
                     bank=tools.bank,
+                    trace=trace,
                     on_result=watched.take,
                 )
 

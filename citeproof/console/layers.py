@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Edge", "ordered", "ranks"]
+__all__ = ["Edge", "Shape", "ordered", "ranks"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,16 @@ class Edge:
     conditional: bool = False
     """Taken only sometimes; drawn dashed."""
     label: str = ""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a drawing shows of a graph."""
+
+    nodes: tuple[str, ...]
+    """Names; those that begin and end with two underscores are the graph's ends."""
+    edges: tuple[Edge, ...]
+    """Between these nodes."""
 
 
 def ranks(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:

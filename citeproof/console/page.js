@@ -1,4 +1,28 @@
 "use strict";
+// The trace: what an address leads to is unfolded, and the other steps of its node are marked.
+(() => {
+  function reveal() {
+    const target = document.getElementById(location.hash.slice(1));
+    if (!target || !target.dataset.node) return;
+    for (const row of document.querySelectorAll(".steps > li")) {
+      const beside = row.parentElement === target.parentElement;
+      row.classList.toggle("same", beside && row.dataset.node === target.dataset.node);
+    }
+    target.firstElementChild.open = true;
+    for (let one = target; one; one = one.parentElement) {
+      if (one.tagName === "DETAILS") one.open = true;
+    }
+    target.scrollIntoView();
+    target.querySelector("summary").focus({ preventScroll: true });
+  }
+
+  window.addEventListener("hashchange", reveal);
+  document.addEventListener("click", (event) => {
+    // To go where one is already changes no address.
+    if (event.target.closest(".graph a")) setTimeout(reveal);
+  });
+  reveal();
+})();
 // Cards at claims and citations: on hover, on focus, and on tap. Everything they show is already
 // in the page, as inert templates; without this script the citations are plain links.
 (() => {

@@ -12,6 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from citeproof.console.diagram import STYLE
+from citeproof.console.layers import Shape
 from citeproof.console.markup import Markup, element, join
 from citeproof.console.text import find, instruments, plain, proved, where
 from citeproof.console.timeline import timeline
@@ -39,7 +41,14 @@ _STATUS = {
 }
 
 
-def render_page(answer: Answer, events: Sequence[tuple[float, Event]] = ()) -> str:
+def render_page(
+    answer: Answer,
+    events: Sequence[tuple[float, Event]] = (),
+    graph: Shape | None = None,
+    *,
+    traced: bool = False,
+    broken: bool = False,
+) -> str:
     """The page of an answer.
 
     The file loads nothing and sends nothing: its policy allows only its own style and script,
@@ -49,17 +58,20 @@ def render_page(answer: Answer, events: Sequence[tuple[float, Event]] = ()) -> s
         answer: What to show.
         events: The run's events, each with its time in seconds on any clock; without them the
             page has no trace.
+        graph: The graph that ran; by default what the events show of it.
+        traced: Whether the trace is what the reader came for: it is unfolded then.
+        broken: Whether the run gave no answer: this one only says why.
     """
-    style, script = asset("page.css"), asset("page.js")
+    style, script = f"{asset('page.css')}\n.graph {{{STYLE}}}", asset("page.js")
     parts = {
         "policy": policy(style, script),
         "title": element("title", answer.question),
         "style": style,
-        "head": _head(answer),
-        "answer": _answer(answer),
+        "head": _head(answer, "Broken off" if broken else _STATUS[answer.status]),
+        "answer": "" if broken else _answer(answer),
         "sources": _sources(answer),
         "notes": _notes(answer),
-        "trace": timeline(events),
+        "trace": timeline(events, graph, unfolded=traced),
         "cards": _cards(answer),
         "script": script,
     }
@@ -102,7 +114,7 @@ def policy(style: str, script: str) -> str:
     )
 
 
-def _head(answer: Answer) -> Markup:
+def _head(answer: Answer, standing: str) -> Markup:
     bar: list[Markup] = []
     if answer.claims:
         share = 100 / len(answer.claims)
@@ -122,7 +134,7 @@ def _head(answer: Answer) -> Markup:
         element("h1", answer.question),
         element(
             "p",
-            element("span", _STATUS[answer.status], class_=f"status {answer.status}"),
+            element("span", standing, class_=f"status {answer.status}"),
             element("span", proved(answer), class_="proved") if answer.claims else "",
             class_="standing",
         ),

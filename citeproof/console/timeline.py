@@ -1,9 +1,17 @@
-"""The trace of a run in HTML: one row for each step, which unfolds into what happened there."""
+"""The trace of a run in HTML: the way through the graph, and a row for each step.
+
+A row unfolds into what happened there; where a graph ran inside the node, into its trace.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
+from citeproof.console.diagram import Taken, svg
+from citeproof.console.layers import Edge, Shape
 from citeproof.console.markup import Markup, element, join
 from citeproof.console.steps import Step, steps
 from citeproof.console.text import count, seconds, tokens, where
@@ -11,33 +19,43 @@ from citeproof.tools.events import (
     ClaimAccepted,
     ClaimDrafted,
     ClaimRejected,
+    ClaimReviewed,
     ClaimVerified,
     Event,
     EvidenceFound,
     LLMCalled,
     PairsScored,
     PassagesRetrieved,
+    ReviewRequested,
 )
 from citeproof.types import Passage
 
 __all__ = ["timeline"]
 
+_SIGNS = {"supported": "✓", "unsupported": "!", "unchecked": "?"}
+_BY = {"cited": " by its citations", "memory": " by the memory", None: ""}
 _SHORTEST_FOLD = 200
 """Characters; a shorter common beginning is not worth folding."""
 
 
-def timeline(events: Sequence[tuple[float, Event]]) -> Markup:
-    """The trace; empty where no node has run."""
+def timeline(
+    events: Sequence[tuple[float, Event]], graph: Shape | None = None, *, unfolded: bool = False
+) -> Markup:
+    """The trace; empty where no node has run.
+
+    Args:
+        events: Each with its time in seconds, on any clock.
+        graph: The graph that ran; by default the smallest method's that has all nodes that ran,
+            or what those nodes show of it.
+        unfolded: Whether the rows are seen at once.
+    """
     found = steps(events)
     if not found:
         return Markup()
-    length = max(step.ended for step in found) or 1.0
-    calls = sum(isinstance(event, LLMCalled) for step in found for event in step.events)
-    before = ""
-    rows = []
-    for step in found:
-        row, before = _step(step, length, before)
-        rows.append(row)
+    every = [inside for step in found for inside in step.all()]
+    length = max(step.ended for step in every) or 1.0
+    calls = sum(isinstance(event, LLMCalled) for step in every for event in step.events)
+    rows = _Rows(length, {id(step): number for number, step in enumerate(every, start=1)})
     return element(
         "details",
         element(
@@ -45,25 +63,137 @@ def timeline(events: Sequence[tuple[float, Event]]) -> Markup:
             element("h2", "How this answer was made"),
             element(
                 "span",
-                f"{count(len(found), 'step')} · {count(calls, 'LLM call')} · {seconds(length)}",
+                f"{count(len(every), 'step')} · {count(calls, 'LLM call')} · {seconds(length)}",
                 class_="hint",
             ),
         ),
-        element("ol", rows, class_="steps"),
+        rows.of(found, graph, "graph"),
         class_="trace",
         id="trace",
+        open=unfolded,
     )
 
 
-def _step(step: Step, length: float, before: str) -> tuple[Markup, str]:
-    """A row, and the prompt that was sent last."""
-    inside = []
-    for event in step.events:
-        inside.append(_event(event, before))
-        if isinstance(event, LLMCalled):
-            before = event.prompt
+@dataclass
+class _Rows:
+    """Writes the rows of a run, from the first to the last."""
+
+    length: float
+    """Seconds of the whole run."""
+    numbers: Mapping[int, int]
+    """Python's id of a step → its number in the run, from 1."""
+    before: str = ""
+    """The prompt that was sent last."""
+
+    def of(self, found: Sequence[Step], graph: Shape | None, name: str) -> Markup:
+        """The way through a graph, and the rows of its steps."""
+        nodes = {step.node for step in found}
+        graph = graph or _method(nodes) or _seen(found)
+        drawing = svg(graph.nodes, graph.edges, self._taken(graph, found, name))
+        return join(
+            [
+                element(
+                    "div",
+                    drawing,
+                    class_="graph",
+                    tabindex="0",
+                    role="region",
+                    aria_label="The way through the graph",
+                ),
+                element("ol", [self._step(step) for step in found], class_="steps"),
+            ]
+        )
+
+    def _taken(self, graph: Shape, found: Sequence[Step], name: str) -> Taken:
+        edges = Counter(_edges(graph, found))
+        ends = {node for edge in edges for node in edge if node in ("__start__", "__end__")}
+        mine = {node: [step for step in found if step.node == node] for node in graph.nodes}
+        return Taken(
+            name=name,
+            facts={
+                **dict.fromkeys(ends, ""),
+                **{node: _facts(own) for node, own in mine.items() if own},
+            },
+            edges=edges,
+            links={node: f"#step-{self.numbers[id(own[0])]}" for node, own in mine.items() if own},
+        )
+
+    def _step(self, step: Step) -> Markup:
+        number = self.numbers[id(step)]
+        inside = [self.of(step.inner, None, f"graph-{number}")] if step.inner else []
+        for event in step.events:
+            inside.append(_event(event, self.before))
+            if isinstance(event, LLMCalled):
+                self.before = event.prompt
+        spent = step.usage.prompt_tokens + step.usage.completion_tokens
+        return element(
+            "li",
+            element(
+                "details",
+                element(
+                    "summary",
+                    element("span", step.node.replace("_", " "), class_="node"),
+                    _bar(step, self.length),
+                    element("span", seconds(step.ended - step.began), class_="time"),
+                    element("span", count(spent, "token") if spent else "", class_="tokens"),
+                    _outcome(step),
+                ),
+                element(
+                    "div",
+                    _values("Read", step.reads),
+                    inside,
+                    _values("Wrote", step.writes),
+                    class_="inside",
+                ),
+            ),
+            id=f"step-{number}",
+            data_node=step.node,
+        )
+
+
+def _edges(graph: Shape, found: Sequence[Step]) -> Iterable[tuple[str, str]]:
+    """The edges by which each step was come to, and the last one left."""
+    known = {(edge.source, edge.target) for edge in graph.edges}
+    come = ["__start__"]
+    for step in found:
+        ways = [(source, step.node) for source in reversed(come)]
+        if come[-1] != step.node or ways[0] in known:  # else it began anew after a review
+            yield from [way for way in ways if way in known][:1]
+        come.append(step.node)
+    if not found[-1].open and (come[-1], "__end__") in known:
+        yield come[-1], "__end__"
+
+
+def _facts(own: Sequence[Step]) -> str:
+    took = seconds(sum(step.ended - step.began for step in own))
+    return took if len(own) == 1 else f"{len(own)} × · {took}"
+
+
+def _method(nodes: set[str]) -> Shape | None:
+    """The graph of the method that has these nodes and the fewest others."""
+    from citeproof.console.arguments import METHODS, sketch
+    from citeproof.console.drawing import shape
+
+    shapes = (shape(sketch(method)) for method in METHODS)
+    return min(
+        (own for own in shapes if nodes <= set(own.nodes)),
+        key=lambda own: len(own.nodes),
+        default=None,
+    )
+
+
+def _seen(found: Sequence[Step]) -> Shape:
+    """As much of a graph as a run shows."""
+    edges = dict.fromkeys((step.node, after.node) for step, after in pairwise(found))
+    return Shape(
+        tuple(dict.fromkeys(step.node for step in found)), tuple(Edge(*edge) for edge in edges)
+    )
+
+
+def _bar(step: Step, length: float) -> Markup:
+    """When the step went on."""
     start, span = 100 * step.began / length, 100 * (step.ended - step.began) / length
-    bar = element(
+    return element(
         "svg",
         element("rect", class_="lane", width="100%", height="100%"),
         element(
@@ -75,29 +205,6 @@ def _step(step: Step, length: float, before: str) -> tuple[Markup, str]:
         ),
         aria_hidden="true",
     )
-    spent = step.usage.prompt_tokens + step.usage.completion_tokens
-    row = element(
-        "li",
-        element(
-            "details",
-            element(
-                "summary",
-                element("span", step.node.replace("_", " "), class_="node"),
-                bar,
-                element("span", seconds(step.ended - step.began), class_="time"),
-                element("span", count(spent, "token") if spent else "", class_="tokens"),
-                _outcome(step),
-            ),
-            element(
-                "div",
-                _values("Read", step.reads),
-                inside,
-                _values("Wrote", step.writes),
-                class_="inside",
-            ),
-        ),
-    )
-    return row, before
 
 
 def _outcome(step: Step) -> Markup:
@@ -109,7 +216,7 @@ def _outcome(step: Step) -> Markup:
             case ClaimVerified():
                 score = event.verdict.score
                 shown = "" if score is None else f"{score:.2f} · "
-                sign = {"supported": "✓", "unsupported": "!"}.get(event.verdict.status, "?")
+                sign = _SIGNS[event.verdict.status]
                 return _result(event.verdict.status, sign, shown + event.text)
             case ClaimDrafted():
                 return _result("draft", "✎", event.text)
@@ -142,11 +249,18 @@ def _event(event: Event, before: str) -> Markup:
         case ClaimDrafted():
             return _part(f"Draft, trial {event.trial}", element("p", event.text))
         case ClaimVerified():
-            tier = {"cited": " by its citations", "memory": " by the memory"}
-            title = f"Verdict: {event.verdict.status}{tier.get(event.verdict.tier or '', '')}"
-            return _part(title, element("p", event.text))
+            verdict = event.verdict
+            title = f"Verdict: {verdict.status}{_BY[verdict.tier]}"
+            score = "" if verdict.score is None else f"score {verdict.score:.2f}"
+            said = element("p", element("b", _SIGNS[verdict.status]), " ", event.text)
+            return _part(title, element("div", said, class_=f"result {verdict.status}"), score)
         case ClaimRejected():
             return _part(f"Rejected: {event.reason}", element("p", element("s", event.text)))
+        case ReviewRequested():
+            told = element("p", event.problem) if event.problem else ""
+            return _part("Shown to a person", join([told, element("p", event.claim.text)]))
+        case ClaimReviewed():
+            return _part(f"Decision: {event.decision}", element("p", event.text))
         case ClaimAccepted():
             return _part("Accepted", element("p", event.claim.text))
         case _:

@@ -14,11 +14,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example, Output
+from citeproof.tools.failures import scrub
 from citeproof.types import Answer, Passage
 
 __all__ = ["Failure", "Result", "append", "mend", "put", "read_lines", "read_results", "told"]
 
 T = TypeVar("T", bound=BaseModel)
+
+_LONGEST = 1000
+"""Characters kept of an error's message, which may quote a whole prompt."""
 
 
 class Failure(BaseModel):
@@ -29,6 +33,12 @@ class Failure(BaseModel):
     type: str
     """The error's class."""
     message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """An error without keys, in one line of at most 1000 characters."""
+        message = " ".join(scrub(str(error)).split()).encode("utf-8", "replace").decode()
+        return cls(type=type(error).__name__, message=message[:_LONGEST])
 
 
 class Result(BaseModel):

@@ -1,9 +1,9 @@
 """Asks a method many questions at once, and keeps each answer as soon as it is there.
 
 A run's folder holds `manifest.json`, `examples.jsonl` (what is asked), `results.jsonl` (a line for
-each finished example, on disk before the next one is told of) and, once all are answered,
-`alce.json`, which ALCE's public evaluator reads. A run that was stopped, however hard, goes on
-where it was; what it had finished is not asked again.
+each finished example, on disk before the next one is told of), `traces/` if asked for, and, once
+all are answered, `alce.json`, which ALCE's public evaluator reads. A run that was stopped, however
+hard, goes on where it was; what it had finished is not asked again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from citeproof.agents.answer_composer import FLAG
+from citeproof.console.trace import place, recorded, write_trace
 from citeproof.errors import InputError
 from citeproof.evaluation.datasets import write_outputs
 from citeproof.evaluation.examples import Example
@@ -44,16 +45,12 @@ from citeproof.evaluation.results import (
     told,
 )
 from citeproof.tools.events import EvidenceFound, PassagesRetrieved
-from citeproof.tools.failures import scrub
 from citeproof.types import Answer, Usage
 
 if TYPE_CHECKING:
     from citeproof.memory.bank import Bank
 
 __all__ = ["Told", "describe", "run"]
-
-_LONGEST = 1000
-"""Characters kept of an error's message, which may quote a whole prompt."""
 
 Told = Callable[[Example, Result, bool], Awaitable[None]]
 """Called with each result, and whether an earlier sitting left it."""
@@ -89,6 +86,7 @@ async def run(
     at_once: int = 8,
     resume: bool = False,
     bank: Bank | None = None,
+    trace: bool = False,
     on_result: Told | None = None,
 ) -> Manifest:
     """Answer examples, and keep the answers in a folder.
@@ -106,6 +104,7 @@ async def run(
         at_once: Most examples in work at a time.
         resume: Go on with a run that the folder holds; it must be of the same configuration.
         bank: The memory bank, whose size is noted if the method reads it.
+        trace: Also keep the events of each example, which is on disk before its result is.
         on_result: Told of each result, first of those that an earlier sitting left.
 
     Returns:
@@ -125,11 +124,19 @@ async def run(
                 if example.id in kept:
                     await on_result(example, kept[example.id], True)
         queue = iter(waiting)
+        places = {own.id: place(folder, n) for n, own in enumerate(examples, start=1)}
 
         async def work() -> None:
             for example in queue:  # one iterator for all: each takes the next that is waiting
-                result = await _answered(graph, example, manifest.parameters, bank)
+                events: list[tuple[float, object]] = []
+                result = await _answered(graph, example, manifest.parameters, bank, events)
                 # Not in a thread: a cancelled run would leave it behind, still writing.
+                path = places[example.id]
+                with told(path):
+                    path.unlink(missing_ok=True)  # that of an earlier attempt
+                    if trace:
+                        path.parent.mkdir(exist_ok=True)
+                        write_trace(path, recorded(graph, method, result, events))
                 append(folder / "results.jsonl", result)
                 results[example.id] = result
                 if on_result is not None:
@@ -249,9 +256,13 @@ def _totals(results: Sequence[Result], examples: int) -> Totals:
 
 
 async def _answered(
-    graph: Any, example: Example, parameters: Mapping[str, Any], bank: Bank | None
+    graph: Any,
+    example: Example,
+    parameters: Mapping[str, Any],
+    bank: Bank | None,
+    events: list[tuple[float, object]],
 ) -> Result:
-    """The result of one example, an error included."""
+    """The result of one example, an error included; its custom stream goes to `events`."""
     asked: dict[str, Any] = {"question": example.question}
     if example.documents:
         asked["documents"] = list(example.documents[: _depth(parameters)])
@@ -266,7 +277,9 @@ async def _answered(
         ):
             if mode == "values":
                 final = part
-            elif isinstance(part, PassagesRetrieved | EvidenceFound):
+                continue
+            events.append((time.perf_counter(), part))
+            if isinstance(part, PassagesRetrieved | EvidenceFound):
                 retrieved |= dict.fromkeys(passage.id for passage in part.passages)
         answer = final["answer"]
         fields = {
@@ -277,8 +290,7 @@ async def _answered(
             "details": {k: _plain(v) for k, v in final.items() if not isinstance(v, Answer)},
         }
     except Exception as error:  # whatever it is, the other examples go on
-        message = " ".join(scrub(str(error)).split()).encode("utf-8", "replace").decode()
-        fields = {"error": Failure(type=type(error).__name__, message=message[:_LONGEST])}
+        fields = {"error": Failure.of(error)}
     return Result(
         id=example.id,
         question=example.question,

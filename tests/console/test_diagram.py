@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from citeproof.console.arguments import sketch
-from citeproof.console.diagram import svg
+from citeproof.console.diagram import Taken, svg
 from citeproof.console.drawing import draw, write_drawing, write_mermaid
 from citeproof.console.layers import Edge, ordered, ranks
 from citeproof.errors import InputError, MissingExtraError
@@ -104,9 +104,10 @@ def test_conditional_edges_are_dashed_and_edges_back_have_their_own_colour() -> 
 
 
 def test_rails_keep_clear_of_the_boxes() -> None:
-    root = ET.fromstring(draw(sketch("vtg")))
+    graph = sketch("vtg")
+    root = ET.fromstring(draw(graph))
     placed = boxes(root, "box", "end")
-    assert len(placed) == 11
+    assert len(placed) == len(graph.get_graph().nodes) > 10
     for path in root.iter(f"{S}path"):
         course = path.get("d") or ""
         if "C" in course or "z" in course:
@@ -119,6 +120,47 @@ def test_rails_keep_clear_of_the_boxes() -> None:
             for box in placed:
                 inner = [box[0] + 1, box[1] + 1, box[2] - 2, box[3] - 2]
                 assert apart(way, inner), (way, box)
+
+
+def test_the_way_taken_is_drawn_whole_over_the_graph() -> None:
+    taken = Taken(
+        "run",
+        {"__start__": "", "a": "2 × · 1.0 s", "c": "0.5 s"},
+        {("__start__", "a"): 1, ("a", "c"): 1, ("c", "a"): 1},
+        {"a": "#step-1", "c": "#step-2"},
+    )
+    root = ET.fromstring(svg(NODES, EDGES, taken))
+    assert list(root.iter(f"{S}style")) == []
+    ran = [
+        rect.get("class") for rect in root.iter(f"{S}rect") if "ran" in (rect.get("class") or "")
+    ]
+    assert ran == ["end ran", "box ran", "box ran"]
+    links = {link.get("href"): "".join(link.itertext()) for link in root.iter(f"{S}a")}
+    assert links == {"#step-1": "a2 × · 1.0 s", "#step-2": "c0.5 s"}
+    ways = [path for path in root.iter(f"{S}path") if path.get("class") == "taken"]
+    assert [way.findtext(f"{S}title") for way in ways] == [
+        "start → a: 1 ×",
+        "a → c: 1 ×",
+        "c → a: 1 ×",
+    ]
+    # From one box to the other, though another edge's way covers a part of it.
+    names = [text.text for text in root.iter(f"{S}text") if "name" in (text.get("class") or "")]
+    placed = dict(zip(names, boxes(root, "box", "end", "box ran", "end ran"), strict=True))
+    points = re.findall(r"(-?[\d.]+) (-?[\d.]+)", ways[2].get("d") or "")
+    (x1, y1), (x2, y2) = (tuple(map(float, points[n])) for n in (0, -1))
+    (left, top, width, height), (left_a, top_a, width_a, _) = placed["c"], placed["a"]
+    assert left < x1 < left + width
+    assert left_a < x2 < left_a + width_a
+    assert (y1, y2) == (top + height, top_a - 2)
+    ids = [marker.get("id") for marker in root.iter(f"{S}marker")]
+    assert ids == ["run-edge-tip", "run-back-tip", "run-taken-tip"]
+
+
+def test_a_box_is_as_wide_as_what_is_told_of_its_node() -> None:
+    facts = {"a": "12,345 × · 1,234 min 59 s"}
+    [plain] = boxes(ET.fromstring(svg(["a"], [])), "box")
+    [told] = boxes(ET.fromstring(svg(["a"], [], Taken("run", facts, {}))), "box ran")
+    assert told[2] > plain[2]
 
 
 def test_a_drawing_is_saved_as_svg_or_mermaid(tmp_path: Path) -> None:

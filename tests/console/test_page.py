@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from citeproof.console.arguments import sketch
+from citeproof.console.drawing import shape
 from citeproof.console.page import render_page, write_page
 from citeproof.console.steps import steps
 from citeproof.errors import InputError
 from citeproof.tools.events import (
     AnswerReady,
+    ClaimAccepted,
     ClaimRejected,
+    ClaimReviewed,
     Event,
     EvidenceFound,
     LLMCalled,
@@ -21,6 +25,7 @@ from citeproof.tools.events import (
     NodeStarted,
     PairsScored,
     PassagesRetrieved,
+    ReviewRequested,
 )
 from citeproof.types import Answer, Passage, Usage
 from tests.console.sample import ANSWER, CLAIMS, EVENTS, LENS, QUESTION, claim, timed
@@ -139,6 +144,116 @@ def test_an_end_without_a_start_is_a_step_of_its_own() -> None:
     finished = NodeFinished(node="a", usage=Usage(seconds=0.5))
     [step] = steps([(1.0, EVENTS[1]), (2.0, finished)])
     assert (step.began, step.ended) == (0.5, 1.0)
+
+
+def ran(*nodes: str) -> list[Event]:
+    """Starts, and ends where a node is named with a stroke before it."""
+    return [
+        NodeFinished(node=node[1:]) if node.startswith("/") else NodeStarted(node=node)
+        for node in nodes
+    ]
+
+
+def test_a_graph_inside_a_node_has_its_steps_inside_the_nodes_step() -> None:
+    found = steps(
+        timed(
+            [
+                *ran("searcher", "search_opener", "/search_opener", "answerer"),
+                PassagesRetrieved(passages=(LENS,)),
+                *ran("/answerer"),
+                EvidenceFound(queries=("q",), passages=()),
+                *ran("/searcher", "writer", "/writer"),
+            ]
+        )
+    )
+    assert [step.node for step in found] == ["searcher", "writer"]
+    assert [step.node for step in found[0].all()] == ["searcher", "search_opener", "answerer"]
+    assert [event.type for event in found[0].events] == ["evidence_found"]
+    assert [event.type for event in found[0].inner[1].events] == ["passages_retrieved"]
+
+
+def test_a_node_inside_one_of_its_own_name_is_another_step() -> None:
+    [outer] = steps(timed(ran("delegate", "delegate", "/delegate", "/delegate")))
+    assert [(step.node, step.open) for step in outer.all()] == [("delegate", False)] * 2
+
+
+def test_what_begins_after_a_step_that_never_ended_inside_is_not_inside_it() -> None:
+    found = steps(timed(ran("drafter", "answerer", "/drafter", "writer", "/writer")))
+    assert [[step.node for step in one.all()] for one in found] == [
+        ["drafter", "answerer"],
+        ["writer"],
+    ]
+
+
+def test_a_node_that_waited_for_a_person_begins_anew() -> None:
+    shown = ReviewRequested(claim=CLAIMS[2], passages=(LENS,), problem="The text is empty.")
+    decided = ClaimReviewed(text=CLAIMS[2].text, decision="approve")
+    events = [*ran("memory_verifier", "/memory_verifier", "reviewer"), shown]
+    events += [*ran("reviewer"), decided, *ran("/reviewer", "claim_acceptor")]
+    events += [ClaimAccepted(claim=CLAIMS[2]), *ran("/claim_acceptor")]
+    found = steps(timed(events))
+    assert [step.node for step in found] == [
+        "memory_verifier",
+        "reviewer",
+        "reviewer",
+        "claim_acceptor",
+    ]
+    page = Page(render_page(ANSWER, timed(events), shape(sketch("vtg"))))
+    for words in ("Shown to a person", "The text is empty.", "Decision: approve"):
+        assert words in page.text
+    assert "memory verifier → reviewer: 1 ×" in page.text
+    assert "reviewer → claim acceptor: 1 ×" in page.text
+
+
+def test_graphs_in_graphs_without_end_are_put_side_by_side() -> None:
+    events = timed(ran(*["a"] * 3000))
+    found = steps(events)
+    assert sum(1 for step in found for _ in step.all()) == 3000
+    assert "3,000 steps" in Page(render_page(ANSWER, events)).text
+
+
+def test_the_graph_shows_the_way_that_was_taken() -> None:
+    text = render_page(ANSWER, timed(), shape(sketch("vtg")))
+    page = Page(text)
+    told = re.findall(r"<title>([^<]+ →[^<]+)</title>", text)
+    assert "start → retriever: 1 ×" in told
+    assert "retriever → claim generator: 1 ×" in told
+    assert "evidence finder → claim generator: 1 ×" in told
+    assert "answer composer → end: 1 ×" in told
+    assert not [way for way in told if "simplifier" in way]
+    [graph] = re.findall(r'<div class="graph".*?</div>', text, re.DOTALL)
+    links = re.findall(r'<a href="#(step-\d+)">', graph)
+    rows = {own["id"]: own["data-node"] for own in page.all("li") if own.get("data-node")}
+    assert [rows[link] for link in links] == [
+        "retriever",
+        "claim_generator",
+        "generation_verifier",
+        "memory_verifier",
+        "evidence_finder",
+        "claim_acceptor",
+        "answer_composer",
+    ]
+    assert "4 × · 10.1 s" in graph
+
+
+def test_a_graph_inside_a_node_is_known_by_its_nodes() -> None:
+    inner = ran("search_opener", "/search_opener", "candidate_finder", "/candidate_finder")
+    events = timed([*ran("searcher"), *inner, *ran("/searcher", "own", "/own")])
+    text = render_page(ANSWER, events)
+    graphs = re.findall(r'<div class="graph".*?</div>', text, re.DOTALL)
+    assert len(graphs) == 2
+    assert "document selector" not in graphs[0]  # nobody's graph: what ran is all there is
+    assert "searcher → own: 1 ×" in graphs[0]
+    assert "document selector" in graphs[1]  # LLatrieval's
+    assert "search opener → candidate finder: 1 ×" in graphs[1]
+    ids = [own["id"] for _, own in Page(text).tags if own.get("id")]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_trace_is_unfolded_for_whoever_came_for_it() -> None:
+    for traced in (False, True):
+        [trace] = Page(render_page(ANSWER, timed(), traced=traced)).all("details", id="trace")
+        assert ("open" in trace) is traced
 
 
 EVIL = '</p></template><script>alert("1")</script><img src=x onerror=f()>\x1b[2J\u202e@@style@@'

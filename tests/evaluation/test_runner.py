@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from citeproof import Passage, build_calm, build_llatrieval, build_vtg
+from citeproof.console.trace import find_trace, read_trace
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Result, append, mend, read_lines, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run
+from citeproof.tools.events import NodeStarted
 from tests.evaluation.scripted import examples, reply, toolbox, write
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +129,45 @@ async def test_an_error_is_kept_and_its_example_asked_again(tmp_path: Path) -> N
     assert [sitting.finished is not None for sitting in again.sittings] == [True, True]
     await run(vtg(), "vtg", asked, tmp_path / "undisturbed")
     assert lines(folder) == lines(tmp_path / "undisturbed")
+
+
+async def test_events_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
+    def script(prompt: str) -> Any:
+        return ValueError("broken") if "number 2?" in prompt else reply(prompt)
+
+    async def tell(example: Example, result: Result, _: bool) -> None:
+        kept = read_trace(find_trace(folder, example.id))
+        assert (kept.question, kept.answer) == (example.question, result.answer)
+        assert kept.error == result.error
+
+    asked, folder = examples(tmp_path, 3), tmp_path / "run"
+    await run(vtg(script), "vtg", asked, folder, trace=True, on_result=tell)
+    assert {file.name for file in (folder / "traces").iterdir()} == {
+        "1.jsonl",
+        "2.jsonl",
+        "3.jsonl",
+    }
+    failed = read_trace(find_trace(folder, "q2"))
+    assert failed.answer is None
+    assert failed.error is not None
+    assert failed.error.type == "ModelError"
+    whole = read_trace(find_trace(folder, "1"))
+    assert whole.graph is not None
+    assert "claim_generator" in whole.graph.nodes
+    nodes = [event.node for _, event in whole.events if isinstance(event, NodeStarted)]
+    assert (nodes[0], nodes[-1]) == ("retriever", "answer_composer")
+    # Asked again without, q2 keeps no events: the old ones were those of another attempt.
+    await run(vtg(), "vtg", asked, folder, resume=True)
+    with pytest.raises(InputError, match="kept no events of example 3, 'q2'"):
+        find_trace(folder, "q2")
+    assert read_trace(find_trace(folder, "1")) == whole
+
+
+async def test_events_are_not_kept_unless_asked_for(tmp_path: Path) -> None:
+    await run(vtg(), "vtg", examples(tmp_path, 1), tmp_path / "run")
+    assert not (tmp_path / "run/traces").exists()
+    with pytest.raises(InputError, match="kept no events. Run citeproof eval with --trace"):
+        find_trace(tmp_path / "run", None)
 
 
 async def test_a_torn_last_line_is_dropped_and_its_example_asked_again(tmp_path: Path) -> None:

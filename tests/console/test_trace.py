@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof.console.arguments import sketch
+from citeproof.console.drawing import shape
+from citeproof.console.trace import (
+    Trace,
+    find_trace,
+    place,
+    read_trace,
+    recorded,
+    recording,
+    render_trace,
+    replayed,
+    write_trace,
+)
+from citeproof.errors import InputError, ModelError
+from citeproof.evaluation.examples import Example
+from citeproof.evaluation.results import Failure, Result, lines_of, put
+from citeproof.evaluation.runner import describe
+from citeproof.tools.events import AnswerReady, ClaimDelta, Event
+from tests.console.sample import ANSWER, EVENTS, QUESTION, timed
+
+VTG = sketch("vtg")
+
+
+def trace(events: Sequence[tuple[float, Any]] | None = None, **fields: Any) -> Trace:
+    result = Result.model_validate({"id": "", "question": QUESTION, "answer": ANSWER, **fields})
+    return recorded(VTG, "vtg", result, timed() if events is None else events)
+
+
+def test_a_trace_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    made = trace()
+    write_trace(tmp_path / "a.jsonl", made)
+    assert read_trace(tmp_path / "a.jsonl") == made
+    assert made.graph == shape(VTG)
+    assert made.answer == ANSWER
+    first, second, *_ = (tmp_path / "a.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(first)["question"] == QUESTION
+    assert json.loads(second) == {
+        "at": 0.0,
+        "event": {"type": "node_started", "node": "retriever"},
+    }
+
+
+def test_times_count_from_the_first_event_and_pieces_of_claims_are_left_out() -> None:
+    made = trace([(time + 1e6, event) for time, event in timed()])
+    own = [event for event in EVENTS if not isinstance(event, ClaimDelta)]
+    assert [event for _, event in made.events] == own
+    assert made.events[0][0] == 0.0
+    assert made.events[-1][0] == pytest.approx(timed()[-1][0], abs=1e-3)
+
+
+def test_what_a_strange_graph_tells_is_left_out_and_its_answer_told() -> None:
+    made = trace([(1.0, {"progress": 3}), (2.0, EVENTS[0])])
+    assert made.events == ((1.0, EVENTS[0]), (1.0, AnswerReady(answer=ANSWER)))
+
+
+def test_a_page_shows_the_answer_with_its_trace_unfolded() -> None:
+    page = render_trace(trace())
+    assert '<details class="trace" id="trace" open>' in page
+    assert "2 of 3 claims proved" in page
+    assert "evidence finder → claim generator: 1 ×" in page
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (Failure(type="ModelError", message="no <key>"), "an error: ModelError: no &lt;key&gt;"),
+        (Failure(type="KeyboardInterrupt", message=""), "ended in an error: KeyboardInterrupt<"),
+        (None, "The run was broken off."),
+    ],
+)
+def test_a_run_without_an_answer_says_why(error: Failure | None, why: str) -> None:
+    broken = trace(timed()[:-1], answer=None, error=error)
+    assert broken.answer is None
+    page = render_trace(broken)
+    assert "Broken off" in page
+    assert why in page
+    assert "Nothing in the documents" not in page
+    assert "memory verifier" in page
+
+
+async def test_a_replayed_run_ends_with_its_outcome() -> None:
+    assert [event async for event in replayed(trace())][-1] == AnswerReady(answer=ANSWER)
+    broken = trace(timed()[:-1], answer=None)
+    *_, last = [event async for event in replayed(broken)]
+    assert isinstance(last, AnswerReady)
+    assert (last.answer.status, last.answer.reason) == ("abstained", "The run was broken off.")
+
+
+def test_a_recording_is_kept_also_where_the_run_fails(tmp_path: Path) -> None:
+    events: list[tuple[float, Event]] = [(time.perf_counter(), EVENTS[0])]
+    path = tmp_path / "a.jsonl"
+    with (
+        pytest.raises(ModelError, match="no answer"),
+        recording(path, VTG, "vtg", QUESTION, events),
+    ):
+        raise ModelError("no answer for sk-abcdefgh1234")
+    kept = read_trace(path)
+    assert kept.error == Failure(type="ModelError", message="no answer for ***.")
+    assert [event for _, event in kept.events] == [EVENTS[0]]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_that_a_recording_has_no_place_is_told_before_the_run(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InputError, match="cannot be written: there is no folder"),
+        recording(tmp_path / "no" / "a.jsonl", VTG, "vtg", QUESTION, []),
+    ):
+        pytest.fail("the run was begun")
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "message"),
+    [
+        (1, "", "line 1, is no part of a trace: Invalid JSON"),
+        (1, '{"method": "vtg"}', "line 1, is no part of a trace: question: Field required"),
+        (1, '{"version": 2, "method": "m", "question": "q"}', "line 1, .* version: Input should"),
+        (3, '{"at": 1, "event": {"type": "moon_landed"}}', "line 3, .* event: Input tag"),
+        (3, '{"at": 1, "ev', "line 3, is no part of a trace: Invalid JSON"),
+        (3, "\ufffd", "line 3, is no part"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused_with_its_line(
+    tmp_path: Path, number: int, line: str, message: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    write_trace(path, trace())
+    lines = path.read_text("utf-8").splitlines()
+    lines[number - 1] = line
+    path.write_text("\n".join(lines), "utf-8")
+    with pytest.raises(InputError, match=message):
+        read_trace(path)
+
+
+def test_a_file_without_events_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("", "utf-8")
+    with pytest.raises(InputError, match="line 1, is no part of a trace"):
+        read_trace(path)
+    write_trace(path, trace([], answer=None))
+    with pytest.raises(InputError, match="shows nothing: the run told no event"):
+        read_trace(path)
+    with pytest.raises(InputError, match=r"b\.jsonl cannot be read: No such file"):
+        read_trace(tmp_path / "b.jsonl")
+
+
+def test_a_trace_appears_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    write_trace(path, trace())
+    before = path.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(InputError, match="cannot be written: No space left"):
+        write_trace(path, trace(timed()[:5]))
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of three examples, of which two kept their events."""
+    keys = ("q/1", "2", "1")
+    asked = [Example(id=key, question=QUESTION, task="qa") for key in keys]
+    put(tmp_path / "examples.jsonl", lines_of(asked))
+    describe(VTG, "vtg", asked).write(tmp_path)
+    (tmp_path / "traces").mkdir()
+    for number in (1, 3):
+        write_trace(place(tmp_path, number), trace())
+    return tmp_path
+
+
+@pytest.mark.parametrize(("example", "number"), [("q/1", 1), ("1", 3), ("3", 3)])
+def test_an_example_is_found_by_its_id_or_else_by_its_number(
+    folder: Path, example: str, number: int
+) -> None:
+    assert find_trace(folder, example) == folder / "traces" / f"{number}.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("example", "message"),
+    [
+        (None, r"has several traces\. Name one of 1 \(q/1\), 3 \(1\)\."),
+        ("2", r"kept no events of example 2, '2': it was answered without --trace, or not yet\."),
+        ("4", r"has no example '4'\. Name an id, or a number from 1 to 3; kept: 1 \(q/1\), 3"),
+        ("0", "has no example '0'"),
+        ("../1", "has no example"),
+    ],
+)
+def test_an_example_that_is_not_there_is_told_with_those_that_are(
+    folder: Path, example: str | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        find_trace(folder, example)
+
+
+def test_the_only_trace_of_a_run_needs_no_name(folder: Path) -> None:
+    place(folder, 3).unlink()
+    assert find_trace(folder, None) == place(folder, 1)
+    place(folder, 1).unlink()
+    with pytest.raises(InputError, match=r"kept no events\. Run citeproof eval with --trace"):
+        find_trace(folder, None)
+
+
+def test_what_is_no_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no run: there is no manifest"):
+        find_trace(tmp_path, "1")
+    file = tmp_path / "a.jsonl"
+    assert find_trace(file, None) == file
+    with pytest.raises(InputError, match=r"is no folder of a run\. Leave '1' out"):
+        find_trace(file, "1")
+
+
+def test_placeholders_of_the_page_stay_text() -> None:
+    own = trace(question="@@style@@ </title><script>", answer=None)
+    assert len(re.findall("<script>", render_trace(own))) == 1

@@ -1,0 +1,184 @@
+"""A headless Chromium, driven over a pipe by the DevTools protocol: no driver, no socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_PATIENCE = 60.0
+"""Seconds that anything may take: the machine may be busy."""
+
+
+def installed() -> str | None:
+    """The path of a Chromium, or None."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
+class Tab:
+    """A page, what it asked for, and what it complained of."""
+
+    def __init__(self, send: Callable[[dict[str, Any]], None], receive: Callable[[], Any]) -> None:
+        self._send, self._receive = send, receive
+        self._last = 0
+        self._session: str | None = None
+        self.requests: list[str] = []
+        """Addresses, the page's own included."""
+        self.complaints: list[str] = []
+        """Errors and warnings of the console: exceptions, violations of the page's policy."""
+        [target] = [
+            found
+            for found in self.call("Target.getTargets")["targetInfos"]
+            if found["type"] == "page"
+        ]
+        attached = {"targetId": target["targetId"], "flatten": True}
+        self._session = self.call("Target.attachToTarget", **attached)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        """What a method of the protocol gives."""
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        self._send(message)
+        while (answer := self._receive()).get("id") != self._last:
+            self._take(answer.get("method"), answer.get("params", {}))
+        assert "error" not in answer, (method, answer)
+        return answer["result"]
+
+    def _take(self, method: str | None, told: dict[str, Any]) -> None:
+        if method == "Network.requestWillBeSent":
+            self.requests.append(told["request"]["url"])
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(str(told["exceptionDetails"]))
+        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
+            self.complaints.append(str(told["args"]))
+        elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
+            self.complaints.append(told["entry"]["text"])
+
+    def open(self, path: Path) -> None:
+        """Load a file, to its end."""
+        self.call("Page.navigate", url=path.as_uri())
+        self.wait("document.readyState === 'complete'")
+
+    def value(self, expression: str) -> Any:
+        """What JavaScript gives, as JSON."""
+        given = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in given, given
+        return given["result"].get("value")
+
+    def wait(self, expression: str) -> None:
+        """Go on when an expression is true; fail if it does not become so."""
+        deadline = time.monotonic() + _PATIENCE
+        while not self.value(expression):
+            assert time.monotonic() < deadline, f"{expression} did not become true"
+            time.sleep(0.02)
+
+    def show(self, *, scheme: str = "light", width: int = 1100, height: int = 800) -> None:
+        """How the page is looked at."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        liked = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", features=liked)
+
+    def place(self, selector: str) -> tuple[float, float]:
+        """The middle of an element's first line, in the window."""
+        x, y = self.value(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            "e.scrollIntoView({block: 'center', behavior: 'instant'});"
+            "const b = e.getClientRects()[0];"
+            "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+        )
+        return x, y
+
+    def hover(self, selector: str) -> None:
+        """Move the mouse there."""
+        x, y = self.place(selector)
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def click(self, selector: str) -> None:
+        """Click with the mouse."""
+        x, y = self.place(selector)
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            button = {"button": "left", "clickCount": 1} if kind != "mouseMoved" else {}
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
+
+    def press(self, key: str) -> None:
+        """Press a key: Tab, Enter or Escape."""
+        code = {"Tab": 9, "Enter": 13, "Escape": 27}[key]
+        names = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        text = {"text": "\r"} if key == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **names, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **names)
+
+
+@contextmanager
+def tab(program: str, folder: Path) -> Iterator[Tab]:
+    """An empty page of a Chromium of its own, which is gone afterwards.
+
+    Args:
+        program: Its path.
+        folder: Where it keeps what it keeps.
+    """
+    to_browser, from_us = os.pipe()
+    to_us, from_browser = os.pipe()
+    # Chromium reads its 3 and writes its 4; a shell puts them there.
+    command = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
+    process = subprocess.Popen(
+        ["bash", "-c", command, "bash", program, *_options(folder), "about:blank"],
+        pass_fds=(to_browser, from_browser),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(to_browser)
+    os.close(from_browser)
+    buffer = bytearray()
+
+    def send(message: dict[str, Any]) -> None:
+        left = json.dumps(message).encode() + b"\0"
+        while left:
+            left = left[os.write(from_us, left) :]
+
+    def receive() -> Any:
+        while (end := buffer.find(b"\0")) < 0:
+            ready, _, _ = select.select([to_us], [], [], _PATIENCE)
+            assert ready, "Chromium says nothing"
+            piece = os.read(to_us, 65_536)
+            assert piece, "Chromium has ended"
+            buffer.extend(piece)
+        message = json.loads(buffer[:end])
+        del buffer[: end + 1]
+        return message
+
+    try:
+        yield Tab(send, receive)
+    finally:
+        os.close(from_us)
+        os.close(to_us)
+        process.terminate()
+        process.wait(_PATIENCE)
+
+
+def _options(folder: Path) -> Sequence[str]:
+    return (
+        "--headless",
+        "--remote-debugging-pipe",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-dev-shm-usage",
+        f"--user-data-dir={folder}",
+        *(["--no-sandbox"] if os.geteuid() == 0 else []),  # root may not have one
+    )
