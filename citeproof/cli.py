@@ -159,13 +159,12 @@ def index(
     from citeproof.console.opening import downloading
     from citeproof.console.reading import read
     from citeproof.console.reports import indexed
-    from citeproof.memory.index import Index
-    from citeproof.models.embedder import load_embedder
+    from citeproof.memory.index import Index, embedder_for
 
     settings = _settings(config, store, sets)
     err = _console(stderr=True)
     with downloading(err, "opening the index…") as progress:
-        embeddings = load_embedder(settings.embedding, settings.models, progress=progress)
+        embeddings = embedder_for(settings, progress)
         opened = Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
     with contextlib.closing(opened):
         report = read(opened, documents, err)
@@ -194,11 +193,21 @@ def ask(
             help="What happens to a claim that cannot be proved; by default it is flagged.",
         ),
     ] = None,
+    review: Annotated[
+        bool,
+        typer.Option("--review", help="Ask about each claim that cannot be proved."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Also write the answer as a page.")
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step of the run.")] = False,
+    kept_events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events", metavar="FILE.jsonl", help="Keep the run's events for `citeproof trace`."
+        ),
+    ] = None,
     thread: Annotated[
         str | None,
         typer.Option(
@@ -217,7 +226,9 @@ def ask(
     from citeproof.console import arguments
     from citeproof.console.opening import downloading
     from citeproof.console.reading import read_first
+    from citeproof.console.review import attended
     from citeproof.console.threads import Thread
+    from citeproof.console.trace import recording
     from citeproof.tools.toolbox import Toolbox
 
     if not question.strip():
@@ -228,12 +239,17 @@ def ask(
     settings = arguments.settings(config, llm=llm, store=store, more=more)
     if unverified is not None:
         parameters["unverified"] = unverified
-    arguments.sketch(method, parameters)  # a wrong parameter is told before models are loaded
+    if review:
+        parameters["review"] = "true"
+    # A wrong parameter is told before models are loaded.
+    fixed = arguments.sketch(method, parameters).context_schema()
+    err = _console(stderr=True)
+    if asks := getattr(fixed, "review", False):
+        attended(err)
     chroma = settings.chroma
     if not (docs or chroma.in_memory or chroma.host or chroma.path.is_dir()):
         raise _nothing_indexed(chroma.path)  # before a folder is made for nothing
 
-    err = _console(stderr=True)
     err.quiet = as_json and not err.is_terminal
     with downloading(err, "opening models…") as progress:
         tools = Toolbox.from_settings(settings, progress=progress)
@@ -248,17 +264,23 @@ def ask(
             # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
             kept = None if thread is None else Thread(thread, chroma.path)
             shown = err if as_json else None
-            answer = _run(graph, question, events, shown, trace=trace, thread=kept)
+            with recording(kept_events, graph, method, question, events):
+                answer = _run(graph, question, events, shown, trace=trace, thread=kept, review=asks)
         except KeyboardInterrupt as error:
             # Told at once: the embedded model reads its batch to the end before it stops.
             _complain("Interrupted; closing the models.")
+            if thread is not None:
+                _complain("The run is kept: asked the same again, it goes on.")
             raise typer.Exit(130) from error
     if html is not None:
+        from citeproof.console.drawing import shape
         from citeproof.console.page import render_page, write_page
 
-        write_page(html, render_page(answer, events))
+        write_page(html, render_page(answer, events, shape(graph)))
         if not as_json:
             typer.echo(f"Page: {html}")
+    if kept_events is not None and not as_json:
+        typer.echo(f"Events: {kept_events}")
     if answer.status == "abstained":
         raise typer.Exit(ABSTAINED)
 
@@ -391,6 +413,9 @@ def evaluate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run; its errors are tried again.")
     ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Keep the events of each question, too.")
+    ] = False,
     sweep: Annotated[
         Path | None, typer.Option("--sweep", help="A TOML file that names many runs.")
     ] = None,
@@ -418,6 +443,7 @@ def evaluate(
             store=store,
             at_once=at_once,
             resume=resume,
+            trace=trace,
         )
     except KeyboardInterrupt as error:
         _complain("Interrupted. What is done is kept; go on with --resume.")
@@ -488,6 +514,37 @@ def report(
         typer.echo(markdown(made), nl=False)
     if html is not None:
         write_page(html, render_report(made))
+        typer.echo(f"Page: {html}")
+
+
+@app.command("trace")
+def trace_(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="A folder of `eval --trace`, or a file of `ask --events`."
+        ),
+    ],
+    example: Annotated[
+        str | None,
+        typer.Argument(metavar="[N]", help="In a folder: whose, by number (from 1) or id."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write it as a page; by default it is printed.")
+    ] = None,
+) -> None:
+    """Show a run that was kept: its steps, prompts, replies and verdicts."""
+    import asyncio
+
+    from citeproof.console.live import show
+    from citeproof.console.page import write_page
+    from citeproof.console.trace import find_trace, read_trace, render_trace, replayed
+
+    kept = read_trace(find_trace(run, example))
+    if html is None:
+        asyncio.run(show(replayed(kept), _console(), question=kept.question, trace=True))
+    else:
+        write_page(html, render_trace(kept))
         typer.echo(f"Page: {html}")
 
 
@@ -832,6 +889,7 @@ def _run(
     *,
     trace: bool,
     thread: Thread | None,
+    review: bool,
 ) -> Answer:
     """Run a graph before the reader's eyes, and record its events.
 
@@ -843,26 +901,26 @@ def _run(
             people.
         trace: Show each step.
         thread: Where the run is kept, if anywhere.
+        review: Whether it may have to wait for a person.
     """
     import asyncio
     import time
 
     from citeproof.console.live import follow, show
-    from citeproof.console.threads import Kept
+    from citeproof.console.review import decide
+    from citeproof.console.threads import Kept, told, waiting
 
     goes_on = [False]
 
     async def run(kept: Kept) -> AsyncIterator[Event]:
-        streamed = kept.graph.astream(
-            kept.given, kept.config, stream_mode="custom", durability=kept.durability
-        )
-        async for event in streamed:
+        async for event in told(kept, lambda request: decide(request, _console(stderr=True))):
             events.append((time.perf_counter(), event))
             yield event
 
     async def stream() -> AsyncIterator[Event]:
         if thread is None:
-            async for event in run(Kept(graph, {"question": question})):
+            alone = waiting(graph, question) if review else Kept(graph, {"question": question})
+            async for event in run(alone):
                 yield event
             return
         async with thread.keeping(graph, question) as kept:

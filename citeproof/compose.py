@@ -10,6 +10,7 @@ graph and gives a graph, or tools that others are built over:
 
 A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside the run
 of another a graph keeps to the budget that it was built with; what it cost counts for both.
+Nobody can be asked there: the review of a proof is for the outermost graph.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from citeproof.agents.claim_feeder import ClaimFeeder
 from citeproof.agents.delegate import Delegate
 from citeproof.agents.drafter import Drafter
 from citeproof.errors import SettingsError
-from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, entrance
+from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, begin, entrance
 from citeproof.graphs.wiring import Parameters, add_node, add_route, compiled, fixed
 from citeproof.state import KeptResult, KeptState, ProvedState, Question, Result
 from citeproof.tools.llatrieval_retriever import LLatrievalRetriever
@@ -78,8 +79,9 @@ def verify_with(
         **parameters: Fields of `ProofParameters`.
 
     Raises:
-        SettingsError: A parameter is unknown or out of range.
+        SettingsError: A parameter is unknown or out of range, or the draft is to be reviewed.
     """
+    _refuse_review(draft)
     name = name or f"{draft.name}+proof"
     schema = fixed(ProofParameters, parameters, tools.budget)
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
@@ -92,7 +94,7 @@ def verify_with(
     add_proof(builder, tools, schema, writers=[writer], end=end)
 
     edges = partial(add_route, builder, schema, end)
-    builder.add_edge(START, "drafter")
+    begin(builder, schema, "drafter")
     edges("drafter", lambda *_: writer, writer)
     edges(writer, _after_claim_feeder, *ENTRANCES)
     edges("claim_acceptor", lambda *_: writer, writer)
@@ -118,8 +120,10 @@ def remember_with(
         **parameters: Fields of `KeepingParameters`.
 
     Raises:
-        SettingsError: The tools have no memory bank, or a parameter is unknown or out of range.
+        SettingsError: The tools have no memory bank, a parameter is unknown or out of range, or
+            the answer is to be reviewed.
     """
+    _refuse_review(graph)
     if tools.bank is None:
         raise SettingsError(
             "There is no memory bank to remember with",
@@ -137,6 +141,16 @@ def remember_with(
     name = name or f"{graph.name}+memory"
     kept: KeptGraph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
     return kept
+
+
+def _refuse_review(inner: Any) -> None:
+    schema = getattr(inner, "context_schema", None)
+    if isinstance(schema, type) and issubclass(schema, ProofParameters) and schema().review:
+        raise SettingsError(
+            f"The graph {inner.name} cannot be part of another while its claims are reviewed",
+            why="it has no checkpointer there, and could not wait",
+            fix="Build it without review; verify_with(…, review=True) reviews what it answers.",
+        )
 
 
 def _after_claim_feeder(state: ProvedState, parameters: ProofParameters) -> str:

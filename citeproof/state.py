@@ -8,7 +8,7 @@ whole run, whichever memory it sits in.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
@@ -73,6 +73,8 @@ class Draft(BaseModel):
     """Ids of the passages it cites."""
     verdict: Verdict | None = None
     """None until a verifier has looked at it."""
+    decision: Literal["approve", "drop"] | None = None
+    """What a person wants done with it, where nothing supports it and one was asked."""
 
 
 class Corroboration(BaseModel):
@@ -333,9 +335,9 @@ class Reflection(BaseModel):
     answer: str
     """What was assessed, with its marks."""
     feedback: str = ""
-    """F: a line for each of the three verdicts; empty where no assessment could be read."""
-    complete: bool = False
-    """Whether it says all that is asked."""
+    """F: a line for each verdict; empty where no assessment could be read."""
+    complete: bool | None = False
+    """Whether it says all that is asked; None where that was not assessed."""
     correct: bool = False
     """Whether it says nothing but what the passages state."""
     cited: bool = False
@@ -346,7 +348,8 @@ class Reflection(BaseModel):
     @property
     def faulty(self) -> bool:
         """Whether the answer was found to need a refinement."""
-        return bool(self.feedback) and not (self.complete and self.correct and self.cited)
+        right = self.complete is not False and self.correct and self.cited
+        return bool(self.feedback) and not right
 
 
 class ReflectionState(WritingState):

@@ -33,7 +33,12 @@ CheckVerdict = Literal["supported", "misattributed", "uncited", "unsupported", "
 
 
 class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        json_schema_serialization_defaults_required=True,
+    )
 
 
 class Passage(_Value):
@@ -85,7 +90,7 @@ class Verdict(_Value):
     trials: int = Field(default=1, ge=1)
     """How many times the claim was written until this verdict."""
     reason: str = ""
-    """Why a claim is unchecked; empty otherwise."""
+    """Why a claim is unchecked, or who lets an unsupported one stand; empty otherwise."""
 
 
 class Claim(_Value):

@@ -1,4 +1,4 @@
-"""Writes what in docs/ follows from the code: tables between markers, and pictures of graphs.
+"""Writes what in docs/ follows from the code: tables, pictures of graphs, the events' JSON Schema.
 
     python docs/generate.py
 
@@ -9,6 +9,7 @@ A picture is drawn for each method whose `graphs/METHOD.svg` a page shows.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable
@@ -16,16 +17,17 @@ from importlib import import_module
 from inspect import cleandoc, get_annotations, getsource
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import typer
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from citeproof.console.arguments import ABOUT, METHODS, sketch
 from citeproof.console.drawing import draw
 from citeproof.evaluation.datasets import HUB
 from citeproof.evaluation.scoring import METRICS
 from citeproof.settings import Settings
+from citeproof.tools.events import Event
 
 DOCS = Path(__file__).parent
 
@@ -35,8 +37,8 @@ _KINDS = {"boolean": "true, false", "string": "text"}
 
 
 def generated() -> dict[Path, str]:
-    """Each page that has a table, and each picture → what it should hold."""
-    made = {}
+    """Each page that has a table, each picture, and the schema → what it should hold."""
+    made = {DOCS / "events.schema.json": f"{json.dumps(_schema(), indent=2)}\n"}
     for page in sorted(DOCS.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if _TABLE.search(text):
@@ -53,6 +55,16 @@ def main() -> None:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             typer.echo(path.relative_to(DOCS.parent))
+
+
+def _schema() -> dict[str, Any]:
+    """The JSON Schema of an event as it leaves a run."""
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Event",
+        "description": "What a run of citeproof tells on LangGraph's custom stream.",
+    }
+    return about | TypeAdapter[Event](Event).json_schema(mode="serialization")
 
 
 def _filled(table: re.Match[str]) -> str:
@@ -147,6 +159,15 @@ def _methods() -> str:
     return _table(rows)
 
 
+def _events() -> str:
+    rows = []
+    for event in get_args(get_args(Event)[0]):
+        fields = [f"`{name}`" for name in event.model_fields if name != "type"]
+        about = _line(cleandoc(event.__doc__ or "").partition("\n\n")[0])
+        rows.append([f"`{event.model_fields['type'].default}`", about, ", ".join(fields)])
+    return _table([["`type`", "what it tells", "fields"], *rows])
+
+
 def _metrics() -> str:
     rows = [[f"`{name}`", what] for name, what in METRICS.items()]
     return _table([["metric", "what it is"], *rows])
@@ -167,6 +188,7 @@ def _line(text: str) -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
+    "events": _events,
     "methods": _methods,
     "metrics": _metrics,
     "parameters": _parameters,

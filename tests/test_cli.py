@@ -147,7 +147,17 @@ def test_ask_reads_documents_into_the_named_store(opened: list[Settings], tmp_pa
     result = run(cli.app, ["ask", "Who built the tower?", *arguments])
     assert result.exit_code == 0, result.output
     assert (opened[0].chroma.in_memory, opened[0].chroma.path) == (False, kept)
-    assert (kept / "chroma").is_dir()
+    assert next((kept / "editions").glob("*/chroma")).is_dir()
+
+
+@pytest.mark.parametrize("command", [["index"], ["ask", "Who?", "--docs"]])
+@pytest.mark.usefixtures("opened")
+def test_a_folder_without_documents_leaves_no_store(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    kept = tmp_path / "new" / "kept"
+    result = run(cli.app, [*command, str(tmp_path / "empty"), "--store", str(kept)])
+    assert result.exit_code in (1, 2), result.output
+    assert not kept.parent.exists()
 
 
 @pytest.mark.usefixtures("opened")
@@ -328,3 +338,46 @@ def test_methods_are_listed_with_what_they_do_and_cost() -> None:
     assert set(ABOUT) == set(METHODS)
     for name, (what, cost) in ABOUT.items():
         assert f"{name}  {what}\n    {cost}\n" in result.stdout
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_run_is_kept_and_shown_again() -> None:
+    asked = run(cli.app, ["ask", "Who built the tower?", "--trace", "--events", "a.jsonl"])
+    assert asked.stdout.endswith("Events: a.jsonl\n")
+    shown = run(cli.app, ["trace", "a.jsonl"])
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout == asked.stdout.removesuffix("Events: a.jsonl\n")
+    made = run(cli.app, ["trace", "a.jsonl", "--html", "a.html"])
+    assert made.stdout == "Page: a.html\n"
+    page = Path("a.html").read_text("utf-8")
+    assert BUILT in page
+    assert "retriever → claim generator: 1 ×" in page
+    failed = run(cli.app, ["ask", "Who built the tower?", "--events", "b.jsonl"])
+    assert failed.exit_code != 0  # the script is at its end
+    shown = run(cli.app, ["trace", "b.jsonl"])
+    assert (shown.exit_code, "The run ended in an error: " in shown.stdout) == (0, True)
+
+
+@pytest.mark.usefixtures("opened")
+def test_json_stays_json_where_the_run_is_kept() -> None:
+    result = run(cli.app, ["ask", "Who built the tower?", "--json", "--events", "a.jsonl"])
+    assert Answer.model_validate_json(result.stdout).status == "answered"
+    assert Path("a.jsonl").is_file()
+
+
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trace", "no.jsonl"], "no.jsonl cannot be read: No such file"),
+        (["trace", "a.toml"], "a.toml, line 1, is no part of a trace: Invalid JSON"),
+        (["trace", "a.toml", "3"], "a.toml is no folder of a run. Leave '3' out"),
+        (["trace", ".", "3"], ". is no run: there is no manifest.json"),
+        (["ask", "?", "--events", "no/a.jsonl"], "no/a.jsonl cannot be written: there is no"),
+    ],
+)
+def test_what_is_no_trace_is_told(arguments: list[str], message: str) -> None:
+    Path("a.toml").write_text("[llm]", "utf-8")
+    result = run(cli.app, arguments)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith(message)

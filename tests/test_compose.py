@@ -11,6 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from citeproof import LLM, Answer, Toolbox, Verdict, build_r2_mga, build_vanilla, build_vtg
@@ -293,6 +294,7 @@ def test_the_graph_shows_the_proof_behind_the_draft() -> None:
         "evidence_finder",
         "generation_verifier",
         "memory_verifier",
+        "reviewer",
         "simplifier",
     }
     assert (graph.name, verify_with(drafted(), nothing().toolbox(), name="my").name) == (
@@ -348,6 +350,35 @@ def test_what_is_cited_is_recorded_once_it_is_proved() -> None:
     assert [(r["claim"], r["status"], r["method"], r["passages"]) for r in log.records] == [
         (LIT, "supported", "draft+proof", [B])
     ]
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_what_a_draft_cites_is_recorded_only_as_the_outer_answer_cites_it(how: str) -> None:
+    log = Log()
+    script = Script(claims=[BUILT, WRONG, "DONE"], citations=[[1], [2]], questions=[["?"]] * 3)
+    tools = script.toolbox()
+    tools.evidence = log  # type: ignore[assignment]
+    draft = build_vtg(tools, verify=False)
+    graph = verify_with(draft, tools, unverified="drop", max_trials=0)
+    if how == "sync":
+        graph.invoke(ASKED)
+    else:
+        asyncio.run(graph.ainvoke(ASKED))
+    assert [(r["claim"], r["method"]) for r in log.records] == [(BUILT, "vtg+proof")]
+
+
+def test_an_answer_that_is_handed_on_as_it_is_is_recorded_once(bank: Bank) -> None:
+    log, tools = Log(), Script(claims=[BUILT, "DONE"], citations=[[1]]).toolbox()
+    tools.evidence, tools.bank = log, bank  # type: ignore[assignment]
+    remember_with(build_vtg(tools), tools).invoke(ASKED)
+    assert [(r["claim"], r["method"]) for r in log.records] == [(BUILT, "vtg")]
+
+
+def test_a_draft_that_is_handed_on_is_still_a_draft(bank: Bank) -> None:
+    log, tools = Log(), Script(claims=[BUILT, "DONE"], citations=[[1]]).toolbox()
+    tools.evidence, tools.bank = log, bank  # type: ignore[assignment]
+    verify_with(remember_with(build_vtg(tools), tools), tools).invoke(ASKED)
+    assert [(r["claim"], r["method"]) for r in log.records] == [(BUILT, "vtg+memory+proof")]
 
 
 def test_a_second_question_on_a_thread_starts_from_nothing() -> None:
@@ -519,6 +550,31 @@ class Stack:
         search = build_llatrieval(tools, k=2, verify_first=True, summarize=False)
         draft = build_vanilla(retrieve_with(search, tools), shots=0)
         self.flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
+
+
+def test_a_graph_that_reviews_cannot_be_part_of_another(bank: Bank) -> None:
+    tools = nothing().toolbox()
+    tools.bank = bank
+    reviewing = build_vtg(tools, review=True, checkpointer=InMemorySaver())
+    for compose in (verify_with, remember_with):
+        with pytest.raises(
+            SettingsError, match=r"vtg cannot be part.*it has no checkpointer there"
+        ):
+            compose(reviewing, tools)
+
+
+def test_what_another_graph_claims_is_reviewed_by_the_outer_one() -> None:
+    script = searching("Who?", "Who?")
+    draft = drafted(claim(WRONG, 1), claim(BUILT, 1))
+    graph = verify_with(
+        draft, script.toolbox(), review=True, max_trials=0, checkpointer=InMemorySaver()
+    )
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    [interrupt] = graph.invoke(ASKED, thread)["__interrupt__"]
+    assert interrupt.value["claim"]["text"] == WRONG
+    answer = graph.invoke(Command(resume={"decision": "drop"}), thread)["answer"]
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert len(draft.asked) == 1, "the draft is not written anew on a resume"
 
 
 async def test_the_three_together(bank: Bank) -> None:

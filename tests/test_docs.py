@@ -281,9 +281,11 @@ def run(tools: Toolbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
 
-    def programs(page: str) -> dict[str, Any]:
+    def programs(page: str, but: tuple[str, ...] = ()) -> dict[str, Any]:
         names: dict[str, Any] = {"tools": tools, "__name__": "page"}
         for block in blocks(Path(page), "python"):
+            if any(word in block for word in but):
+                continue
             code = compile(block, page, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
             left = eval(code, names)
             if code.co_flags & inspect.CO_COROUTINE:
@@ -337,10 +339,27 @@ def test_the_programs_of_memory(run: Any, tools: Toolbox) -> None:
     assert names["snippet"].case.final == ANSWER
 
 
+def test_the_programs_of_streaming(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    # Those that need a server are run by tests/integration: test_server.py, test_postgres.py.
+    names = run("docs/streaming.md", but=("langgraph_sdk", "PostgresSaver"))
+    assert names["sent"]["type"] == "answer_ready"
+    assert names["answer"].text == ANSWER
+    assert names["state"].next == ()
+    assert f"supported {BUILT}" in capsys.readouterr().out
+
+
 def test_the_programs_of_other_pages(run: Any) -> None:
     assert run("docs/configuration.md")["settings"].budget.calls == 40
     # That of studio.md needs the server: tests/integration/test_server.py runs it.
-    tested = {"methods", "composing", "evaluation", "memory", "configuration", "studio"}
+    tested = {
+        "methods",
+        "composing",
+        "evaluation",
+        "memory",
+        "configuration",
+        "streaming",
+        "studio",
+    }
     assert [page for page in having("python") if page.parts[0] == "docs"] == sorted(
         Path(f"docs/{name}.md") for name in tested
     )

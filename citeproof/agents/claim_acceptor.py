@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from citeproof.state import DraftState, VTGUpdate, numbered
+from citeproof.state import Draft, DraftState, MemoryState, VTGUpdate, numbered
 from citeproof.tools.citations import supporting_sentence
 from citeproof.tools.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.tools.meter import note
 from citeproof.types import Citation, Claim, Verdict
 
-__all__ = ["ClaimAcceptor"]
+__all__ = ["APPROVED", "ClaimAcceptor", "claimed"]
+
+APPROVED = "approved by a person"
+"""The reason of an unsupported verdict whose claim stands nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -25,27 +28,18 @@ class ClaimAcceptor:
     async def __call__(self, state: DraftState) -> VTGUpdate:
         """Accept the draft; an unverified one is kept, flagged or dropped as asked.
 
-        As in the paper, only the passages of a supported claim enter the long-term memory.
+        What a person has decided counts before that. As in the paper, only the passages of a
+        supported claim enter the long-term memory.
         """
         draft = state["draft"]
         if draft is None:
             return {}
         verdict = draft.verdict or Verdict(status="unchecked", reason="the verifier is off")
-        cited = numbered(state, draft.cited)
-        claim = Claim(
-            text=draft.text,
-            citations=tuple(
-                Citation(
-                    passage_id=passage.id,
-                    number=number,
-                    sentence=supporting_sentence(passage.text, draft.text),
-                )
-                for number, passage in cited.items()
-            ),
-            verdict=verdict,
-        )
+        if draft.decision == "approve":
+            verdict = verdict.model_copy(update={"reason": APPROVED})
+        claim = claimed(state, draft, verdict)
         update: VTGUpdate = {"draft": None, "rejected": []}
-        if verdict.status == "unsupported" and self.unverified == "drop":
+        if verdict.status == "unsupported" and (draft.decision or self.unverified) == "drop":
             emit(ClaimRejected(text=claim.text, reason="dropped: it could not be verified"))
             note(f"dropped, not verified: {claim.text}")
             return {**update, "dropped": [*state["dropped"], claim.text]}
@@ -55,3 +49,16 @@ class ClaimAcceptor:
             update["long_term"] = list(long_term)
         emit(ClaimAccepted(claim=claim))
         return update
+
+
+def claimed(state: MemoryState, draft: Draft, verdict: Verdict) -> Claim:
+    """The draft as a claim; its citations bear the run's passage numbers."""
+    citations = tuple(
+        Citation(
+            passage_id=passage.id,
+            number=number,
+            sentence=supporting_sentence(passage.text, draft.text),
+        )
+        for number, passage in numbered(state, draft.cited).items()
+    )
+    return Claim(text=draft.text, citations=citations, verdict=verdict)

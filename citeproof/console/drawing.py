@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -22,8 +23,14 @@ def draw(graph: Any) -> str:
 def shape(graph: Any) -> Shape:
     """Nodes and edges of a compiled LangGraph graph."""
     drawable = graph.get_graph()
+    ways = Counter(edge.source for edge in drawable.edges)
     edges = (
-        Edge(edge.source, edge.target, edge.conditional, str(edge.data or ""))
+        Edge(
+            edge.source,
+            edge.target,
+            edge.conditional and ways[edge.source] > 1,
+            str(edge.data or ""),
+        )
         for edge in drawable.edges
     )
     return Shape(tuple(drawable.nodes), tuple(edges))

@@ -27,6 +27,7 @@ from citeproof.tools.events import (
     NodeFinished,
     NodeStarted,
     PassagesRetrieved,
+    ReviewRequested,
 )
 from citeproof.types import Answer, Claim
 
@@ -41,6 +42,7 @@ _DOING = {
     "memory_verifier": "checking against everything found…",
     "simplifier": "trimming its sources…",
     "evidence_finder": "looking for more evidence…",
+    "reviewer": "waiting for a person…",
     "claim_acceptor": "checked",
     "answer_composer": "putting the answer together…",
     "pool_retriever": "looking for passages…",
@@ -117,7 +119,12 @@ async def follow(
     ) as live:
         async for event in events:
             view.take(event)
-            if console.is_terminal:
+            if isinstance(event, ReviewRequested):
+                # What moves would be written over the prompt that comes now.
+                live.update("", refresh=True)
+                live.stop()
+            elif console.is_terminal:
+                live.start()
                 # Pieces of a claim come faster than a screen needs them.
                 live.update(view.moving(), refresh=not isinstance(event, ClaimDelta))
             # A graph whose nodes never wait would hold back the keyboard's interrupt.
@@ -248,6 +255,8 @@ class _View:
         line = Text.assemble((plain(claim.text), colour))
         if numbers:
             line.append(" " + "".join(f"[{number}]" for number in numbers), style="cyan")
+        if claim.verdict.status == "unsupported" and claim.verdict.reason:
+            words = f"{words}, {plain(claim.verdict.reason)}"
         if words:
             line.append(f" ({words})", style=f"italic {colour}")
         write_signed(self.console, Text(sign, style=f"bold {colour}"), line)

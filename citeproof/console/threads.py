@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from citeproof.errors import MissingExtraError, StoreError
+from citeproof.tools.events import Event, ReviewRequested
 
-__all__ = ["Kept", "Thread"]
+__all__ = ["Kept", "Thread", "told", "waiting"]
 
 
 class Kept(NamedTuple):
@@ -67,3 +68,37 @@ class Thread:
                 why=str(error),
                 fix="Make sure that you may write there, or delete the file.",
             ) from error
+
+
+def waiting(graph: Any, question: str) -> Kept:
+    """The graph as it can wait for a person, for as long as this process lives."""
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    kept = graph.copy(update={"checkpointer": InMemorySaver()})
+    return Kept(kept, {"question": question}, {"configurable": {"thread_id": graph.name}})
+
+
+async def told(
+    kept: Kept, decide: Callable[[ReviewRequested], dict[str, str]]
+) -> AsyncIterator[Event]:
+    """The events of a run up to its end.
+
+    Args:
+        kept: The run.
+        decide: Called where the run waits for a person; says what to resume it with.
+    """
+    from langgraph.types import Command
+
+    given: Any = kept.given
+    while True:
+        streamed = kept.graph.astream(
+            given, kept.config, stream_mode="custom", durability=kept.durability
+        )
+        async for event in streamed:
+            yield event
+        if kept.config is None:  # without a checkpointer it cannot wait
+            return
+        state = await kept.graph.aget_state(kept.config)
+        if not state.interrupts:
+            return
+        given = Command(resume=decide(ReviewRequested.model_validate(state.interrupts[0].value)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeAlias
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -22,13 +22,14 @@ from citeproof.agents.case_keeper import CaseKeeper
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_feeder import ClaimFeeder
 from citeproof.agents.claim_generator import ClaimGenerator
+from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.claims_keeper import ClaimsKeeper
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
 from citeproof.agents.redrafter import Redrafter
 from citeproof.agents.searcher import Searcher
 from citeproof.graphs.llatrieval import build_llatrieval
-from citeproof.graphs.proof import ENTRANCES, add_proof, entrance
+from citeproof.graphs.proof import ENTRANCES, add_proof, begin, entrance
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.graphs.wiring import Node, add_node, add_route, compiled, fixed
 from citeproof.state import DossierResult, DossierState, Question
@@ -60,6 +61,9 @@ class DossierParameters(VTGParameters):
     """False shows examples without the reasons for what was decided there."""
     refine: bool = True
     """False ends with the first answer, which is not assessed and leaves no case."""
+    assess: Assess = "nli"
+    """Who assesses the answer: the entailment model, which finds what is still not proved or not
+    rightly cited, or the language model (`llm`), which judges also whether it is complete."""
     remember: bool = True
     """False reads the memory bank, and writes nothing to it."""
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
@@ -101,6 +105,7 @@ def build_dossier(
         "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
         "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment"),
         "assessor": Assessor(tools.llm_for("assessor")),
+        "claims_assessor": ClaimsAssessor(tools.entailment),
         "planning_demonstrator": Demonstrator(reflecting, bank, "planning"),
         "planner": Planner(tools.llm_for("planner")),
         "refiner": Redrafter(tools.llm_for("refiner")),
@@ -124,15 +129,16 @@ def build_dossier(
     )
 
     edges = partial(add_route, builder, schema, end)
-    builder.add_edge(START, "searcher")
+    begin(builder, schema, "searcher")
     edges("searcher", _after_searcher, "generation_demonstrator", "claim_generator")
     edges("generation_demonstrator", lambda *_: "claim_generator", "claim_generator")
-    assessed = "assessment_demonstrator"
-    edges("claim_generator", _after_claim_generator, "citation_generator", assessed)
+    assessments = ("assessment_demonstrator", "claims_assessor")
+    edges("claim_generator", _after_claim_generator, "citation_generator", *assessments)
     edges("citation_generator", entrance, *ENTRANCES)
-    edges("claim_acceptor", _after_claim_acceptor, "claim_generator", "claim_feeder", assessed)
-    edges(assessed, lambda *_: "assessor", "assessor")
+    edges("claim_acceptor", _after_claim_acceptor, "claim_generator", "claim_feeder", *assessments)
+    edges("assessment_demonstrator", lambda *_: "assessor", "assessor")
     edges("assessor", _after_assessor, "planning_demonstrator")
+    edges("claims_assessor", _after_assessor, "planning_demonstrator")
     edges("planning_demonstrator", lambda *_: "planner", "planner")
     edges("planner", _after_planner, "refiner")
     edges("refiner", _after_refiner, "claim_feeder")
@@ -167,8 +173,9 @@ def _after_claim_acceptor(state: DossierState, parameters: DossierParameters) ->
 
 
 def _written(state: DossierState, parameters: DossierParameters) -> str:
-    is_assessed = state["claims"] and parameters.refine
-    return "assessment_demonstrator" if is_assessed else "claims_keeper"
+    if not (state["claims"] and parameters.refine):
+        return "claims_keeper"
+    return "claims_assessor" if parameters.assess == "nli" else "assessment_demonstrator"
 
 
 def _after_assessor(state: DossierState, _: DossierParameters) -> str:

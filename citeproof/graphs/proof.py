@@ -11,19 +11,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 from pydantic import Field
 
 from citeproof.agents.claim_acceptor import ClaimAcceptor
 from citeproof.agents.evidence_finder import EvidenceFinder
 from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.reviewer import Reviewer, resumable
 from citeproof.agents.simplifier import Simplifier
-from citeproof.graphs.wiring import Node, Parameters, add_node, add_route
+from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, in_force
 from citeproof.state import DraftState
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["ENTRANCES", "ProofParameters", "add_proof", "entrance"]
+__all__ = ["ENTRANCES", "ProofParameters", "add_proof", "begin", "entrance"]
 
 ENTRANCES = ("generation_verifier", "claim_acceptor")
 """The nodes that a draft may be handed to; `entrance` says which."""
@@ -41,6 +42,9 @@ class ProofParameters(Parameters):
     """N: passages that the evidence finder fetches for each query."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
     """What happens to a claim that could not be verified."""
+    review: bool = False
+    """True interrupts the run at such a claim, and a person approves, edits or drops it. Needs a
+    checkpointer."""
     verify: bool = True
     """False leaves the two-tier verifier out (ablation, Table 3)."""
     memory: bool = True
@@ -62,7 +66,8 @@ def add_proof(
 ) -> None:
     """Add the nodes from `generation_verifier` to `claim_acceptor`, and the edges among them.
 
-    The edges into `ENTRANCES` and out of `claim_acceptor` are left to the graph.
+    The edges into `ENTRANCES` and out of `claim_acceptor` are left to the graph. One that starts
+    with `begin` refuses at once a review that it could not resume, others when they come to it.
 
     Args:
         builder: The graph under construction; its state is a `DraftState`.
@@ -78,6 +83,7 @@ def add_proof(
         "memory_verifier": MemoryVerifier(tools.entailment),
         "simplifier": Simplifier(tools.entailment),
         "evidence_finder": EvidenceFinder(tools.llm_for("evidence_finder"), tools.retriever),
+        "reviewer": Reviewer(),
         "claim_acceptor": ClaimAcceptor(),
     }
     for name, node in nodes.items():
@@ -91,7 +97,7 @@ def add_proof(
             return _accepting(parameters)
         failed_before = len(state["rejected"]) - 1
         if failed_before > parameters.max_trials:
-            return "claim_acceptor"
+            return "reviewer" if parameters.review else "claim_acceptor"
         return "evidence_finder" if parameters.memory else again(state)
 
     edges = partial(add_route, builder, schema, end)
@@ -107,11 +113,32 @@ def add_proof(
         after_memory_verifier,
         "simplifier",
         "claim_acceptor",
+        "reviewer",
         "evidence_finder",
         *writers,
     )
+    edges("reviewer", _after_reviewer, *ENTRANCES)
     edges("evidence_finder", lambda state, _: again(state), *writers)
     edges("simplifier", lambda *_: "claim_acceptor", "claim_acceptor")
+
+
+def begin(
+    builder: StateGraph[Any, Any, Any, Any], schema: type[ProofParameters], first: str
+) -> None:
+    """Start a graph at its first node; a review that could not be resumed is refused before it.
+
+    Args:
+        builder: The graph under construction.
+        schema: Its parameters.
+        first: The node to start at.
+    """
+
+    def path(_: Any) -> str:
+        if in_force(schema).review:
+            resumable()
+        return first
+
+    builder.add_conditional_edges(START, path, [first])
 
 
 def entrance(_: DraftState, parameters: ProofParameters) -> str:
@@ -121,6 +148,11 @@ def entrance(_: DraftState, parameters: ProofParameters) -> str:
 
 def _after_generation_verifier(state: DraftState, parameters: ProofParameters) -> str:
     return _accepting(parameters) if _supported(state) else "memory_verifier"
+
+
+def _after_reviewer(state: DraftState, _: ProofParameters) -> str:
+    is_decided = state["draft"] is None or state["draft"].decision is not None
+    return "claim_acceptor" if is_decided else "generation_verifier"
 
 
 def _accepting(parameters: ProofParameters) -> str:

@@ -18,6 +18,7 @@ from pydantic import Field
 from citeproof.agents.assessor import Assessor
 from citeproof.agents.case_keeper import CaseKeeper, Gate
 from citeproof.agents.case_opener import CaseOpener
+from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.form_answerer import written_out
@@ -58,6 +59,9 @@ class R2MGAParameters(Parameters):
     refine: bool = True
     """False ends with the first answer, which is not assessed and leaves no case (ablation, Table
     2)."""
+    assess: Assess = "llm"
+    """`nli` lets the entailment model assess what is stated and cited, and nobody whether all is
+    said: for language models that find fault with every answer, as the embedded one does."""
     remember: bool = True
     """False reads the memory bank, and writes nothing to it."""
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
@@ -105,6 +109,7 @@ def build_r2_mga(
         "answerer": Initializer(tools.llm_for("answerer")),
         "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment"),
         "assessor": Assessor(tools.llm_for("assessor")),
+        "claims_assessor": ClaimsAssessor(tools.entailment),
         "planning_demonstrator": Demonstrator(reflecting, bank, "planning"),
         "planner": Planner(tools.llm_for("planner")),
         "refiner": Refiner(tools.llm_for("refiner")),
@@ -122,19 +127,21 @@ def build_r2_mga(
         # After the last round an assessment serves the memory bank alone.
         keeps = bank is not None and parameters.remember and parameters.gate != "nli"
         goes_on = changed and (last.number < parameters.rounds or keeps)
-        return "assessment_demonstrator" if goes_on else _finish(parameters)
+        return _assess(parameters) if goes_on else _finish(parameters)
 
     edges = partial(add_route, builder, schema, "r2_mga_composer")
     builder.add_edge(START, "case_opener")
     edges("case_opener", _after_case_opener, "generation_demonstrator")
     edges("generation_demonstrator", lambda *_: "answerer", "answerer")
     ends = ("claims_verifier", "case_keeper")
-    edges("answerer", _after_answerer, "assessment_demonstrator", *ends)
+    assessments = ("assessment_demonstrator", "claims_assessor")
+    edges("answerer", _after_answerer, *assessments, *ends)
     edges("assessment_demonstrator", lambda *_: "assessor", "assessor")
     edges("assessor", _after_assessor, "planning_demonstrator", *ends)
+    edges("claims_assessor", _after_assessor, "planning_demonstrator", *ends)
     edges("planning_demonstrator", lambda *_: "planner", "planner")
     edges("planner", _after_planner, "refiner", *ends)
-    edges("refiner", after_refiner, "assessment_demonstrator", *ends)
+    edges("refiner", after_refiner, *assessments, *ends)
     edges("claims_verifier", lambda *_: "case_keeper", "case_keeper")
     edges("case_keeper", lambda *_: "r2_mga_composer")
     builder.add_edge("r2_mga_composer", END)
@@ -150,7 +157,7 @@ def _after_case_opener(state: R2MGAState, _: R2MGAParameters) -> str:
 def _after_answerer(state: R2MGAState, parameters: R2MGAParameters) -> str:
     if not state["claims"]:
         return "r2_mga_composer"
-    return "assessment_demonstrator" if parameters.refine else _finish(parameters)
+    return _assess(parameters) if parameters.refine else _finish(parameters)
 
 
 def _after_assessor(state: R2MGAState, parameters: R2MGAParameters) -> str:
@@ -161,6 +168,10 @@ def _after_assessor(state: R2MGAState, parameters: R2MGAParameters) -> str:
 
 def _after_planner(state: R2MGAState, parameters: R2MGAParameters) -> str:
     return "refiner" if state["rounds"][-1].actions else _finish(parameters)
+
+
+def _assess(parameters: R2MGAParameters) -> str:
+    return "claims_assessor" if parameters.assess == "nli" else "assessment_demonstrator"
 
 
 def _finish(parameters: R2MGAParameters) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeAlias
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -18,7 +18,7 @@ from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.retriever import Retriever
-from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, entrance
+from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, begin, entrance
 from citeproof.graphs.wiring import Node, add_node, add_route, compiled, fixed
 from citeproof.state import Question, Result, VTGState
 from citeproof.tools.toolbox import Toolbox
@@ -101,7 +101,7 @@ def build_vtg(
     add_proof(builder, tools, schema, writers=[writer], end=end)
 
     edges = partial(add_route, builder, schema, end)
-    builder.add_edge(START, "retriever")
+    begin(builder, schema, "retriever")
     edges("retriever", _after_retriever, writer)
     edges(writer, _after_claim_generator, "citation_generator")
     edges("citation_generator", entrance, *ENTRANCES)

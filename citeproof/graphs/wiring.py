@@ -141,11 +141,17 @@ def in_force(schema: type[P]) -> P:
 
 
 class _Graph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A compiled graph that keeps its own limit of steps.
+    """A compiled graph that keeps its own limit of steps, and its types where it is copied.
 
     In `batch`, and in a chain, langchain-core hands on its default of 25 as if a caller had set
-    it; ten claims take more.
+    it; ten claims take more. And LangGraph's own copy forgets which types a strict checkpointer
+    may read back.
     """
+
+    def copy(self, update: dict[str, Any] | None = None) -> Any:
+        made = super().copy(update)
+        made._serde_allowlist = self._serde_allowlist
+        return made
 
     def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
         return super().stream(input, _unlimited(config), **kwargs)

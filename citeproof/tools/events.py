@@ -2,6 +2,7 @@
 
 Events travel on LangGraph's `custom` stream: `graph.astream(input, stream_mode="custom")`
 yields them one by one, as the frozen models below. Outside a stream `emit` does nothing.
+`docs/events.schema.json` says what they are as JSON.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ __all__ = [
     "ClaimDelta",
     "ClaimDrafted",
     "ClaimRejected",
+    "ClaimReviewed",
     "ClaimVerified",
     "Event",
     "EvidenceFound",
@@ -26,12 +28,17 @@ __all__ = [
     "NodeStarted",
     "PairsScored",
     "PassagesRetrieved",
+    "ReviewRequested",
     "emit",
 ]
 
 
 class _Event(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(
+        frozen=True,
+        use_attribute_docstrings=True,
+        json_schema_serialization_defaults_required=True,
+    )
 
 
 class NodeStarted(_Event):
@@ -117,6 +124,31 @@ class EvidenceFound(_Event):
     passages: tuple[Passage, ...]
 
 
+class ReviewRequested(_Event):
+    """The run waits until a person has decided on a claim that could not be verified.
+
+    The value of the run's interrupt is this event as JSON. It goes on with
+    `Command(resume={"decision": "approve"})`, with `"drop"`, or with `"edit"` and a `"text"`.
+    """
+
+    type: Literal["review_requested"] = "review_requested"
+    claim: Claim
+    """What failed. Its citations bear the run's passage numbers."""
+    passages: tuple[Passage, ...]
+    """What it cites, in the order of its citations."""
+    problem: str = ""
+    """Why the decision before this was of no use; empty at first."""
+
+
+class ClaimReviewed(_Event):
+    """A person has decided on a claim; one that was edited is drafted and proved again."""
+
+    type: Literal["claim_reviewed"] = "claim_reviewed"
+    text: str
+    """The claim as it was shown."""
+    decision: Literal["approve", "edit", "drop"]
+
+
 class ClaimAccepted(_Event):
     """The claim is part of the answer. Its citations bear the run's passage numbers."""
 
@@ -142,6 +174,8 @@ Event = Annotated[
     | ClaimVerified
     | ClaimRejected
     | EvidenceFound
+    | ReviewRequested
+    | ClaimReviewed
     | ClaimAccepted
     | AnswerReady,
     Field(discriminator="type"),

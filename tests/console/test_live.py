@@ -15,6 +15,7 @@ from citeproof.tools.events import (
     ClaimRejected,
     Event,
     NodeStarted,
+    ReviewRequested,
 )
 from citeproof.types import Answer, Passage, Usage
 from tests.console.sample import ANSWER, CLAIMS, EVENTS, MADE, QUESTION, claim, stream
@@ -78,6 +79,21 @@ async def test_on_a_terminal_verdicts_have_colours_and_the_claim_in_hand_moves()
     assert "\x1b[33mThe masons celebrated" in text
     assert "\x1b[7mThe Corvane" in text
     assert "checking…" in text
+
+
+async def test_a_claim_that_a_person_approved_is_said_to_be() -> None:
+    verdict = {"tier": "memory", "score": 0.2, "reason": "approved by a person"}
+    approved = claim("It is so.", [], "unsupported", **verdict)
+    request = ReviewRequested(claim=approved, passages=())
+    events = (
+        NodeStarted(node="reviewer"),
+        request,
+        NodeStarted(node="reviewer"),
+        ClaimAccepted(claim=approved),
+        ending(claims=(approved,)),
+    )
+    assert "! It is so. (unverified, approved by a person)\n" in await shown(events)
+    assert "waiting for a person…" in await shown(events, terminal=True)
 
 
 async def test_a_word_that_may_end_the_answer_is_never_shown_as_a_claim() -> None:

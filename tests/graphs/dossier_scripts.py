@@ -89,8 +89,8 @@ class Script:
         return {role: len(self.calls(role)) for role in ROLES if self.calls(role)}
 
     async def run(self, question: str = QUESTION, **parameters: Any) -> DossierResult:
-        """Invoke the composed flow."""
-        graph = build_dossier(self.toolbox(), **parameters)
+        """Invoke the composed flow; the language model assesses unless told otherwise."""
+        graph = build_dossier(self.toolbox(), **{"assess": "llm", **parameters})
         result: Any = await graph.ainvoke({"question": question})
         assert set(result) == {"answer", "rounds", "case_id", "retrieval"}
         return cast("DossierResult", result)

@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
 
 from citeproof import LLM, Answer, Passage, Toolbox, Verdict
 from citeproof.errors import InputError, ModelOutageError, SettingsError
@@ -26,6 +28,7 @@ from tests.graphs.dossier_scripts import QUESTION, ROLES, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY, empty_bank
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
 
+flow: Any = partial(build_dossier, assess="llm")
 WRONG = "Cy Fox built the tower."
 ONE = "Ann Lee built the tower [1]."
 BOTH = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
@@ -134,6 +137,37 @@ async def test_no_passages_is_an_abstention_without_a_call(bank: Bank) -> None:
         assert (answer.status, answer.claims) == ("abstained", ())
         assert answer.reason == "No passage was found for the question."
         assert (script.counts, result["case_id"], result["rounds"]) == ({}, "", [])
+
+
+# The assessment by entailment, which is the default
+
+
+async def test_an_answer_that_is_proved_is_neither_assessed_by_a_model_nor_refined(
+    bank: Bank,
+) -> None:
+    script = Script(bank=bank)
+    result = await script.run(assess="nli")
+    assert script.counts == WRITING
+    [done] = result["rounds"]
+    assert (done.complete, done.correct, done.cited, done.actions) == (None, True, True, ())
+    [entry] = await bank.cases()
+    assert result["case_id"] == entry.id
+    assert entry.case.feedback == done.feedback
+
+
+async def test_what_could_not_be_proved_is_refined() -> None:
+    script = Script(
+        claim_generator=[WRONG, WRONG, "DONE"],
+        citation_generator=[cite(1), cite(1)],
+        planner=["1. Say who built the tower [1]."],
+        refiner=[f"Refined answer: {ONE}"],
+    )
+    result = await script.run(assess="nli", max_trials=0, memory=False)
+    [done] = result["rounds"]
+    assert done.feedback == f"Correct: no. No passage states this: {WRONG}"
+    assert "assessor" not in script.counts
+    assert done.feedback in script.calls("planner")[0].prompt
+    assert result["answer"].text == ONE
 
 
 # The demonstration
@@ -330,7 +364,7 @@ async def test_a_refinement_that_changes_nothing_is_not_proved(replies: tuple[st
         citation_generator=[cite(1)] * 3,
         evidence_finder=[{"questions": ["?"]}],
     )
-    graph = build_dossier(script.toolbox(), max_trials=0)
+    graph = flow(script.toolbox(), max_trials=0)
     stream = graph.astream({"question": QUESTION}, stream_mode="custom")
     events: list[Any] = [event async for event in stream]
     started = [event.node for event in events if isinstance(event, NodeStarted)]
@@ -422,7 +456,7 @@ async def test_the_search_counts_towards_the_cost() -> None:
 
 @pytest.mark.parametrize("search", [True, False])
 def test_an_empty_question_is_an_error(search: bool) -> None:
-    graph = build_dossier(Script().toolbox(), search=search)
+    graph = flow(Script().toolbox(), search=search)
     with pytest.raises(InputError, match="question is empty"):
         graph.invoke({"question": " "})
 
@@ -435,7 +469,7 @@ async def test_documents_replace_the_index_from_first_to_last(search: bool) -> N
         citation_generator=[cite(1), cite(2)],
         evidence_finder=[{"questions": ["Who kept the light?"]}],
     )
-    graph = build_dossier(script.toolbox(), k=1, search=search)
+    graph = flow(script.toolbox(), k=1, search=search)
     result = await graph.ainvoke(
         {"question": "Who built the tower?", "documents": [BUILT, KEPT, "Cats sleep."]}
     )
@@ -445,7 +479,7 @@ async def test_documents_replace_the_index_from_first_to_last(search: bool) -> N
 
 @pytest.mark.parametrize("search", [True, False])
 def test_neither_retriever_nor_documents_is_an_error(search: bool) -> None:
-    graph = build_dossier(Script().toolbox(retriever=None), search=search)
+    graph = flow(Script().toolbox(retriever=None), search=search)
     with pytest.raises(InputError, match="nothing to answer from"):
         graph.invoke({"question": "Who?"})
 
@@ -453,7 +487,7 @@ def test_neither_retriever_nor_documents_is_an_error(search: bool) -> None:
 def test_unknown_and_impossible_parameters_are_errors() -> None:
     tools = Script().toolbox()
     with pytest.raises(SettingsError, match="Unknown parameter rounds"):
-        build_dossier(tools, rounds=2)
+        flow(tools, rounds=2)
     impossible: dict[str, Any] = {
         "k": 0,
         "search_rounds": 0,
@@ -465,12 +499,12 @@ def test_unknown_and_impossible_parameters_are_errors() -> None:
     }
     for name, value in impossible.items():
         with pytest.raises(SettingsError, match=f"{name} cannot be"):
-            build_dossier(tools, **{name: value})
+            flow(tools, **{name: value})
 
 
 async def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> None:
     script = Script()
-    graph = build_dossier(script.toolbox(), refine=True)
+    graph = flow(script.toolbox(), refine=True)
     context: Any = {"refine": False, "search": False, "demonstrate": False}
     await graph.ainvoke({"question": QUESTION}, context=context)
     assert script.counts == {"claim_generator": 2, "citation_generator": 1}
@@ -484,7 +518,7 @@ def test_the_defaults() -> None:
 
 
 def test_the_graph_shows_the_parts_of_three_methods() -> None:
-    drawn = build_dossier(Script().toolbox()).get_graph()
+    drawn = flow(Script().toolbox()).get_graph()
     assert set(drawn.nodes) == {
         "__start__",
         "__end__",
@@ -492,6 +526,7 @@ def test_the_graph_shows_the_parts_of_three_methods() -> None:
         "assessment_demonstrator",
         "assessor",
         "case_keeper",
+        "claims_assessor",
         "citation_generator",
         "claim_acceptor",
         "claim_feeder",
@@ -504,11 +539,28 @@ def test_the_graph_shows_the_parts_of_three_methods() -> None:
         "planner",
         "planning_demonstrator",
         "refiner",
+        "reviewer",
         "searcher",
         "simplifier",
     }
     again = {edge.target for edge in drawn.edges if edge.source == "evidence_finder"}
     assert again == {"claim_generator", "claim_feeder", "claims_keeper"}
+
+
+async def test_claims_of_a_refinement_are_reviewed_as_well() -> None:
+    script = refined(
+        f"Refined answer: {ONE} {WRONG[:-1]} [1].", evidence_finder=[{"questions": ["Who?"]}]
+    )
+    tools = script.toolbox()
+    parameters = {"review": True, "max_trials": 0, "assess": "llm"}
+    graph = flow(tools, checkpointer=InMemorySaver(), **parameters)
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    [interrupt] = (await graph.ainvoke({"question": QUESTION}, thread))["__interrupt__"]
+    assert interrupt.value["claim"]["text"] == WRONG
+    decision = {"decision": "edit", "text": LIT}
+    answer = (await graph.ainvoke(Command(resume=decision), thread))["answer"]
+    assert (answer.text, answer.status) == (BOTH, "answered")
+    assert len(script.calls("refiner")) == 1
 
 
 # What every graph can do
@@ -526,7 +578,7 @@ async def test_every_prompt_of_a_run_begins_with_the_same_passages(bank: Bank) -
 
 
 async def test_events_tell_the_search_and_the_writing() -> None:
-    graph = build_dossier(refined(f"Refined answer: {BOTH}").toolbox())
+    graph = flow(refined(f"Refined answer: {BOTH}").toolbox())
     stream = graph.astream({"question": QUESTION}, stream_mode="custom")
     events: list[Any] = [event async for event in stream]
     assert [event.role for event in events if isinstance(event, LLMCalled)] == [
@@ -545,7 +597,7 @@ async def test_events_tell_the_search_and_the_writing() -> None:
 
 
 async def test_invoke_and_ainvoke_agree() -> None:
-    graph = build_dossier(refined(f"Refined answer: {BOTH}").toolbox())
+    graph = flow(refined(f"Refined answer: {BOTH}").toolbox())
     sync = graph.invoke({"question": QUESTION})
     later = await refined(f"Refined answer: {BOTH}").run()
     assert timeless(sync["answer"]) == timeless(later["answer"])
@@ -554,7 +606,7 @@ async def test_invoke_and_ainvoke_agree() -> None:
 
 async def test_what_is_cited_is_recorded() -> None:
     log = Log()
-    graph = build_dossier(refined(f"Refined answer: {BOTH}").toolbox(evidence=log))
+    graph = flow(refined(f"Refined answer: {BOTH}").toolbox(evidence=log))
     await graph.ainvoke({"question": QUESTION})
     assert [(r["claim"], r["status"], r["method"]) for r in log.records] == [
         (BUILT, "supported", "dossier"),
@@ -566,11 +618,11 @@ async def test_a_second_question_on_a_thread_starts_from_nothing(bank: Bank) -> 
     saver = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "t"}}
     first = refined(f"{ONE} {WRONG[:-1]} [2].", evidence_finder=[{"questions": ["?"]}], bank=bank)
-    graph = build_dossier(first.toolbox(), checkpointer=saver, max_trials=0)
+    graph = flow(first.toolbox(), checkpointer=saver, max_trials=0)
     told = await graph.ainvoke({"question": QUESTION}, config)
     assert (told["answer"].notes, bool(told["case_id"])) == ((WORSE_NOTE,), False)
     second = Script(passages={"": [B]}, claim_generator=[LIT, "DONE"])
-    graph = build_dossier(second.toolbox(), checkpointer=saver, search=False, refine=False)
+    graph = flow(second.toolbox(), checkpointer=saver, search=False, refine=False)
     result = await graph.ainvoke({"question": "When was it lit?"}, config)
     answer = result["answer"]
     assert (answer.text, answer.notes, answer.passages) == (f"{LIT[:-1]} [1].", (), (B,))
@@ -586,9 +638,9 @@ def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
     broken = script.toolbox(roles={**script.models, "refiner": gone})
     with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
         with pytest.raises(ModelOutageError, match="the server is gone"):
-            build_dossier(broken, checkpointer=saver).invoke({"question": QUESTION}, config)
+            flow(broken, checkpointer=saver).invoke({"question": QUESTION}, config)
         rest = Script(assessor=[], refiner=[f"Refined answer: {BOTH}"])
-        result = build_dossier(rest.toolbox(), checkpointer=saver).invoke(None, config)
+        result = flow(rest.toolbox(), checkpointer=saver).invoke(None, config)
     assert result["answer"].text == BOTH
     assert rest.counts == {"refiner": 1}
     assert result["answer"].usage.llm_calls == 7
@@ -602,7 +654,7 @@ def test_a_strict_checkpoint_can_be_read_again() -> None:
         "from tests.graphs.test_dossier import BOTH, QUESTION, refined\n"
         "config = {'configurable': {'thread_id': 't'}}\n"
         "tools = refined(BOTH).toolbox()\n"
-        "graph = build_dossier(tools, checkpointer=InMemorySaver())\n"
+        "graph = build_dossier(tools, checkpointer=InMemorySaver(), assess='llm')\n"
         "result = graph.invoke({'question': QUESTION}, config)\n"
         "kept = graph.get_state(config).values\n"
         "assert kept['answer'] == result['answer'], kept['answer']\n"
@@ -636,7 +688,7 @@ def test_a_batch_of_questions_runs_at_once_without_mixing() -> None:
         retriever=ListRetriever(find),
         entailment=TableEntailment(lambda text, claim: float(claim in text)),
     )
-    graph = build_dossier(tools, max_claims=1)
+    graph = flow(tools, max_claims=1)
     results = graph.batch([{"question": f"Q{n}?"} for n in range(8)])
     for number, result in enumerate(results):
         assert result["answer"].text == f"Fact {number} holds [1]."

@@ -479,6 +479,7 @@ def test_the_graph_shows_the_papers_modules() -> None:
         "assessor",
         "case_keeper",
         "case_opener",
+        "claims_assessor",
         "claims_verifier",
         "generation_demonstrator",
         "planner",
@@ -486,3 +487,17 @@ def test_the_graph_shows_the_papers_modules() -> None:
         "r2_mga_composer",
         "refiner",
     }
+
+
+async def test_the_entailment_model_may_assess_in_place_of_the_language_model() -> None:
+    bank = empty_bank()
+    script = Script(bank=bank, assessor=[])
+    result = await script.run(assess="nli")
+    first, second = result["rounds"]
+    assert first.feedback.endswith("[1] states this, not [3]: Ann Lee built the tower.")
+    assert first.actions == ACTIONS
+    assert (second.correct, second.cited, second.faulty) == (True, True, False)
+    assert script.counts == (1, 0, 1, 1, 0)
+    [entry] = await bank.cases()
+    assert result["case_id"] == entry.id
+    bank.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from citeproof import PAPER_PARAMETERS, Toolbox, Usage, Verdict, build_vtg
 from citeproof.errors import InputError, SettingsError
@@ -308,6 +310,129 @@ def test_without_diverse_queries_the_claim_is_the_query() -> None:
     assert script.calls["evidence_finder"] == 0
 
 
+# Review
+
+THREAD: Any = {"configurable": {"thread_id": "t"}}
+
+
+def doubted(*more: str, **parameters: Any) -> tuple[Script, Any]:
+    """A script whose first claim fails twice, and a graph that then waits for a person."""
+    script = Script(
+        claims=[WRONG, WRONG, *more, "DONE"], citations=[[1], [1], [2]], questions=[["Who?"]]
+    )
+    parameters = {"review": True, "max_trials": 0, "checkpointer": InMemorySaver(), **parameters}
+    return script, build_vtg(script.toolbox(), **parameters)
+
+
+def waiting(result: Any) -> Any:
+    """What a person is shown."""
+    [interrupt] = result["__interrupt__"]
+    return interrupt.value
+
+
+def decide(graph: Any, decision: str, text: str = "") -> Any:
+    return graph.invoke(Command(resume={"decision": decision, "text": text}), THREAD)
+
+
+def test_a_claim_that_nothing_proves_waits_for_a_person() -> None:
+    script, graph = doubted()
+    shown = waiting(graph.invoke({"question": "Who built the tower?"}, THREAD))
+    assert shown["claim"]["text"] == WRONG
+    assert shown["claim"]["verdict"]["trials"] == 2
+    assert [passage["id"] for passage in shown["passages"]] == ["a"]
+    assert graph.get_state(THREAD).next == ("reviewer",)
+    assert script.calls == {"claim_generator": 2, "citation_generator": 2, "evidence_finder": 1}
+
+
+def test_an_approved_claim_stands_and_is_not_said_to_be_proved() -> None:
+    script, graph = doubted(LIT, unverified="drop")
+    graph.invoke({"question": "Who built the tower?"}, THREAD)
+    answer = decide(graph, "approve")["answer"]
+    assert answer.text == "Cy Fox built the tower [1]. The tower was lit in 1871 [2]."
+    assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
+    assert [verdict.status for verdict in verdicts(answer)] == ["unsupported", "supported"]
+    assert verdicts(answer)[0].reason == "approved by a person"
+    assert script.calls["claim_generator"] == 4, "no call is repeated on the resume"
+    assert answer.usage.llm_calls == sum(script.calls.values())
+
+
+def test_a_claim_that_a_person_drops_is_left_out_and_not_offered_again() -> None:
+    script, graph = doubted(LIT, unverified="keep")
+    graph.invoke({"question": "Who built the tower?"}, THREAD)
+    answer = decide(graph, "drop")["answer"]
+    assert answer.text == "The tower was lit in 1871 [1]."
+    assert answer.reason == "1 unproved claim was left out."
+    assert answer.notes == (f"dropped, not verified: {WRONG}",)
+    assert f"- {WRONG}" in script.prompts[-1][1]
+
+
+def test_an_edited_claim_is_proved_like_any_other() -> None:
+    script, graph = doubted()
+    graph.invoke({"question": "Who built the tower?"}, THREAD)
+    answer = decide(graph, "edit", f"{BUILT[:-1]} [7].")["answer"]
+    assert (answer.status, answer.text) == ("answered", "Ann Lee built the tower [1].")
+    assert verdicts(answer) == [Verdict(status="supported", tier="cited", score=0.9, trials=3)]
+    assert script.calls["evidence_finder"] == 1
+    assert answer.usage.nli_pairs == 2 + 2 + 1
+
+
+def test_an_edited_claim_that_fails_comes_back() -> None:
+    script, graph = doubted()
+    graph.invoke({"question": "Who built the tower?"}, THREAD)
+    shown = waiting(decide(graph, "edit", "Cy Fox helped."))
+    assert (shown["claim"]["text"], shown["claim"]["verdict"]["trials"]) == ("Cy Fox helped.", 3)
+    answer = decide(graph, "approve")["answer"]
+    assert answer.text == "Cy Fox helped [1]. [unverified]"
+    assert script.calls["evidence_finder"] == 1
+    third = [prompt for node, prompt in script.prompts if node == "claim_generator"][2]
+    assert WRONG not in third
+
+
+def test_each_such_claim_is_asked_about_by_itself() -> None:
+    script = Script(
+        claims=[WRONG, WRONG, "Bad.", "Bad.", "DONE"],
+        citations=[[1]] * 4,
+        questions=[["Who?"]] * 2,
+    )
+    graph = build_vtg(
+        script.toolbox(), review=True, max_trials=0, checkpointer=InMemorySaver(), unverified="keep"
+    )
+    graph.invoke({"question": "Who?"}, THREAD)
+    assert waiting(decide(graph, "drop"))["claim"]["text"] == "Bad."
+    assert decide(graph, "approve")["answer"].text == "Bad [1]."
+
+
+async def test_the_review_is_the_same_where_the_graph_is_awaited() -> None:
+    _, graph = doubted()
+    shown = waiting(await graph.ainvoke({"question": "Who built the tower?"}, THREAD))
+    assert shown["claim"]["text"] == WRONG
+    wrong = await graph.ainvoke(Command(resume="yes"), THREAD)
+    assert "Input should be a valid dictionary" in waiting(wrong)["problem"]
+    answer = (await graph.ainvoke(Command(resume={"decision": "approve"}), THREAD))["answer"]
+    assert answer.text == "Cy Fox built the tower [1]. [unverified]"
+
+
+def test_a_review_without_a_checkpointer_is_refused_before_anything_is_asked() -> None:
+    script, graph = doubted(checkpointer=None)
+    with pytest.raises(SettingsError, match="A review needs a checkpointer"):
+        graph.invoke({"question": "Who?"})
+    assert (script.calls, script.queries) == ({}, [])
+    assert doubted(checkpointer=None, review=False)[1].invoke({"question": "Who?"})["answer"].claims
+
+
+def test_a_run_may_ask_for_a_review() -> None:
+    _, graph = doubted(review=False)
+    shown = graph.invoke({"question": "Who?"}, THREAD, context={"review": True, "max_trials": 0})
+    assert waiting(shown)["claim"]["text"] == WRONG
+
+
+def test_nobody_is_asked_where_nothing_is_verified() -> None:
+    script = Script(claims=[WRONG, "DONE"], citations=[[1]])
+    graph = build_vtg(script.toolbox(), review=True, verify=False, checkpointer=InMemorySaver())
+    answer = graph.invoke({"question": "Who?"}, THREAD)["answer"]
+    assert verdicts(answer)[0].status == "unchecked"
+
+
 # Input, budgets, parameters
 
 
@@ -409,7 +534,7 @@ def test_the_papers_parameters_can_be_built() -> None:
             build_vtg(tools, **parameters)
 
 
-def test_the_graph_shows_the_papers_nodes() -> None:
+def test_the_graph_shows_the_papers_nodes_and_the_reviewer() -> None:
     graph = build_vtg(Script(claims=[], citations=[]).toolbox()).get_graph()
     assert set(graph.nodes) == {
         "__start__",
@@ -422,5 +547,6 @@ def test_the_graph_shows_the_papers_nodes() -> None:
         "generation_verifier",
         "memory_verifier",
         "retriever",
+        "reviewer",
         "simplifier",
     }

@@ -42,7 +42,10 @@ GIVEN: dict[str, Any] = {
     "question": "Who built the tower?",
     "documents": ["Ann Lee built the tower.", {"id": "b", "text": "The tower was lit in 1871."}],
 }
+DOUBTED = "Some say that"
+"""The judge finds that nothing proves what is said like this."""
 EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+REQUESTED = "review_requested"
 BLOCKING = """
 import time
 from langgraph.graph import START, StateGraph
@@ -104,10 +107,14 @@ def running(folder: Path) -> Iterator[Studio]:
         prompt = str(body["messages"])
         if failing.is_set():
             return Reply(status=400, error="The model is being moved")
+        if body.get("logprobs") and DOUBTED in prompt:
+            return Reply("No", top={"No": -0.1, "Yes": -2.4})
         if body.get("logprobs"):
             return Reply("Yes", top={"Yes": -0.1, "No": -2.4})
         if '{"citations"' in prompt:
             return Reply('{"citations": [1]}')
+        if DOUBTED in prompt:
+            return Reply(f"{DOUBTED} it was Cy Fox.")
         return Reply(f"{LOAF if 'loaf' in prompt else GIVEN['documents'][0]} [1]")
 
     with serve(reply) as stub, proxy() as (elsewhere, asked):
@@ -287,6 +294,46 @@ def test_a_failed_thread_goes_on_where_it_failed(studio: Studio) -> None:
     answer = studio.run("vtg", None, thread)
     assert answer.text == "Ann Lee built the tower [1]."
     assert answer.usage.retrievals == 1
+
+
+def test_a_claim_waits_for_a_person(studio: Studio) -> None:
+    threads, reviewed = studio.client.threads, {"review": True, "max_trials": 0, "max_claims": 1}
+    thread = threads.create()["thread_id"]
+    given = {**GIVEN, "question": f"{DOUBTED} Cy Fox built the tower. Who did?"}
+    parts = list(
+        studio.client.runs.stream(
+            thread, "vtg", input=given, context=reviewed, stream_mode=["custom", "values"]
+        )
+    )
+    [asked] = [p.data for p in parts if p.event == "custom" and p.data["type"] == REQUESTED]
+    assert threads.get(thread)["status"] == "interrupted"
+    [waiting] = threads.get_state(thread)["interrupts"]
+    assert waiting["value"] == asked
+    assert asked["claim"]["text"] == f"{DOUBTED} it was Cy Fox."
+    # What is no decision is asked for again.
+    studio.client.runs.wait(thread, "vtg", command={"resume": "yes"}, context=reviewed)
+    [waiting] = threads.get_state(thread)["interrupts"]
+    assert "valid dictionary" in waiting["value"]["problem"]
+    approved = {"resume": {"decision": "approve"}}
+    answer = studio.run("vtg", None, thread, command=approved, context=reviewed)
+    assert (answer.status, answer.text) == (
+        "partial",
+        f"{DOUBTED} it was Cy Fox [1]. [unverified]",
+    )
+    assert answer.claims[0].verdict.reason == "approved by a person"
+    assert threads.get(thread)["status"] == "idle"
+
+
+def test_the_program_of_the_page_on_streaming_runs(
+    studio: Studio, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    [program] = [block for block in blocks if "langgraph_sdk" in block]
+    doubted = program.replace("Who built the tower?", f"{DOUBTED} Cy Fox built it. Who did?")
+    assert doubted != program
+    exec(doubted.replace("http://127.0.0.1:2024", studio.url), {})
+    assert capsys.readouterr().out == f"{DOUBTED} it was Cy Fox.\napproved by a person\n"
 
 
 def test_blocking_calls_would_be_told(studio: Studio) -> None:

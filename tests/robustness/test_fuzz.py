@@ -16,6 +16,8 @@ from random import Random
 from typing import Any, TypeAlias
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from citeproof import (
     Answer,
@@ -38,9 +40,9 @@ from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
 from citeproof.graphs.dossier import build_dossier
 from citeproof.memory.bank import Bank
 from citeproof.prompts import defuse
-from citeproof.tools.events import ClaimDrafted, LLMCalled
+from citeproof.tools.events import ClaimDrafted, LLMCalled, ReviewRequested
 from tests.graphs.r2_mga_scripts import empty_bank
-from tests.robustness.chaos import QUESTION, Chaos
+from tests.robustness.chaos import FACTS, NOISE, QUESTION, Chaos
 
 RUNS = int(os.environ.get("CITEPROOF_FUZZ_RUNS", "20"))
 SEED = int(os.environ.get("CITEPROOF_FUZZ_SEED", "0"))
@@ -306,6 +308,40 @@ async def test_whatever_is_replied_the_run_ends_well(name: str) -> None:
         except BaseException as error:
             error.add_note(f"in the run {seed!r}")
             raise
+
+
+@pytest.mark.timeout(max(600, RUNS * 6))
+async def test_whatever_a_person_replies_the_run_ends_well() -> None:
+    replies = 0
+    for number in range(SEED, SEED + RUNS):
+        chaos = Chaos(f"review {number}")
+        p = chaos.random
+        parameters = {**vtg(p), "verify": True, "review": True, "max_trials": 0}
+        chaos.entailed, chaos.noise, chaos.outages, chaos.failures = 0.2, 0.2, 0.01, 0.01
+        graph = build_vtg(chaos.toolbox(), checkpointer=InMemorySaver(), **parameters)
+        thread: Any = {"configurable": {"thread_id": str(number)}}
+        given: Any = {"question": QUESTION, "documents": list(FACTS)}
+        try:
+            async with asyncio.timeout(LONGEST):
+                while "__interrupt__" in (result := await graph.ainvoke(given, thread)):
+                    request = ReviewRequested.model_validate(result["__interrupt__"][0].value)
+                    assert request.claim.verdict.status == "unsupported"
+                    replies += 1
+                    given = Command(resume=p.choice([*NOISE, *decisions(p)]))
+        except (ModelOutageError, RetrievalError):
+            continue
+        except BaseException as error:
+            error.add_note(f"in the run 'review {number}'")
+            raise
+        sound(result["answer"])
+    assert replies > RUNS / 4 or RUNS < 20
+
+
+def decisions(p: Random) -> list[Any]:
+    """What a person may reply; an edit with any words."""
+    text = p.choice([*FACTS, *filter(lambda reply: isinstance(reply, str), NOISE)])
+    replies = [{"decision": decision, "text": ""} for decision in ("approve", "drop")]
+    return [*replies, {"decision": "edit", "text": text}] * len(NOISE)
 
 
 async def one_run(subject: Subject, seed: str) -> None:

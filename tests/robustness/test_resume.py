@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -203,19 +204,46 @@ class Process(NamedTuple):
     """Each finished call of all processes that worked in the folder, in order."""
 
 
-def process(name: str, folder: Path, *, die_at: int = -1, resume: bool = False) -> Process:
+def process(
+    name: str, folder: Path, *, die_at: int = -1, resume: bool = False, store: str = ""
+) -> Process:
+    """Run a flow in a process, or go on with it.
+
+    Args:
+        name: The flow.
+        folder: Holds what the processes have asked, and by default their checkpoints.
+        die_at: Before which call of a model, from 0, it kills itself.
+        resume: Go on.
+        store: The address of a PostgreSQL to keep checkpoints in.
+    """
     folder.mkdir(exist_ok=True)
-    arguments = [sys.executable, "-m", __name__, name, str(folder), str(die_at), str(resume)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
+    arguments = [name, str(folder), str(die_at), str(resume), store]
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"},
+    )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    assert "deserializ" not in done.stderr.lower()
     calls = (folder / "calls").read_text(encoding="utf-8").splitlines()
     return Process(done.returncode, json.loads(done.stdout) if done.stdout else None, calls)
 
 
-def main(name: str, folder: Path, die_at: int, resume: bool) -> None:
+def keeping(folder: Path, store: str) -> Any:
+    """The checkpointer, to be entered."""
+    if not store:
+        return SqliteSaver.from_conn_string(str(folder / "runs.db"))
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    return PostgresSaver.from_conn_string(store)
+
+
+def main(name: str, folder: Path, die_at: int, resume: bool, store: str) -> None:
     """The process: every finished call is on the disk before anything else happens."""
     import hashlib
-    import os
 
     begun = 0
 
@@ -232,7 +260,8 @@ def main(name: str, folder: Path, die_at: int, resume: bool) -> None:
             return super()._reply(role, prompt)
 
     tools = Logged(seed(name), begin=begin).toolbox()
-    with SqliteSaver.from_conn_string(str(folder / "runs.db")) as saver:
+    with keeping(folder, store) as saver:
+        saver.setup()
         graph = FLOWS[name](tools, checkpointer=saver)
         question = None if resume else asked(name, QUESTION)
         result = graph.invoke(question, CONFIG, durability="sync")
@@ -240,4 +269,4 @@ def main(name: str, folder: Path, die_at: int, resume: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "True")
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "True", sys.argv[5])

@@ -1,0 +1,86 @@
+"""Assesses an answer by entailment alone: F without a language model (after R²-MGA, Assessment)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from citeproof.agents.form_answerer import written_out
+from citeproof.state import R2MGAUpdate, Reflection, ReflectionState, remembered
+from citeproof.tools.entailment import Entailment, Pair, pair
+from citeproof.types import Claim, Passage
+
+__all__ = ["Assess", "ClaimsAssessor"]
+
+Assess = Literal["llm", "nli"]
+"""Who assesses an answer: the language model, in three respects, or the entailment model, which
+cannot say whether the answer is complete."""
+
+
+@dataclass(frozen=True)
+class ClaimsAssessor:
+    """Finds the sentences that no passage states, and those that cite the wrong ones.
+
+    Small language models find fault with every answer, or with none; then this tells apart what
+    the other assessor cannot.
+    """
+
+    entailment: Entailment
+
+    async def __call__(self, state: ReflectionState) -> R2MGAUpdate:
+        """Add a round with the assessment; whether the answer is complete is left open."""
+        claims, passages = state["claims"], remembered(state)
+        states = await self._states(state["question"], claims, passages)
+        wrong = [f"No passage states this: {c.text}" for c in claims if states[c.text] == 0]
+        moved = [
+            f"[{found}] states this, {_instead(claim)}: {claim.text}"
+            for claim in claims
+            if (found := states[claim.text])
+        ]
+        lines = [
+            _line("Correct", wrong, "The passages state every sentence."),
+            _line("Well cited", moved, "Each sentence is stated by what it cites.", not wrong),
+        ]
+        assessment = Reflection(
+            number=len(state["rounds"]) + 1,
+            answer=written_out(claims, "prose"),
+            feedback="\n".join(filter(None, lines)),
+            complete=None,
+            correct=not wrong,
+            cited=not (wrong or moved),
+        )
+        return {"rounds": [*state["rounds"], assessment]}
+
+    async def _states(
+        self, question: str, claims: list[Claim], passages: Mapping[int, Passage]
+    ) -> dict[str, int | None]:
+        """Claim → None if what it cites entails it, else a passage that does, or 0 for none."""
+
+        def asked(numbers: list[int], claim: Claim) -> Pair:
+            return pair(question, {n: passages[n] for n in numbers}, claim.text)
+
+        cited = {c.text: sorted({x.number for x in c.citations} & passages.keys()) for c in claims}
+        pairs = {c.text: asked(cited[c.text], c) for c in claims if cited[c.text]}
+        scores = dict(zip(pairs, await self._scores(list(pairs.values())), strict=True))
+        left = [c for c in claims if scores.get(c.text, 0.0) < self.entailment.threshold]
+        single = iter(await self._scores([asked([n], c) for c in left for n in passages]))
+        states: dict[str, int | None] = dict.fromkeys(cited)
+        for claim in left:
+            best, number = max(((next(single), -n) for n in passages), default=(0.0, 0))
+            states[claim.text] = -number if best >= self.entailment.threshold else 0
+        return states
+
+    async def _scores(self, pairs: list[Pair]) -> list[float]:
+        return await self.entailment.scores(pairs) if pairs else []
+
+
+def _instead(claim: Claim) -> str:
+    cited = "".join(f"[{citation.number}]" for citation in claim.citations)
+    return f"not {cited}" if cited else "yet nothing is cited"
+
+
+def _line(label: str, faults: list[str], right: str, applies: bool = True) -> str:
+    if not (faults or applies):
+        return ""
+    return f"{label}: no. {' '.join(faults)}" if faults else f"{label}: yes. {right}"

@@ -1,0 +1,118 @@
+"""Lets a person decide on a claim that the proof has given up on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
+from langgraph.types import interrupt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from citeproof.agents.claim_acceptor import claimed
+from citeproof.errors import SettingsError
+from citeproof.state import Draft, DraftState, VTGUpdate, numbered
+from citeproof.tools.events import ClaimDrafted, ClaimReviewed, ReviewRequested, emit
+from citeproof.tools.marked_text import read_marked
+from citeproof.tools.replies import clean, problem
+from citeproof.types import Verdict
+
+__all__ = ["LONGEST", "Reviewer", "resumable"]
+
+LONGEST = 2000
+"""Characters of an edited claim, at most."""
+
+CHECKPOINTER = "__pregel_checkpointer"
+"""Where LangGraph keeps the checkpointer of a run."""
+FORM = (
+    'Resume with {"decision": "approve"}, {"decision": "drop"}, or '
+    '{"decision": "edit", "text": "…"}.'
+)
+
+
+class Decision(BaseModel):
+    """What a run is resumed with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decision: Literal["approve", "edit", "drop"]
+    text: str = Field(default="", max_length=LONGEST)
+    """The claim in a person's words, where it is edited."""
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """Interrupts the run with a `ReviewRequested` as JSON, and does what it is resumed with.
+
+    LangGraph runs a node from its beginning when it resumes, so nothing here costs anything.
+    """
+
+    async def __call__(self, state: DraftState) -> VTGUpdate:
+        """Mark the draft as approved or dropped, or draft it in other words, to be proved again.
+
+        A reply that is of no use interrupts the run again, and says why.
+
+        Raises:
+            SettingsError: Nothing keeps the run while it waits.
+        """
+        draft = state["draft"]
+        if draft is None:
+            return {}
+        resumable()
+        verdict = draft.verdict or Verdict(status="unsupported")
+        cited = numbered(state, draft.cited)
+        request = ReviewRequested(
+            claim=claimed(state, draft, verdict), passages=tuple(cited.values())
+        )
+        reply = _asked(request)
+        while isinstance(decision := _read(reply, draft.text), str):
+            reply = _asked(request.model_copy(update={"problem": decision}))
+        emit(ClaimReviewed(text=draft.text, decision=decision.decision))
+        if decision.decision != "edit":
+            return {"draft": draft.model_copy(update={"decision": decision.decision})}
+        emit(ClaimDrafted(text=decision.text, trial=len(state["rejected"]) + 1))
+        return {"draft": Draft(text=decision.text, cited=draft.cited)}
+
+
+def resumable() -> None:
+    """Refuse a review in a run that could never go on. Only to be called inside a graph.
+
+    Raises:
+        SettingsError: The run has no checkpointer.
+    """
+    if get_config().get("configurable", {}).get(CHECKPOINTER) is None:
+        raise SettingsError(
+            "A review needs a checkpointer",
+            why="the run must be kept while a person decides",
+            fix="Build the graph with checkpointer=…, or leave review off; a LangGraph server "
+            "brings its own.",
+        )
+
+
+def _asked(request: ReviewRequested) -> Any:
+    try:
+        return interrupt(request.model_dump(mode="json"))
+    except GraphInterrupt:
+        emit(request)  # only where the run stops here: on the way to a later reply, nobody waits
+        raise
+
+
+def _read(reply: object, claim: str) -> Decision | str:
+    """The decision, or what is wrong with the reply."""
+    try:
+        decision = Decision.model_validate(reply)
+    except ValidationError as error:
+        return f"{problem(error)}. {FORM}"
+    text = _tidy(decision.text)
+    if decision.decision == "edit":
+        if not text:
+            return f"text: an edited claim needs words. {FORM}"
+    elif text not in ("", _tidy(claim)):
+        return f"text: only an edit changes the claim. {FORM}"
+    return decision.model_copy(update={"text": text})
+
+
+def _tidy(text: str) -> str:
+    """The text on one line, without marks: citations are the verifiers' to give."""
+    return " ".join(" ".join(said.text for said in read_marked(clean(text))).split())

@@ -1,0 +1,91 @@
+"""Asks a person at the terminal what is to be done with a claim that could not be proved."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.prompt import Prompt
+from rich.text import Text
+
+from citeproof.console.live import write_line
+from citeproof.console.text import count, plain, where
+from citeproof.errors import InputError
+from citeproof.tools.events import ReviewRequested
+
+__all__ = ["attended", "decide"]
+
+_KEYS = {"a": "approve", "e": "edit", "d": "drop", "q": "quit"}
+
+
+def attended(console: Console) -> None:
+    """Make sure that somebody can be asked.
+
+    Raises:
+        InputError: The input or the console is no terminal.
+    """
+    if not (sys.stdin.isatty() and console.is_terminal):
+        raise InputError(
+            "A claim can be reviewed only at a terminal",
+            why="nobody can be asked through a pipe or a file",
+            fix="Leave review off, or run it from Python.",
+        )
+
+
+def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
+    """Show a claim and what it cites, and ask.
+
+    Returns:
+        What the run is resumed with.
+
+    Raises:
+        InputError: Nobody can be asked.
+        KeyboardInterrupt: The person has quit.
+    """
+    attended(console)
+    _show(request, console)
+    with _interruptible():
+        try:
+            chosen = Prompt.ask(
+                r"\[a]pprove, \[e]dit, \[d]rop, \[q]uit",
+                choices=list(_KEYS),
+                show_choices=False,
+                console=console,
+            )
+            if chosen == "q":
+                raise KeyboardInterrupt
+            edited = Prompt.ask("In your words", console=console) if chosen == "e" else ""
+        except EOFError as error:
+            raise KeyboardInterrupt from error
+    return {"decision": _KEYS[chosen], "text": edited}
+
+
+def _show(request: ReviewRequested, console: Console) -> None:
+    claim, verdict = request.claim, request.claim.verdict
+    console.print()
+    if request.problem:
+        write_line(console, Text(plain(request.problem), style="red"))
+    write_line(console, Text("Nothing proves this claim:", style="bold yellow"))
+    write_line(console, Text(plain(claim.text)), indent=2)
+    score = "" if verdict.score is None else f"score {verdict.score:.2f}, "
+    reason = f", {plain(verdict.reason)}" if verdict.reason else ""
+    tried = f"{score}{count(verdict.trials, 'trial')}{reason}"
+    write_line(console, Text(tried, style="dim"), indent=2)
+    for citation, passage in zip(claim.citations, request.passages, strict=True):
+        line = Text.assemble((f"[{citation.number}] ", "cyan"), (where(passage), "bold"))
+        write_line(console, line, indent=2)
+        if citation.sentence:
+            write_line(console, Text(f"“{plain(citation.sentence)}”"), indent=6)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a prompt: asyncio makes it cancel a task, which no prompt notices."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,172 @@
+"""Runs that PostgreSQL keeps: killed, or waiting for a person, they go on in another process.
+
+Needs PostgreSQL's programs (on Debian: `apt-get install postgresql`), or the address of a database
+that may be filled, in `CITEPROOF_TEST_POSTGRES`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.types import Command
+
+from citeproof import build_vtg
+from tests.graphs.scripts import LIT, Script
+from tests.robustness.test_resume import process
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+WRONG = "Cy Fox built the tower."
+
+
+def programs() -> Path | None:
+    """The folder of PostgreSQL's programs, the newest where there are several."""
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    folders = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    return max((path.parent for path in folders), key=lambda f: int(f.parent.name), default=None)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The address of a server that this module may fill."""
+    if given := os.environ.get("CITEPROOF_TEST_POSTGRES"):
+        yield given
+        return
+    if (found := programs()) is None:
+        pytest.skip("PostgreSQL is not installed, and CITEPROOF_TEST_POSTGRES names no server")
+    user: dict[str, Any] = {}
+    if os.getuid() == 0:  # PostgreSQL refuses to run as root
+        try:
+            account = pwd.getpwnam("postgres")
+        except KeyError:
+            pytest.skip("PostgreSQL refuses to run as root, and there is no user postgres")
+        user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    # Not in pytest's folder, which no other user may enter; and sockets need a short path.
+    folder = Path(tempfile.mkdtemp(prefix="citeproof-"))
+    if user:
+        os.chown(folder, user["user"], user["group"])
+
+    def do(program: str, *arguments: str) -> None:
+        command = [str(found / program), "-D", str(folder / "data"), *arguments]
+        with (folder.parent / f"{folder.name}.log").open("ab") as log:
+            subprocess.run(command, cwd=folder, stdout=log, stderr=log, check=True, **user)
+
+    try:
+        do("initdb", "-U", "citeproof", "-A", "trust", "-N")
+        do("pg_ctl", "-w", "-o", f"-c listen_addresses= -c fsync=off -k {folder}", "start")
+        try:
+            yield f"postgresql://citeproof@/postgres?host={folder}"
+        finally:
+            do("pg_ctl", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder)
+        (folder.parent / f"{folder.name}.log").unlink()
+
+
+@pytest.fixture
+def database(server: str) -> Iterator[str]:
+    """The address of a schema of its own, for one test."""
+    import psycopg
+
+    name = f"citeproof_{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+        yield f"{server}{'&' if '?' in server else '?'}options=-csearch_path%3D{name}"
+        connection.execute(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.mark.parametrize("name", ["vtg", "dossier"])
+def test_a_process_that_is_killed_goes_on_in_another_and_repeats_no_call(
+    name: str, database: str, tmp_path: Path
+) -> None:
+    whole = process(name, tmp_path / "whole")  # kept in a file, since the thread is the same
+    assert (whole.code, len(whole.calls) > 6) == (0, True)
+    first = process(name, tmp_path / "killed", die_at=6, store=database)
+    assert (first.code, first.answer) == (-signal.SIGKILL, None)
+    assert first.calls == whole.calls[:6]
+    second = process(name, tmp_path / "killed", resume=True, store=database)
+    assert second.answer == whole.answer
+    assert second.calls == whole.calls
+
+
+class FailedError(Exception):
+    """A model is gone for good."""
+
+
+class Failing(Script):
+    """A script whose model fails at a call."""
+
+    at: int = 0
+
+    def reply(self, prompt: str) -> str:
+        if sum(self.calls.values()) == self.at:
+            raise FailedError
+        return super().reply(prompt)
+
+
+def script() -> Failing:
+    return Failing([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
+
+
+@pytest.mark.parametrize("at", [1, 4, 7])
+def test_a_node_that_failed_is_all_that_is_done_again(database: str, at: int) -> None:
+    told, thread = script(), {"configurable": {"thread_id": "t"}}
+    told.at = at
+    for _ in range(2):
+        with PostgresSaver.from_conn_string(database) as saver:
+            saver.setup()
+            graph: Any = build_vtg(told.toolbox(), max_trials=0, checkpointer=saver)
+            if told.at >= 0:
+                with pytest.raises(Exception, match="ScriptedChatModel failed"):
+                    graph.invoke({"question": "Who?"}, thread, durability="sync")
+                told.at = -1
+            else:
+                answer = graph.invoke(None, thread, durability="sync")["answer"]
+    assert answer.text == "Cy Fox built the tower [1]. [unverified] The tower was lit in 1871 [2]."
+    assert told.calls == {"claim_generator": 4, "citation_generator": 3, "evidence_finder": 1}
+    assert answer.usage.llm_calls == sum(told.calls.values()) == 8
+
+
+async def test_a_run_waits_in_the_database_for_a_person(database: str) -> None:
+    told, thread = script(), {"configurable": {"thread_id": "t"}}
+    told.at = -1
+    replies: list[Any] = [{"question": "Who?"}, "?", {"decision": "edit", "text": "Cy Fox helped."}]
+    shown = []
+    for given in [replies[0], *(Command(resume=reply) for reply in replies[1:])]:
+        async with AsyncPostgresSaver.from_conn_string(database) as saver:
+            await saver.setup()
+            graph: Any = build_vtg(told.toolbox(), max_trials=0, review=True, checkpointer=saver)
+            [interrupt] = (await graph.ainvoke(given, thread))["__interrupt__"]
+            shown.append((interrupt.value["claim"]["text"], bool(interrupt.value["problem"])))
+    assert shown == [(WRONG, False), (WRONG, True), ("Cy Fox helped.", False)]
+    async with AsyncPostgresSaver.from_conn_string(database) as saver:
+        graph = build_vtg(told.toolbox(), max_trials=0, review=True, checkpointer=saver)
+        answer = (await graph.ainvoke(Command(resume={"decision": "drop"}), thread))["answer"]
+    assert answer.text == "The tower was lit in 1871 [1]."
+    assert answer.usage.llm_calls == sum(told.calls.values()) == 8
+
+
+def test_the_program_of_the_page_runs(database: str) -> None:
+    page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    [program] = [block for block in blocks if "PostgresSaver" in block]
+    told = Script([LIT, "DONE"], [[2]])
+    names: dict[str, Any] = {"tools": told.toolbox(), "build_vtg": build_vtg}
+    [address] = re.findall(r'"(postgresql://[^"]+)"', program)
+    exec(program.replace(address, database), names)
+    assert names["answer"].text == "The tower was lit in 1871 [1]."

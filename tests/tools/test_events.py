@@ -1,0 +1,105 @@
+"""What a run tells is what `docs/events.schema.json` says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import TypeAdapter
+from typer.testing import CliRunner
+
+from citeproof import Toolbox, Usage, build_vtg, cli
+from citeproof.memory.bank import Bank
+from citeproof.tools.events import ClaimDelta, ClaimReviewed, Event, NodeFinished
+from tests.graphs.r2_mga_scripts import empty_bank
+from tests.graphs.scripts import LIT, Script
+from tests.robustness.chaos import QUESTION, Steady
+from tests.robustness.flows import FLOWS, asked, seed
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/events.schema.json").read_text("utf-8"))
+EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+KINDS = {kind.model_fields["type"].default for kind in get_args(get_args(Event)[0])}
+WRONG = "Cy Fox built the tower."
+
+
+def fitting(events: list[Event]) -> set[str]:
+    """The kinds of some events; each fits the schema, and comes back from its JSON."""
+    schema = Draft202012Validator(SCHEMA)
+    for event in events:
+        sent = json.loads(event.model_dump_json())
+        schema.validate(sent)
+        assert EVENTS.validate_python(sent) == event
+    return {event.type for event in events}
+
+
+@pytest.fixture
+def bank() -> Iterator[Bank]:
+    bank = empty_bank()
+    yield bank
+    bank.close()
+
+
+def test_the_schema_is_one_and_names_every_event() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["discriminator"]["mapping"].keys() == KINDS
+    assert len(KINDS) == len(get_args(get_args(Event)[0]))
+    for name, kind in SCHEMA["$defs"].items():
+        assert kind["description"], name
+        assert set(kind["required"]) == set(kind["properties"]), "all that can be there is there"
+
+
+@pytest.mark.parametrize("name", FLOWS)
+async def test_every_event_of_every_method_fits(name: str, bank: Bank) -> None:
+    graph = FLOWS[name](Steady(seed(name), bank).toolbox())
+    told = [event async for event in graph.astream(asked(name, QUESTION), stream_mode="custom")]
+    assert {"node_started", "node_finished", "answer_ready"} <= fitting(told)
+
+
+def test_a_run_with_a_review_tells_events_of_every_kind() -> None:
+    script = Script([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
+    graph = build_vtg(script.toolbox(), review=True, max_trials=0, checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    first: list[Any] = list(graph.stream({"question": "Who?"}, thread, stream_mode="custom"))
+    assert first[-1].type == "review_requested"
+    resumed: Any = Command(resume={"decision": "approve"})
+    second: list[Any] = list(graph.stream(resumed, thread, stream_mode="custom"))
+    assert ClaimReviewed(text=WRONG, decision="approve") in second
+    assert fitting([*first, *second]) == KINDS
+
+
+def test_events_that_the_command_line_keeps_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: script.toolbox())
+    Path(".citeproof").mkdir()
+    command = ["ask", "Who?", "--set", "max_trials=0", "--json", "--events", "run.jsonl"]
+    assert CliRunner().invoke(cli.app, command).exit_code == 0
+    lines = Path("run.jsonl").read_text("utf-8").splitlines()
+    kept = [json.loads(line) for line in lines]
+    events = [EVENTS.validate_python(line["event"]) for line in kept if "event" in line]
+    assert fitting(events) == KINDS - {"claim_delta", "review_requested", "claim_reviewed"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"type": "claim_delta"},
+        {"text": "x"},
+        {"type": "nothing", "text": "x"},
+        {**ClaimDelta(text="x").model_dump(), "text": 3},
+        {**ClaimReviewed(text="x", decision="drop").model_dump(), "decision": "keep"},
+        {**NodeFinished(node="x").model_dump(), "usage": {**Usage().model_dump(), "more": 1}},
+    ],
+)
+def test_what_is_no_event_does_not_fit(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Draft202012Validator(SCHEMA).validate(wrong)
