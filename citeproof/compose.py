@@ -100,8 +100,7 @@ def verify_with(
     edges("claim_acceptor", lambda *_: writer, writer)
     builder.add_edge(end, END)
 
-    graph: ProvedGraph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
-    return graph
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
 
 
 def remember_with(
@@ -110,7 +109,8 @@ def remember_with(
     """A graph that keeps another's answer in the memory bank where all of it is supported.
 
     R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id`
-    beside the answer; it is empty where nothing was kept, as of an answer that is partial.
+    beside the answer; it is empty where nothing was kept, as of an answer that is partial, or
+    inside the run of another graph, which has an answer of its own.
 
     Args:
         graph: Any graph from a `Question` to a `Result` whose claims have verdicts.
@@ -139,8 +139,7 @@ def remember_with(
     builder.add_edge("delegate", "answer_keeper")
     builder.add_edge("answer_keeper", END)
     name = name or f"{graph.name}+memory"
-    kept: KeptGraph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
-    return kept
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=200)
 
 
 def _refuse_review(inner: Any) -> None:

@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 from citeproof import LLM, Answer, Toolbox, Verdict, build_r2_mga, build_vanilla, build_vtg
 from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.errors import InputError, ModelOutageError, SettingsError, StoreError
+from citeproof.graphs.dossier import build_dossier
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.memory.bank import Bank
 from citeproof.settings import BudgetSettings
@@ -25,6 +26,7 @@ from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.events import AnswerReady, LLMCalled, NodeStarted
 from tests.agents.calm_states import claim
 from tests.agents.evidence_log import Log
+from tests.graphs import dossier_scripts, r2_mga_scripts
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
 
@@ -503,6 +505,53 @@ def test_the_answer_has_its_cost_and_tells_that_a_bank_failed(
     assert result["answer"].notes == (
         "the case was not kept in the memory bank: The disk is full.",
     )
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_a_draft_leaves_no_case(bank: Bank, how: str) -> None:
+    """It may say what the proof then drops."""
+    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
+    draft = remember_with(build_vtg(tools), tools)
+    graph = verify_with(draft, tools)
+    if how == "sync":
+        answer = graph.invoke(ASKED)["answer"]
+    else:
+        answer = asyncio.run(graph.ainvoke(ASKED))["answer"]
+    assert (answer.status, answer.method) == ("answered", "vtg+memory+proof")
+    assert asyncio.run(bank.count()) == 0
+
+
+def test_around_a_draft_its_proof_is_remembered(bank: Bank) -> None:
+    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
+    draft = remember_with(build_vtg(tools), tools)
+    assert remember_with(verify_with(draft, tools), tools).invoke(ASKED)["case_id"]
+    [entry] = asyncio.run(bank.cases())
+    assert entry.case.method == "vtg+memory+proof"
+
+
+async def test_a_draft_of_r2_mga_leaves_no_case_and_is_not_assessed_for_one(bank: Bank) -> None:
+    script = r2_mga_scripts.Script(bank=bank)
+    tools = script.toolbox()
+    answer = (await verify_with(build_r2_mga(tools), tools).ainvoke(ASKED))["answer"]
+    assert (answer.text, await bank.count()) == (r2_mga_scripts.FINAL, 0)
+    assert script.counts == (1, 1, 1, 1, 0)
+
+
+async def test_an_answer_of_r2_mga_that_is_handed_on_as_it_is_leaves_its_case(bank: Bank) -> None:
+    script = r2_mga_scripts.Script(bank=bank)
+    tools = script.toolbox()
+    await remember_with(build_r2_mga(tools), tools).ainvoke(ASKED)
+    assert r2_mga_scripts.ACTIONS in [entry.case.actions for entry in await bank.cases()]
+    assert script.counts == (1, 2, 1, 1, 0)
+
+
+async def test_a_draft_of_the_composed_flow_leaves_no_case(bank: Bank) -> None:
+    tools = dossier_scripts.Script(bank=bank).toolbox()
+    flow = build_dossier(tools)
+    answer = (await verify_with(flow, tools).ainvoke(ASKED))["answer"]
+    assert (answer.status, await bank.count()) == ("answered", 0)
+    tools = dossier_scripts.Script(bank=bank).toolbox()
+    assert (await build_dossier(tools).ainvoke(ASKED))["case_id"], "alone it leaves one"
 
 
 def test_without_a_bank_there_is_no_memory() -> None:

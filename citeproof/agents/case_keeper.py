@@ -11,6 +11,7 @@ from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
 from citeproof.state import R2MGAUpdate, ReflectionState
 from citeproof.tools.meter import note
+from citeproof.tools.nested import drafting
 
 __all__ = ["CaseKeeper", "Gate", "added"]
 
@@ -21,7 +22,10 @@ paper), the entailment model, or both."""
 
 @dataclass(frozen=True)
 class CaseKeeper:
-    """Writes the three new snippets, unless the final answer was found wanting."""
+    """Writes the three new snippets, unless the final answer was found wanting.
+
+    Inside the run of another graph, which has an answer of its own, nothing is kept.
+    """
 
     bank: Bank | None = None
     namespace: str = ""
@@ -73,7 +77,12 @@ class CaseKeeper:
 
 
 async def added(bank: Bank, namespace: str, case: Case) -> str:
-    """The id of the case once it is in the bank; empty, with a note, where the bank fails."""
+    """The id of the case once it is in the bank.
+
+    Empty where this run only drafts for another, and, with a note, where the bank fails.
+    """
+    if drafting():
+        return ""
     try:
         return await (bank.within(namespace) if namespace else bank).add(case)
     except (ModelError, StoreError) as error:

@@ -122,16 +122,7 @@ def build_vanilla(
 ) -> Graph:
     """VANILLA: the best passages, one call, an answer with citations.
 
-    Args:
-        tools: Models and retriever.
-        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
-            its own.
-        name: The graph's name in traces.
-        **parameters: Fields of `BaselineParameters`. They become the defaults of the graph's
-            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
-
-    Raises:
-        SettingsError: A parameter is unknown or out of range.
+    For arguments and errors see `build_vtg`; the parameters are fields of `BaselineParameters`.
     """
     schema = fixed(BaselineParameters, parameters, tools.budget)
     return _compiled(
@@ -174,7 +165,7 @@ def build_summ(
     """SUMM: an answer from summaries of twice as many passages.
 
     Citations are checked against the passages, not their summaries. The summaries' model has
-    the role `summarizer`. For the arguments see `build_vanilla`; the parameters are fields of
+    the role `summarizer`. For the arguments see `build_vtg`; the parameters are fields of
     `CondensingParameters`.
     """
     return _condensing(tools, "summ", "summary", checkpointer, name, parameters)
@@ -192,7 +183,7 @@ def build_rerank(
 ) -> Graph:
     """RERANK: several answers, of which the one with the highest citation recall is kept.
 
-    For the arguments see `build_vanilla`; the parameters are fields of `RerankParameters`. By
+    For the arguments see `build_vtg`; the parameters are fields of `RerankParameters`. By
     the paper's definition the verdicts come with the choice, `prove` or not.
     """
     schema = fixed(RerankParameters, parameters, tools.budget)
@@ -208,7 +199,7 @@ def build_usc(
 ) -> Graph:
     """USC: several answers, of which the model picks the most consistent one.
 
-    It picks in the role `answer_selector`. For the arguments see `build_vanilla`; the parameters
+    It picks in the role `answer_selector`. For the arguments see `build_vtg`; the parameters
     are fields of `SamplingParameters`.
     """
     schema = fixed(SamplingParameters, parameters, tools.budget)
@@ -223,7 +214,7 @@ def build_closedbook(
 ) -> Graph:
     """CLOSEDBOOK: an answer from what the model knows; with `cite=True`, POST-HOC CITE.
 
-    For the arguments see `build_vanilla`; the parameters are fields of `ClosedbookParameters`.
+    For the arguments see `build_vtg`; the parameters are fields of `ClosedbookParameters`.
     """
     schema = fixed(ClosedbookParameters, parameters, tools.budget)
     steps = [
@@ -296,8 +287,7 @@ def _compiled(
         after = _reachable(steps[place:])
         edges(step.name, partial(_next, step.name, after), *(one.name for one in after))
     builder.add_edge("baseline_composer", END)
-    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
-    return graph
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=200)
 
 
 def _reachable(steps: Sequence[_Step]) -> list[_Step]:

@@ -78,19 +78,9 @@ def build_calm(
     """The compiled graph of CaLM.
 
     The main LM has the role `answerer`, for corrections as well; the verifier LM has the role
-    `calm_verifier`. The result holds `rounds` beside the answer: a `Contrast` for each answer
-    that was verified.
-
-    Args:
-        tools: Models and retriever; the entailment model checks the final answer.
-        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
-            its own.
-        name: The graph's name in traces.
-        **parameters: Fields of `CaLMParameters`. They become the defaults of the graph's
-            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
-
-    Raises:
-        SettingsError: A parameter is unknown or out of range.
+    `calm_verifier`; the entailment model checks the final answer. The result holds `rounds`
+    beside the answer: a `Contrast` for each answer that was verified. For arguments and errors
+    see `build_vtg`; the parameters are fields of `CaLMParameters`.
     """
     schema = fixed(CaLMParameters, parameters, tools.budget)
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
@@ -121,8 +111,7 @@ def build_calm(
     edges("claims_verifier", lambda *_: "calm_composer")
     builder.add_edge("calm_composer", END)
 
-    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
-    return graph
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=200)
 
 
 def _after_pool_retriever(state: CaLMState, _: CaLMParameters) -> str:

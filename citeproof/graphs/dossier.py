@@ -147,8 +147,7 @@ def build_dossier(
     builder.add_edge("case_keeper", "answer_composer")
     builder.add_edge("answer_composer", END)
 
-    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
-    return graph
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
 
 
 def _writer(state: DossierState) -> str:

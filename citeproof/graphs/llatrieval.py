@@ -80,18 +80,8 @@ def build_llatrieval(
     """The compiled graph of LLatrieval.
 
     Its output has, beside the `answer`, a `retrieval`: the chosen passages, whether they were
-    found to suffice, and what each round did. `LLatrievalRetriever` makes a retriever of it.
-
-    Args:
-        tools: Models and retriever.
-        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
-            its own.
-        name: The graph's name in traces.
-        **parameters: Fields of `LLatrievalParameters`. They become the defaults of the graph's
-            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
-
-    Raises:
-        SettingsError: A parameter is unknown or out of range.
+    found to suffice, and what each round did. `LLatrievalRetriever` makes a retriever of it. For
+    arguments and errors see `build_vtg`; the parameters are fields of `LLatrievalParameters`.
     """
     schema = fixed(LLatrievalParameters, parameters, tools.budget)
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
@@ -141,8 +131,7 @@ def build_llatrieval(
     edges("claims_verifier", lambda *_: "retrieval_composer")
     builder.add_edge("retrieval_composer", END)
 
-    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
-    return graph
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
 
 
 def _after_search_opener(_: LLatrievalState, parameters: LLatrievalParameters) -> str:

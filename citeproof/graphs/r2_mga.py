@@ -28,6 +28,7 @@ from citeproof.agents.r2_mga_composer import R2MGAComposer
 from citeproof.agents.refiner import Execution, Refiner
 from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, compiled, fixed
 from citeproof.state import Question, R2MGAResult, R2MGAState
+from citeproof.tools.nested import drafting
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["R2MGAParameters", "build_r2_mga"]
@@ -85,19 +86,9 @@ def build_r2_mga(
     The result holds, beside the answer, `rounds`: a `Reflection` for each assessment, with its
     feedback and the actions that were planned; and `case_id`: the case that was added to the
     memory bank, or an empty string. The first answer is written in the role `answerer`, and the
-    rationales in the role `demonstrator`.
-
-    Args:
-        tools: Models, retriever and memory bank. Without a bank the built-in demonstrations are
-            shown, and nothing is kept.
-        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
-            its own.
-        name: The graph's name in traces.
-        **parameters: Fields of `R2MGAParameters`. They become the defaults of the graph's
-            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
-
-    Raises:
-        SettingsError: A parameter is unknown or out of range.
+    rationales in the role `demonstrator`. Without a memory bank the built-in demonstrations are
+    shown, and nothing is kept. For arguments and errors see `build_vtg`; the parameters are
+    fields of `R2MGAParameters`.
     """
     schema = fixed(R2MGAParameters, parameters, tools.budget)
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
@@ -125,7 +116,8 @@ def build_r2_mga(
         last = state["rounds"][-1]
         changed = written_out(state["claims"], "prose") != last.answer
         # After the last round an assessment serves the memory bank alone.
-        keeps = bank is not None and parameters.remember and parameters.gate != "nli"
+        remembers = bank is not None and parameters.remember and not drafting()
+        keeps = remembers and parameters.gate != "nli"
         goes_on = changed and (last.number < parameters.rounds or keeps)
         return _assess(parameters) if goes_on else _finish(parameters)
 
@@ -146,8 +138,7 @@ def build_r2_mga(
     edges("case_keeper", lambda *_: "r2_mga_composer")
     builder.add_edge("r2_mga_composer", END)
 
-    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=200)
-    return graph
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=200)
 
 
 def _after_case_opener(state: R2MGAState, _: R2MGAParameters) -> str:

@@ -108,8 +108,7 @@ def build_vtg(
     edges("claim_acceptor", _after_claim_acceptor, writer)
     builder.add_edge("answer_composer", END)
 
-    graph: Graph = compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
-    return graph
+    return compiled(builder, checkpointer=checkpointer, name=name, steps=25_000)
 
 
 def _after_retriever(state: VTGState, _: VTGParameters) -> str:

@@ -168,7 +168,7 @@ def _unlimited(config: Any) -> Any:
 
 def compiled(
     builder: StateGraph[Any, Any, Any, Any], *, checkpointer: Any, name: str, steps: int
-) -> Any:
+) -> CompiledStateGraph[Any, Any, Any, Any]:
     """The compiled graph.
 
     Args:

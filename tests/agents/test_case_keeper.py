@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langgraph.graph import START, StateGraph
 
-from citeproof import Claim, Verdict
+from citeproof import Answer, Claim, Verdict
 from citeproof.agents.case_keeper import CaseKeeper
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
-from citeproof.state import Reflection
+from citeproof.state import KeptState, KeptUpdate, Reflection
 from citeproof.tools.meter import Meter, metered
+from citeproof.tools.nested import nested
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.r2_mga_states import FAULTY, reflecting
 from tests.agents.states import A, B, C
@@ -47,6 +49,7 @@ def finished(*statuses: str, **changes: Any) -> Any:
 
 
 PROVED = ("supported", "supported")
+BLANK = Answer(question="Who?", method="mine", status="abstained")
 
 
 async def test_the_case_has_the_first_round_and_the_final_answer(bank: Bank) -> None:
@@ -133,6 +136,22 @@ async def test_a_namespace_of_its_own(bank: Bank) -> None:
     await CaseKeeper(bank, namespace="other")(finished(*PROVED))
     assert await bank.count() == 0
     assert await bank.within("other").count() == 1
+
+
+async def test_a_draft_of_the_run_around_is_not_kept(bank: Bank) -> None:
+    async def keep(state: KeptState) -> KeptUpdate:
+        update = await CaseKeeper(bank)(finished(*PROVED))
+        return {"answer": BLANK, "case_id": update["case_id"]}
+
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(KeptState)
+    builder.add_node("keep", keep)
+    builder.add_edge(START, "keep")
+    graph = builder.compile(name="mine")
+    draft = await nested(graph, {"question": "Who?"})
+    assert (draft["case_id"], await bank.count()) == ("", 0)
+    final = await nested(graph, {"question": "Who?"}, final=True)
+    [entry] = await bank.cases()
+    assert final["case_id"] == entry.id
 
 
 @pytest.mark.parametrize("error", [StoreError("The disk is full"), ModelError("The disk is full")])
