@@ -20,6 +20,7 @@ import json
 import random
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,30 +70,34 @@ def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
     return pairs[:count]
 
 
-def one_by_one(folder: Path, pairs: list[Pair]) -> tuple[list[float], float]:
-    """Scores and seconds of a loop in full precision, as a first program would write it.
+class PlainLoop:
+    """One pair at a time in full precision, as a first program would write it.
 
     Like the tool it reads long premises to their end; cut off, they would be other questions.
     """
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    label = entailment_index(model.config.id2label, str(folder))
-    scores = []
-    with torch.inference_mode():
-        begun = time.perf_counter()
-        for pair in pairs:
-            room = tokenizer.model_max_length - len(tokenizer.encode(pair.hypothesis)) - 8
-            best = 0.0
-            for window in windows(pair.premise, room, lambda text: len(tokenizer.encode(text))):
-                ids = tokenizer(
-                    window, pair.hypothesis, truncation="only_first", return_tensors="pt"
-                )
-                best = max(best, float(model(**ids).logits.softmax(-1)[0, label]))
-            scores.append(best)
-    return scores, time.perf_counter() - begun
+    def __init__(self, folder: Path) -> None:
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+        self._tokenizer = AutoTokenizer.from_pretrained(folder)
+        self._model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+        self._label = entailment_index(self._model.config.id2label, str(folder))
+
+    def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The probability of entailment of each pair, in order."""
+        import torch
+
+        with torch.inference_mode():
+            return [self._score(pair) for pair in pairs]
+
+    def _score(self, pair: Pair) -> float:
+        tokenizer = self._tokenizer
+        room = tokenizer.model_max_length - len(tokenizer.encode(pair.hypothesis)) - 8
+        best = 0.0
+        for window in windows(pair.premise, room, lambda text: len(tokenizer.encode(text))):
+            ids = tokenizer(window, pair.hypothesis, truncation="only_first", return_tensors="pt")
+            best = max(best, float(self._model(**ids).logits.softmax(-1)[0, self._label]))
+        return best
 
 
 def speed(arguments: argparse.Namespace) -> None:
@@ -105,7 +110,10 @@ def speed(arguments: argparse.Namespace) -> None:
     begun = time.perf_counter()
     ours = asyncio.run(tool.scores(pairs))
     seconds = time.perf_counter() - begun
-    plain, plain_seconds = one_by_one(folder, pairs)
+    loop = PlainLoop(folder)
+    begun = time.perf_counter()
+    plain = loop.scores(pairs)
+    plain_seconds = time.perf_counter() - begun
     alike = sum(
         (a >= tool.threshold) == (b >= tool.threshold) for a, b in zip(ours, plain, strict=True)
     )

@@ -468,6 +468,10 @@ def score(
         str | None,
         typer.Option("--reader", help="A SQuAD model, name or folder, for Disambig-F1 (ASQA)."),
     ] = None,
+    mauve: Annotated[
+        bool,
+        typer.Option("--mauve", help="Also MAUVE of each run, by GPT-2 large (extra: mauve)."),
+    ] = False,
     backend: Backend = None,
     model: Model = None,
     threshold: Threshold = None,
@@ -478,7 +482,9 @@ def score(
     from citeproof.console.evaluate import score_runs
 
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
-    score_runs(runs, settings, _console(), _console(stderr=True), mode=mode, reader=reader)
+    score_runs(
+        runs, settings, _console(), _console(stderr=True), mode=mode, reader=reader, mauve=mauve
+    )
 
 
 @app.command()
@@ -496,6 +502,12 @@ def report(
     against: Annotated[
         Path | None, typer.Option("--against", help="The run that the others are compared with.")
     ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics", metavar="NAME,NAME", help="Only these, of metrics and costs alike."
+        ),
+    ] = None,
 ) -> None:
     """Compare runs that were scored: a table of methods and metrics, and what they cost."""
     import asyncio
@@ -507,6 +519,8 @@ def report(
     from citeproof.evaluation.results import put
 
     made = asyncio.run(compared(runs, against))
+    if metrics is not None:
+        made = made.only([name for each in metrics.split(",") if (name := each.strip())])
     if out is not None:
         put(out.expanduser(), markdown(made))
         typer.echo(f"Report: {out}")

@@ -92,6 +92,10 @@ class Verdict(_Value):
     reason: str = ""
     """Why a claim is unchecked, or who lets an unsupported one stand; empty otherwise."""
 
+    def __str__(self) -> str:
+        """As in `supported 0.90`; without a number where nothing was scored."""
+        return self.status if self.score is None else f"{self.status} {self.score:.2f}"
+
 
 class Claim(_Value):
     """One sentence of an answer."""
@@ -137,6 +141,13 @@ class Answer(_Value):
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
     """What went otherwise than planned and was repaired, such as an unreadable reply."""
+
+    def _repr_markdown_(self) -> str:
+        """What notebooks show."""
+        # Only here, since what people see imports these values.
+        from citeproof.console.markdown import answer_markdown
+
+        return answer_markdown(self)
 
 
 class Support(_Value):

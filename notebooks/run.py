@@ -58,6 +58,9 @@ def clean(notebook: NotebookNode) -> list[str]:
     for cell in code(notebook):
         said += [own.text for own in cell.outputs if own.get("name") == "stderr"]
         cell.outputs = [own for own in cell.outputs if own.get("name") != "stderr"]
+        for output in cell.outputs:
+            if "text/markdown" in (data := output.get("data", {})):
+                data.pop("text/plain", None)  # names the files that passages are from
     for cell in notebook.cells:
         cell.metadata = {}
     notebook.metadata = {

@@ -82,7 +82,6 @@ def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
     monkeypatch.setattr(Toolbox, "from_settings", from_settings)
     monkeypatch.chdir(FOLDER)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
     yield opened
     for store in opened[1:]:
         store.close()
@@ -90,9 +89,9 @@ def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 @every
 @pytest.mark.parametrize("model", MODELS, indirect=True)
-@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 def test_every_cell_runs(path: Path, model: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {"__name__": "notebook"}
+    # IPython has `display` among its builtins.
+    names: dict[str, Any] = {"__name__": "notebook", "display": print}
     for source in programs(path):
         code = compile(source, path.name, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         left = eval(code, names)
@@ -163,11 +162,15 @@ def test_a_notebook_that_ran_is_cleaned() -> None:
     notebook.cells[1].outputs.append(
         nbformat.v4.new_output("stream", name="stderr", text="50%")  # type: ignore[no-untyped-call]
     )
+    data = {"text/plain": "Answer(source='/home/ann/x')", "text/markdown": "So [1]."}
+    shown: Any = nbformat.v4.new_output("display_data", data)  # type: ignore[no-untyped-call]
+    notebook.cells[2].outputs.append(shown)
     assert RUN["clean"](notebook) == ["50%"]
     assert RUN["faults"](notebook) == []
     assert notebook.metadata.keys() == {"citeproof", "kernelspec", "language_info"}
     assert [cell.metadata for cell in notebook.cells] == [{}, {}, {}]
     assert [output.name for output in notebook.cells[1].outputs] == ["stdout"]
+    assert notebook.cells[2].outputs[0].data == {"text/markdown": "So [1]."}
 
 
 @pytest.mark.parametrize(

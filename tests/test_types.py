@@ -1,6 +1,10 @@
-"""The values are frozen, JSON-able and add up."""
+"""The values are frozen, JSON-able and add up, and notebooks show them."""
+
+import subprocess
+import sys
 
 import pytest
+from markdown_it import MarkdownIt
 from pydantic import ValidationError
 
 from citeproof import Answer, Citation, Claim, Passage, Usage, Verdict
@@ -47,3 +51,95 @@ def test_ids_depend_on_source_place_and_text() -> None:
     ids = {Passage.make_id("a", "t"), Passage.make_id("b", "t"), Passage.make_id("a", "t", 5)}
     assert len(ids) == 3
     assert Passage.make_id("a", "t") == Passage.make_id("a", "t")
+
+
+def test_a_verdict_is_told_in_words() -> None:
+    assert str(Verdict(status="supported", score=0.896)) == "supported 0.90"
+    assert f"{Verdict(status='unchecked', reason='no verifier')}" == "unchecked"
+
+
+def test_a_notebook_shows_an_answer_with_its_proof() -> None:
+    reason = "no claim was checked"
+    unchecked = Claim(text="Bo saw it.", verdict=Verdict(status="unchecked", reason=reason))
+    update = {
+        "status": "partial",
+        "reason": "a limit ended the run",
+        "claims": (*ANSWER.claims, unchecked),
+        "passages": (ANSWER.passages[0].model_copy(update={"page": 3}),),
+        "notes": ("a reply was unreadable",),
+    }
+    assert ANSWER.model_copy(update=update)._repr_markdown_() == (
+        "Ann built it [1].\n"
+        "\n"
+        "vtg: *partial*, a limit ended the run\n"
+        "\n"
+        "| claim | cites | verdict |\n"
+        "|---|---|---|\n"
+        "| Ann built it. | [1] | supported 0.90 |\n"
+        "| Bo saw it. |  | unchecked: no claim was checked |\n"
+        "\n"
+        "- [1] **The tower, p. 3**: Ann built it in 1900.\n"
+        "\n"
+        "- note: a reply was unreadable"
+    )
+    none = Answer(question="Who?", method="vtg", status="abstained", reason="nothing was found")
+    assert none._repr_markdown_() == "vtg: *abstained*, nothing was found"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![x](http://e/x.png)",
+        "[x](http://e)",
+        "![x][y]\n\n[y]: http://e/x.png",
+        "<img src=x onerror=alert(1)>",
+        "<http://e>",
+        "<!-- x",
+        "# x",
+        "> x",
+        "- x",
+        "2. x",
+        "+ x",
+        "---",
+        "```x",
+        "    x",
+        "x | y |\n\n# z",
+        "**x** _y_ ~~z~~ `w`",
+        "&lt;b&gt; \\[x\\](y)",
+    ],
+)
+def test_what_an_answer_quotes_is_text_to_a_notebook(text: str) -> None:
+    """Rendered, it has the elements of a harmless answer, and shows the text as it is."""
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+    def answer(said: str) -> Answer:
+        verdict = Verdict(status="unchecked", reason=said)
+        return Answer(
+            question=said,
+            method=said,
+            status="partial",
+            reason=said,
+            text=said,
+            claims=(Claim(text=said, verdict=verdict),),
+            passages=(Passage(id="p", text=said, title=said),),
+            notes=(said,),
+        )
+
+    def kinds(own: Answer) -> list[str]:
+        tokens = [
+            t for token in reader.parse(own._repr_markdown_()) for t in (token.children or [token])
+        ]
+        return [token.type for token in tokens if not token.type.startswith("text")]
+
+    assert kinds(answer(text)) == kinds(answer("x"))
+    shown = "".join(
+        t.content
+        for token in reader.parse(answer(text)._repr_markdown_())
+        for t in token.children or []
+    )
+    assert shown.count(" ".join(text.split())) == 8
+
+
+def test_the_values_load_nothing_of_what_shows_them() -> None:
+    code = "import citeproof.types, sys; sys.exit('citeproof.console' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -106,6 +106,7 @@ def score_runs(
     *,
     mode: str = "corrected",
     reader: str | None = None,
+    mauve: bool = False,
 ) -> None:
     """Score runs by one entailment model, keep the scores beside them, and print them.
 
@@ -116,6 +117,7 @@ def score_runs(
         waiting: Where it is shown that something goes on.
         mode: How metrics count: one of `MODES`.
         reader: A question answering model, for Disambig-F1.
+        mauve: Whether MAUVE is computed as well.
 
     Raises:
         CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
@@ -130,7 +132,9 @@ def score_runs(
     with verifier(settings, waiting) as entailment:
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
-                card = asyncio.run(scored(own, entailment, mode=counting, reader=finder))
+                card = asyncio.run(
+                    scored(own, entailment, mode=counting, reader=finder, mauve=mauve)
+                )
             path = write_scorecard(own, card)
             _show(own.name, card, console)
             console.print(Text(plain(f"Scores: {path}")), soft_wrap=True)
@@ -144,6 +148,8 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
     for metric, value in card.metrics.items():
         of = "" if value.n == len(card.examples) else f"of {value.n}"
         table.add_row(words(metric), *shown(value), of)
+    if card.mauve is not None:
+        table.add_row(words("mauve"), f"{card.mauve:.3f}")
     console.print(table)
     for caveat in card.caveats:
         console.print(Text(plain(caveat), style="yellow"), soft_wrap=True)

@@ -121,8 +121,9 @@ def read_examples(
     - `id`: unique in its file; by default the place in the file, from 1;
     - `task`: asqa, qampari, eli5 or qa. By default `qa_pairs` make it asqa, `claims` eli5, a list
       of lists as `answers` qampari, and anything else qa;
-    - `answers`: texts that each are the whole answer; or lists of aliases, one for each entity.
-      An empty list says that the question has no answer, if `answerable` says nothing else;
+    - `answers`: texts that each are the whole answer; or lists of aliases, of each of which one is
+      wanted: for each entity, or with the task qa for each part of a short answer. An empty list
+      says that the question has no answer, if `answerable` says nothing else;
     - `qa_pairs`: objects with `short_answers`, and the sub-`question` they answer;
     - `answer`: a long answer if there are other answers or `claims`, else a short one;
     - `references`, `long_answers` or `annotations` with a `long_answer` each: long answers, as

@@ -31,7 +31,7 @@ class Example(BaseModel):
     answerable: bool = True
     answers: tuple[tuple[str, ...], ...] = ()
     """The aliases of each short answer that is expected: one for each sub-question (ASQA), one
-    for each entity (QAMPARI), usually one (qa)."""
+    for each entity (QAMPARI), for each part (qa), of which there is usually one."""
     sub_questions: tuple[str, ...] = ()
     """What each of `answers` answers (ASQA); empty where the set does not say."""
     references: tuple[str, ...] = ()

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from citeproof.console.text import count, plain
+from citeproof.console.markdown import literal, row
+from citeproof.console.text import count
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.manifest import leaves
+from citeproof.evaluation.report_plots import Point, Series, drawing
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Scorecard, read_scorecard, scored
-from citeproof.evaluation.scoring import METRICS
+from citeproof.evaluation.scoring import MAUVE, METRICS
 from citeproof.evaluation.statistics import Estimate, estimate, estimates
 
 __all__ = [
+    "COLUMNS",
     "COSTS",
     "HEADLINES",
     "MODES",
@@ -47,6 +50,10 @@ COSTS = (
     "seconds",
 )
 """What an answer cost: the fields of its usage, and how many passages the method met."""
+COLUMNS = (*METRICS, "mauve", *COSTS)
+"""All that a report may tell of runs."""
+_SUMS = {"tokens": ("prompt_tokens", "completion_tokens")}
+"""What plots show beside single costs → the costs that add up to it."""
 _GOALS = {
     "sufficient": "questions whose passages suffice",
     "agreed": "answers agreed on",
@@ -109,6 +116,65 @@ class Report:
     entries: list[Entry]
     tables: list[Table]
     notes: list[str]
+    base: Entry | None = None
+    """The run that the others are compared with."""
+    columns: tuple[str, ...] = COLUMNS
+    """Metrics and costs that tables and notes tell of, where there are any."""
+
+    @property
+    def plotted(self) -> list[str]:
+        """Metrics that a page plots: those that were asked for, else `HEADLINES`."""
+        names = HEADLINES if self.columns == COLUMNS else self.columns
+        return [name for name in names if any(name in e.card.metrics for e in self.entries)]
+
+    def only(self, columns: Collection[str]) -> Report:
+        """The same comparison with no other metrics and costs than these.
+
+        Args:
+            columns: Of `COLUMNS`. A note names those that no run has.
+
+        Raises:
+            InputError: One of them is not known, or none is named.
+        """
+        unknown = [name for name in columns if name not in COLUMNS]
+        if unknown or not columns:
+            raise InputError(
+                f"There is no metric or cost {unknown[0]!r}" if unknown else "No metric is named",
+                fix=f"Known: {', '.join(COLUMNS)}.",
+            )
+        return _compared(self.entries, self.base, tuple(n for n in COLUMNS if n in columns))
+
+    def series(self, metric: str, cost: str = "tokens") -> list[Series]:
+        """A metric against what an answer cost: a point for each run that knows both.
+
+        Args:
+            metric: Of `METRICS`.
+            cost: Of `COSTS`, or `tokens`: those read and written.
+        """
+        parts = _SUMS.get(cost, (cost,))
+        return [
+            Series(e.number, e.name, [Point(spent, own.value, own.low, own.high)])
+            for e in self.entries
+            if e.costs and (own := e.card.metrics.get(metric)) is not None
+            for spent in [sum(e.costs[part].value for part in parts)]
+        ]
+
+    def draw(self, metric: str, cost: str = "tokens") -> str:
+        """The SVG of `series`, which stands by itself.
+
+        Raises:
+            InputError: There is no such cost, or no run knows both.
+        """
+        if cost not in (costs := (*_SUMS, *COSTS)):
+            raise InputError(f"There is no cost {cost!r}", fix=f"Known: {', '.join(costs)}.")
+        if not (found := self.series(metric, cost)):
+            known = dict.fromkeys(name for e in self.entries for name in e.card.metrics)
+            raise InputError(
+                f"{metric!r} cannot be drawn against {cost}",
+                why="no run has both",
+                fix=f"Metrics of these runs: {', '.join(known)}.",
+            )
+        return drawing(found, f"{words(cost)} per question", words(metric))
 
 
 async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
@@ -132,15 +198,8 @@ async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
         Entry(number, name, run, await _cards(run), estimates(_costs(run.results)))
         for number, (name, run) in enumerate(zip(names, runs, strict=True), start=1)
     ]
-    modes = [mode for mode in MODES if any(mode in entry.cards for entry in entries)]
     base = entries[list(paths).index(against)] if against is not None else None
-    tables = [_overview(entries)]
-    for mode in modes:
-        tables.append(_quality(entries, mode))
-        if base is not None:
-            tables.append(_differences(entries, base, mode))
-    tables += [_spent(entries, base), *_configurations(entries)]
-    return Report(entries, [table for table in tables if len(table.rows) > 1], _notes(entries))
+    return _compared(entries, base, COLUMNS)
 
 
 def markdown(made: Report) -> str:
@@ -148,9 +207,9 @@ def markdown(made: Report) -> str:
     lines = ["# Comparison of runs", ""]
     for table in made.tables:
         head, *rows = table.rows
-        lines += [f"## {_cell(table.title)}", "", _line(head), f"|{'---|' * len(head)}"]
-        lines += [*map(_line, rows), "", *(f"{_cell(note)}\n" for note in table.notes)]
-    return "\n".join([*lines, "## Notes", "", *(f"- {_cell(note)}" for note in made.notes), ""])
+        lines += [f"## {literal(table.title)}", "", row(head), f"|{'---|' * len(head)}"]
+        lines += [*map(row, rows), "", *(f"{literal(note)}\n" for note in table.notes)]
+    return "\n".join([*lines, "## Notes", "", *(f"- {literal(note)}" for note in made.notes), ""])
 
 
 def curve(results: Sequence[Result]) -> Curve | None:
@@ -200,6 +259,18 @@ def _first(rounds: Sequence[Mapping[str, Any]], key: str) -> int | None:
     return next((n for n, one in enumerate(rounds, start=1) if one.get(key)), None)
 
 
+def _compared(entries: list[Entry], base: Entry | None, columns: tuple[str, ...]) -> Report:
+    tables = [_overview(entries)]
+    for mode in MODES:
+        if any(mode in entry.cards for entry in entries):
+            tables.append(_quality(entries, mode, columns))
+            if base is not None:
+                tables.append(_differences(entries, base, mode, columns))
+    tables += [_spent(entries, base, columns), *_configurations(entries)]
+    tables = [table for table in tables if len(table.rows) > 1]
+    return Report(entries, tables, _notes(entries, columns), base, columns)
+
+
 async def _cards(run: Run) -> dict[Mode, Scorecard]:
     kept = {mode: card for mode in MODES if (card := read_scorecard(run, mode)) is not None}
     return kept or {"corrected": await scored(run, None, mode="corrected")}
@@ -244,15 +315,20 @@ def _overview(entries: Sequence[Entry]) -> Table:
     return Table("Runs", rows)
 
 
-def _quality(entries: Sequence[Entry], mode: Mode) -> Table:
+def _quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Table:
     cards = {e.number: e.cards[mode] for e in entries if mode in e.cards}
-    names = _present([card.metrics for card in cards.values()])
-    rows = [["#", "run", "n", *map(words, names)]]
+    names = _present([card.metrics for card in cards.values()], columns)
+    whole = "mauve" in columns and any(card.mauve is not None for card in cards.values())
+    rows = [["#", "run", "n", *map(words, names), *(["MAUVE"] if whole else [])]]
+    if len(rows[0]) == 3:
+        return Table("", [])
     for entry in entries:
         if (card := cards.get(entry.number)) is None:
             continue
         n = len(card.examples)
         cells = [_shown(card.metrics.get(name), n) for name in names]
+        if whole:
+            cells.append("–" if card.mauve is None else f"{card.mauve:.3f}")
         rows.append([str(entry.number), entry.name, str(n), *cells])
     notes = ["Mean and 95% bootstrap interval over answers; (n) where a metric applies to fewer."]
     notes += dict.fromkeys(told for card in cards.values() for told in card.caveats)
@@ -265,17 +341,20 @@ def _quality(entries: Sequence[Entry], mode: Mode) -> Table:
     return Table(f"Quality, {mode}", rows, notes)
 
 
-def _differences(entries: Sequence[Entry], base: Entry, mode: Mode) -> Table:
+def _differences(
+    entries: Sequence[Entry], base: Entry, mode: Mode, columns: Collection[str]
+) -> Table:
     others = [e for e in entries if e is not base and mode in e.cards]
     title = f"Differences to {base.name}, {mode}"
     if mode not in base.cards:
         return Table(title, [])
     rows: list[list[str]] = []
-    found = {e.number: _paired(e.cards[mode].examples, base.cards[mode].examples) for e in others}
-    names = _present(list(found.values()))
+    there = base.cards[mode].examples
+    found = {e.number: _paired(e.cards[mode].examples, there, columns) for e in others}
+    names = _present(list(found.values()), columns)
     for entry in others:
         own = found[entry.number]
-        n = max((value.n for value in own.values()), default=0)
+        n = sum(key in there for key in entry.cards[mode].examples)
         if not n:
             raise InputError(
                 f"{entry.name} and {base.name} share no example",
@@ -285,24 +364,31 @@ def _differences(entries: Sequence[Entry], base: Entry, mode: Mode) -> Table:
         cells = [_shown(own.get(name), n, sign=True) for name in names]
         rows.append([str(entry.number), entry.name, str(n), *cells])
     note = "Paired differences on shared examples, with 95% bootstrap intervals."
+    if not names:
+        return Table(title, [])
     return Table(title, [["#", "run", "n", *map(words, names)], *rows], [note])
 
 
-def _paired(here: Mapping[str, Scores], there: Mapping[str, Scores]) -> dict[str, Estimate]:
+def _paired(
+    here: Mapping[str, Scores], there: Mapping[str, Scores], columns: Collection[str]
+) -> dict[str, Estimate]:
     """By how much each metric is higher here, over the examples that both have."""
     shared = [key for key in here if key in there]
     mine, theirs = ([rows[key] for key in shared] for rows in (here, there))
-    found = {name: estimate(mine, name, theirs) for name in METRICS}
+    found = {name: estimate(mine, name, theirs) for name in METRICS if name in columns}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _spent(entries: Sequence[Entry], base: Entry | None) -> Table:
-    rows = [["#", "run", *map(words, COSTS)]]
+def _spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]) -> Table:
+    names = [name for name in COSTS if name in columns]
+    rows = [["#", "run", *map(words, names)]]
+    if not names:
+        return Table("Cost", [])
     for entry in entries:
         if not entry.costs:  # a file of ALCE's runner does not tell
             continue
         cells = []
-        for name in COSTS:
+        for name in names:
             own = entry.costs[name]
             cell = _shown(own, own.n)
             if base is not None and base.costs and base.costs[name].value > 0:
@@ -335,10 +421,16 @@ def _configurations(entries: Sequence[Entry]) -> list[Table]:
     return [Table("Where they differ", rows)]
 
 
-def _notes(entries: Sequence[Entry]) -> list[str]:
+def _notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
     cards = [card for entry in entries for card in entry.cards.values()]
-    shown = [name for name in METRICS if any(name in card.metrics for card in cards)]
+    shown = _present([card.metrics for card in cards], columns)
     notes = [_MODES, *(f"{words(name)}: {METRICS[name]}." for name in shown)]
+    told = {*shown, *(name for entry in entries for name in entry.costs)}
+    if any(card.mauve is not None for card in cards):
+        told.add("mauve")
+        notes += [f"MAUVE: {MAUVE}."] if "mauve" in columns else []
+    if columns != COLUMNS:
+        notes += [f"No run has {words(name)}." for name in columns if name not in told]
     if failed := sum(result.error is not None for e in entries for result in e.run.results):
         notes.append(f"{count(failed, 'example')} ended in an error and is left out of all means.")
     for entry in entries:
@@ -349,15 +441,15 @@ def _notes(entries: Sequence[Entry]) -> list[str]:
     return notes
 
 
-def _present(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The metrics that some have."""
-    return [name for name in METRICS if any(name in own for own in metrics)]
+def _present(metrics: Sequence[Mapping[str, Any]], columns: Collection[str]) -> list[str]:
+    """Those of the columns that are metrics which some have."""
+    return [name for name in METRICS if name in columns and any(name in own for own in metrics)]
 
 
 def words(metric: str) -> str:
     """A metric or cost for people: `citation F1`."""
     text = metric.replace("_", " ")
-    return re.sub(r"\b(?:f1|em|llm|nli|dr)\b", lambda short: short[0].upper(), text)
+    return re.sub(r"\b(?:f1|em|llm|nli|dr|mauve)\b", lambda short: short[0].upper(), text)
 
 
 def shown(value: Estimate, *, sign: bool = False) -> tuple[str, str]:
@@ -377,14 +469,3 @@ def _shown(value: Estimate | None, n: int, *, sign: bool = False) -> str:
 def _value(value: object) -> str:
     text = "–" if value is None else str(value)
     return text if len(text) <= 60 else f"{text[:16]}…"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
-
-
-def _cell(text: str) -> str:
-    """Text that Markdown shows as it is, on one line: names come from strangers."""
-    escaped = plain(text).replace("&", "&amp;").replace("<", "&lt;")
-    # A bracket may stay unless it makes a link.
-    return re.sub(r"([\\`*_|~]|\](?=[(\[:]))", r"\\\1", escaped)

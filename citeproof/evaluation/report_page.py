@@ -9,14 +9,14 @@ from itertools import groupby
 from citeproof.console.markup import Markup, element
 from citeproof.console.page import PLACE, asset, policy
 from citeproof.console.text import count
-from citeproof.evaluation.report import HEADLINES, Entry, Report, Table, curve, words
-from citeproof.evaluation.report_plots import COLOURS, Point, Series, plot
+from citeproof.evaluation.report import Entry, Report, Table, curve, words
+from citeproof.evaluation.report_plots import COLOURS, Point, Series, plot, style
 from citeproof.evaluation.statistics import estimate
 
 __all__ = ["render_report"]
 
-_COSTS = {"tokens": ("prompt_tokens", "completion_tokens"), "seconds": ("seconds",)}
-"""What plots show of the cost → the costs that add up to it."""
+_COSTS = ("tokens", "seconds")
+"""What quality is plotted against."""
 _GROUPS = 6
 """Points of a curve over a growing bank."""
 
@@ -28,14 +28,14 @@ def render_report(made: Report) -> str:
     Every text of the runs is escaped.
     """
     own = (files(__package__) / "report_page.css").read_text(encoding="utf-8").strip()
-    style = f"{asset('page.css')}\n{own}"
+    whole = f"{asset('page.css')}\n{own}\n{style()}"
     parts = {
-        "policy": policy(style, ""),
+        "policy": policy(whole, ""),
         "title": element("title", "Comparison of runs"),
-        "style": style,
+        "style": whole,
         "head": _head(made),
         "answer": element("div", [_table(table) for table in made.tables[:1]]),
-        "sources": _plots(made.entries),
+        "sources": _plots(made),
         "notes": element("div", [_table(table) for table in made.tables[1:]]),
         "trace": _notes(made.notes),
         "cards": Markup(),
@@ -86,13 +86,13 @@ def _data(cells: Sequence[str]) -> list[Markup]:
     return [element("td", cell) for cell in cells]
 
 
-def _plots(entries: Sequence[Entry]) -> Markup:
-    shown = [name for name in HEADLINES if any(name in e.card.metrics for e in entries)]
+def _plots(made: Report) -> Markup:
+    entries, shown = made.entries, made.plotted
     figures = [
         _figure(f"{words(name)} against {cost}", found, f"{cost} per question", name)
         for name in shown
         for cost in _COSTS
-        if (found := _against(entries, name, cost))
+        if (found := made.series(name, cost))
     ]
     curves = [(entry, own) for entry in entries if (own := curve(entry.run.results))]
     for of, group in groupby(sorted(curves, key=lambda own: own[1].of), key=lambda own: own[1].of):
@@ -109,17 +109,6 @@ def _plots(entries: Sequence[Entry]) -> Markup:
     if not figures:
         return Markup()
     return element("section", element("h2", "Plots"), element("div", figures, class_="plots"))
-
-
-def _against(entries: Sequence[Entry], metric: str, cost: str) -> list[Series]:
-    found = []
-    for entry in entries:
-        value = entry.card.metrics.get(metric)
-        if value is not None and entry.costs:
-            spent = sum(entry.costs[part].value for part in _COSTS[cost])
-            point = Point(spent, value.value, value.low, value.high)
-            found.append(Series(entry.number, entry.name, [point]))
-    return found
 
 
 def _over_bank(entries: Sequence[Entry], metric: str) -> list[Series]:

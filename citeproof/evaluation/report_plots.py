@@ -5,15 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
-from citeproof.console.markup import Markup, element
+from citeproof.console.markup import Markup, element, join
+from citeproof.console.text import plain
 
-__all__ = ["Point", "Series", "plot"]
+__all__ = ["COLOURS", "Point", "Series", "drawing", "plot", "style"]
 
 _WIDTH, _HEIGHT = 460.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 22.0, 16.0, 46.0
+_LINE, _LETTERS = 22.0, 50
+"""Below a drawing: height of a line, and most letters of a name."""
 COLOURS = 8
 """Series have one of so many colours, and always their number as well."""
+_ALONE = """
+.plot { --paper: #fbfaf7; --ink: #1f1d1a; --soft: #6a655c; --line: #e3dfd6; \
+--sans: system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif }
+.plot .paper { fill: var(--paper) }
+@media (prefers-color-scheme: dark) {
+.plot { --paper: #17181b; --ink: #e7e4dc; --soft: #9f9a90; --line: #34363c } }
+"""
+"""What a page defines for its plots."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +50,58 @@ class Series:
     """Joined by a line where there are several."""
 
 
+def style() -> str:
+    """The style of plots; their page defines the colours of paper, ink and lines."""
+    return (files(__package__) / "report_plots.css").read_text(encoding="utf-8").strip()
+
+
 def plot(series: Sequence[Series], x: str, y: str) -> Markup:
-    """A plot of series, each under its number.
+    """A plot of series, each under its number, to be part of a page.
 
     Args:
         series: At least one, each with at least one point.
         x: What stands along the lower edge; the axis begins at 0.
         y: What stands along the left edge.
     """
+    return element(
+        "svg",
+        _parts(series, x, y),
+        class_="plot",
+        viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
+        role="img",
+        aria_label=f"{y} against {x}",
+    )
+
+
+def drawing(series: Sequence[Series], x: str, y: str) -> Markup:
+    """The same as an SVG that stands by itself: with its style, and the names below."""
+    height = _HEIGHT + _LINE * len(series)
+    return element(
+        "svg",
+        element("style", Markup(f"{_ALONE}{style()}")),
+        element("rect", class_="paper", width=f"{_WIDTH:g}", height=f"{height:g}"),
+        _parts(series, x, y),
+        join(_named(one, _HEIGHT + _LINE * (place + 0.3)) for place, one in enumerate(series)),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="plot",
+        viewBox=f"0 0 {_WIDTH:g} {height:g}",
+        width=f"{_WIDTH:g}",
+        height=f"{height:g}",
+        role="img",
+        aria_label=f"{y} against {x}",
+    )
+
+
+def _named(one: Series, top: float) -> list[Markup]:
+    name = plain(one.name)
+    name = name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+    return [
+        element("g", _chip(one, _LEFT, top), class_=_kind(one)),
+        _text(_LEFT + 16, top, name, "start", "axis"),
+    ]
+
+
+def _parts(series: Sequence[Series], x: str, y: str) -> list[Markup]:
     points = [point for one in series for point in one.points]
     whole = all(float(point.x).is_integer() for point in points)
     xs = _ticks(0.0, max(point.x for point in points), whole=whole)
@@ -85,21 +141,20 @@ def plot(series: Sequence[Series], x: str, y: str) -> Markup:
             if point.low is not None and point.high is not None:
                 parts.append(_rule(left, down(point.low), left, down(point.high), "span"))
             parts.append(element("circle", cx=f"{left:.1f}", cy=f"{top:.1f}", r="3"))
-        left, top = placed[-1]
-        parts.append(element("circle", class_="head", cx=f"{left:.1f}", cy=f"{top:.1f}", r="9"))
-        parts.append(_text(left, top, str(one.number), kind="inside"))
-        drawn.append(element("g", parts, class_=f"series c{(one.number - 1) % COLOURS}"))
-    return element(
-        "svg",
-        element("g", grid, class_="grid"),
-        marks,
-        names,
-        drawn,
-        class_="plot",
-        viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
-        role="img",
-        aria_label=f"{y} against {x}",
-    )
+        drawn.append(element("g", parts, _chip(one, *placed[-1]), class_=_kind(one)))
+    return [element("g", grid, class_="grid"), *marks, *names, *drawn]
+
+
+def _chip(one: Series, left: float, top: float) -> list[Markup]:
+    """The number of a series, on its colour."""
+    return [
+        element("circle", class_="head", cx=f"{left:.1f}", cy=f"{top:.1f}", r="9"),
+        _text(left, top, str(one.number), kind="inside"),
+    ]
+
+
+def _kind(one: Series) -> str:
+    return f"series c{(one.number - 1) % COLOURS}"
 
 
 def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:

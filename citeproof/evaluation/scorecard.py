@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Mode, Scores
+from citeproof.evaluation.metrics.mauve import mauve as mauve_of
 from citeproof.evaluation.metrics.reader import Reader
 from citeproof.evaluation.results import put, told
 from citeproof.evaluation.runs import Run
@@ -20,6 +22,10 @@ __all__ = ["Judge", "Scorecard", "read_scorecard", "scored", "write_scorecard"]
 
 _TRUE = "t5_xxl_true_nli_mixture"
 """The entailment model of ALCE's evaluator."""
+_UNSTABLE = (
+    "MAUVE is unstable by its authors' own word: compare only values of one machine and of "
+    "equally many answers."
+)
 
 
 class Judge(BaseModel):
@@ -45,12 +51,19 @@ class Scorecard(BaseModel):
     """Examples that ended in an error; they are left out of all means."""
     metrics: dict[str, Estimate] = {}
     """Metric → its value over the answers to which it applies."""
+    mauve: float | None = None
+    """Of all answers together, so that it has no interval; None where it was not asked for."""
     examples: dict[str, Scores] = {}
     """Example's id → its scores."""
 
 
 async def scored(
-    run: Run, entailment: Entailment | None, *, mode: Mode, reader: Reader | None = None
+    run: Run,
+    entailment: Entailment | None,
+    *,
+    mode: Mode,
+    reader: Reader | None = None,
+    mauve: bool = False,
 ) -> Scorecard:
     """Score a run from its outputs alone.
 
@@ -60,13 +73,20 @@ async def scored(
             Its scores are kept beside the run, so that a second time costs next to nothing.
         mode: How metrics count.
         reader: For Disambig-F1 and DR; without one they are left out.
+        mauve: Whether MAUVE is computed as well. It comes first, so that nobody waits for the
+            judge to learn that MAUVE cannot be had.
 
     Raises:
-        MissingExtraError: A model, or the strict mode, needs an extra that is not installed.
+        InputError: MAUVE is asked for, and cannot be had for these questions.
+        MissingExtraError: A model, the strict mode or MAUVE needs an extra that is not installed.
         StoreError: The kept scores cannot be read or written.
-        ModelError: The entailment model cannot be had.
+        ModelError: The entailment model, or MAUVE's GPT-2, cannot be had.
     """
     items = run.items()
+    whole = None
+    if mauve:
+        compared = [(example, output) for example, output, _ in items]
+        whole = await asyncio.to_thread(mauve_of, compared, mode=mode)
     judge = None
     if entailment is not None:
         judge = Judge(name=entailment.name, threshold=entailment.threshold)
@@ -76,9 +96,10 @@ async def scored(
     return Scorecard(
         mode=mode,
         entailment=judge,
-        caveats=_caveats(mode, judge),
+        caveats=(*_caveats(mode, judge), *([] if whole is None else [_UNSTABLE])),
         errors=len(run.examples) - len(items),
         metrics=estimates(rows),
+        mauve=whole,
         examples=examples,
     )
 

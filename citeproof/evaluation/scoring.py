@@ -21,17 +21,17 @@ from citeproof.evaluation.metrics.texts import plain
 from citeproof.tools.entailment import Entailment
 from citeproof.types import Answer
 
-__all__ = ["METRICS", "aggregate", "score"]
+__all__ = ["MAUVE", "METRICS", "aggregate", "score"]
 
 METRICS: dict[str, str] = {
     "citation_recall": "statements that their citations entail together, share",
     "citation_precision": "citations that are needed or suffice alone, share",
-    "citation_f1": "harmonic mean of an answer's citation recall and precision",
+    "citation_f1": "harmonic mean of citation recall and precision; of a run, of their means",
     "em_recall": "expected short answers that the text has, share (STR-EM)",
     "hit": "whether the text has all expected short answers (STR-EM-Hit)",
     "rouge_lsum": "ROUGE-Lsum against the best long reference, F-measure",
     "disambig_f1": "words of what a SQuAD reader finds in the text, F1, mean over sub-questions",
-    "dr": "geometric mean of an answer's Disambig-F1 and ROUGE-Lsum",
+    "dr": "geometric mean of Disambig-F1 and ROUGE-Lsum; of a run, of their means",
     "qampari_precision": "listed entities that are expected, share",
     "qampari_recall": "expected entities that are listed, share",
     "qampari_recall_5": "the same, where five count as all",
@@ -51,6 +51,8 @@ METRICS: dict[str, str] = {
     "length": "words of the text, without marks",
 }
 """Metric → what it is, in one line. Shares are from 0 to 1."""
+MAUVE = "how close the answers are, as a set, to those that people wrote, from 0 to 1"
+"""What it is, in one line. It is none of `METRICS`, since a single answer has none."""
 
 _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]] = {
     "citation_f1": (

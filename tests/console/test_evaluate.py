@@ -231,6 +231,20 @@ def test_runs_are_scored_shown_and_kept(scripted_judge: list[Settings]) -> None:
 
 
 @pytest.mark.usefixtures("scripted_judge")
+def test_mauve_is_computed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("--data", "numbers.jsonl", "--out", "run")
+    result = invoke(cli.app, ["score", "run", "--mauve"])
+    assert result.exit_code == 2  # nobody wrote long answers to these questions
+    assert "MAUVE cannot be had for" in result.stderr or "citeproof[mauve]" in result.stderr
+    assert not Path("run/scores-corrected.json").exists()
+    monkeypatch.setattr("citeproof.evaluation.scorecard.mauve_of", lambda *_, **__: 0.5)
+    result = invoke(cli.app, ["score", "run", "--mauve"])
+    assert "MAUVE 0.500" in [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "| MAUVE |" in invoke(cli.app, ["report", "run", "--metrics", "mauve"]).stdout
+    assert "MAUVE" not in invoke(cli.app, ["score", "run"]).stdout
+
+
+@pytest.mark.usefixtures("scripted_judge")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -255,6 +269,17 @@ def test_a_report_is_printed_or_written() -> None:
     assert result.stdout == "Report: r.md\nPage: r.html\n"
     assert "## Differences to one, corrected" in Path("r.md").read_text("utf-8")
     assert "Differences to one, corrected" in Path("r.html").read_text("utf-8")
+    result = invoke(
+        cli.app, ["report", "one", "--metrics", "em_recall, seconds", "--html", "n.html"]
+    )
+    assert "| # | run | n | EM recall |" in result.stdout
+    assert "| # | run | seconds |" in result.stdout
+    assert ">length<" in Path("r.html").read_text("utf-8")
+    assert ">length<" not in Path("n.html").read_text("utf-8")
+    result = invoke(cli.app, ["report", "one", "--metrics", "em", "--out", "no.md"])
+    assert result.exit_code == 2
+    assert "There is no metric or cost 'em'. Known: citation_recall, " in result.stderr
+    assert not Path("no.md").exists()
     result = invoke(cli.app, ["report", "one", "--out", "no/where/r.md"])
     assert result.exit_code == 2
     assert "no/where/r.md cannot be written: No such file or directory." in result.stderr

@@ -14,6 +14,7 @@ import pytest
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.datasets import HUB, read_examples, read_outputs, write_outputs
 from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.metrics.correctness import found_answers
 from citeproof.testing import passage
 from citeproof.types import Passage
 
@@ -115,6 +116,29 @@ def test_short_answers(tmp_path: Path, row: dict[str, Any], known: dict[str, Any
     row = {"question": "Who?", **row}
     expected = {"id": "1", "question": "Who?", "task": "qa", "raw": row, **known}
     assert one(tmp_path, row) == Example(**expected)
+
+
+def test_the_example_questions_say_what_is_wanted() -> None:
+    """One wording of each group: several groups where an answer has several parts."""
+    path = Path(__file__).parents[2] / "examples" / "questions.jsonl"
+    found = read_examples(path)
+    assert {own.task for own in found} == {"qa"}
+    assert found[0].answers == (("Jonah Tregear",), ("Grey Heron",))
+    conflicts = [own for own in found if own.raw["kind"] == "conflict"]
+    assert [len(own.answers) for own in conflicts] == [2] * 7
+    assert sum(len(own.answers) == 2 for own in found) == 9
+    assert ("120 passengers", "120") in [own.answers[0] for own in found if own.answers]
+    half = "Jonah Tregear founded the Vessay Ferry Line."
+    assert found_answers(half, found[0].answers, "corrected") == {"em_recall": 0.5, "hit": 0.0}
+    documents = {file.name for file in (path.parent / "documents").iterdir()}
+    for own in found:
+        assert own.answerable == (own.raw["kind"] != "unanswerable") == bool(own.answers)
+        texts = [
+            (path.parent / "documents" / name).read_text("utf-8") for name in own.raw["documents"]
+        ]
+        assert documents >= set(own.raw["documents"])
+        for group in own.answers:
+            assert any(alias in " ".join(text.split()) for alias in group for text in texts), own.id
 
 
 def test_long_answers_of_asqa_in_a_flat_form(tmp_path: Path) -> None:

@@ -123,6 +123,17 @@ def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPat
         mauve([(items("")[0][0].model_copy(update={"references": ()}), items("")[0][1])])
 
 
+def test_mauve_needs_gpt_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute_mauve(**_: Any) -> Any:
+        raise OSError("We couldn't connect to the hub.\nMore.")
+
+    library = ModuleType("mauve")
+    library.compute_mauve = compute_mauve  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mauve", library)
+    with pytest.raises(ModelError, match=r"gpt2-large, .* cannot be loaded: .* the hub\. Have it"):
+        mauve(items("So."))
+
+
 def test_mauve_needs_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mauve", None)
     importlib.import_module("citeproof.evaluation.metrics.mauve")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 import pytest
 
 from citeproof import Claim, Usage, Verdict, build_vtg
-from citeproof.errors import InputError
+from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.manifest import read_manifest
-from citeproof.evaluation.report import Report, curve, markdown, report
+from citeproof.evaluation.report import COLUMNS, MODES, Report, curve, markdown, report
 from citeproof.evaluation.report_page import render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.results import Failure, Result, put, read_results
@@ -165,6 +166,24 @@ def test_differences_are_paired() -> None:
     assert (found.value, found.n) == (1.0, 1)
 
 
+async def test_a_scorecards_f1_is_that_of_the_means(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the papers' tables; an answer's own F1 stands beside its example."""
+
+    async def score(items: Sequence[Any], *_: Any, **__: Any) -> list[Scores]:
+        pairs = [(1.0, 0.5, 2 / 3), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 1.0, 2 / 3)]
+        names = ("citation_recall", "citation_precision", "citation_f1")
+        return [dict(zip(names, own, strict=True)) for _, own in zip(items, pairs, strict=True)]
+
+    monkeypatch.setattr("citeproof.evaluation.scorecard.score", score)
+    for mode in MODES:
+        card = await scored(open_run(await made(tmp_path / mode)), judge(), mode=mode)
+        assert card.metrics["citation_f1"].value == pytest.approx(0.625)  # their mean is 0.583
+        assert aggregate(list(card.examples.values()))["citation_f1"] == pytest.approx(0.625)
+        assert card.examples["q0"]["citation_f1"] == 2 / 3
+
+
 async def test_a_report_compares_methods_costs_and_configurations(tmp_path: Path) -> None:
     plain = await kept(tmp_path / "plain", verify=False)
     whole = await kept(tmp_path / "whole")
@@ -188,6 +207,67 @@ async def test_a_report_compares_methods_costs_and_configurations(tmp_path: Path
     assert "not by TRUE (T5-XXL)" in text
     assert "strict reproduces ALCE's released evaluator" in text
     assert "- citation recall: " in text
+
+
+async def test_a_report_may_be_narrowed_to_some_metrics_and_costs(tmp_path: Path) -> None:
+    paths = [await kept(tmp_path / "plain", verify=False), await kept(tmp_path / "whole")]
+    whole = await report(paths, against=paths[0])
+    narrow = whole.only(["seconds", "citation_recall", "claim_recall"])
+    text = markdown(narrow)
+    assert cells(text, "Quality, corrected")[0] == ["#", "run", "n", "citation recall"]
+    assert cells(text, "Differences to plain, corrected")[1][2] == "4"
+    assert cells(text, "Cost")[0] == ["#", "run", "seconds"]
+    assert "- citation recall: " in text
+    assert "- EM recall: " not in text
+    assert "- No run has claim recall." in text
+    assert narrow.plotted == ["citation_recall"]
+    assert "## Cost" not in markdown(whole.only(["em_recall"]))
+    costs = markdown(whole.only(["llm_calls"]))
+    assert "## Quality" not in costs
+    assert "## Differences" not in costs
+    assert markdown(whole.only(COLUMNS)) == markdown(whole)
+    with pytest.raises(InputError, match=r"no metric or cost 'recall'. Known: citation_recall, .*"):
+        whole.only(["em_recall", "recall"])
+    with pytest.raises(InputError, match="No metric is named"):
+        whole.only([])
+
+
+async def test_mauve_is_a_number_of_the_whole_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[list[str], str]] = []
+
+    def mauve(items: Sequence[Any], *, mode: Mode) -> float:
+        asked.append(([output.text for _, output in items], mode))
+        return 0.8125
+
+    monkeypatch.setattr("citeproof.evaluation.scorecard.mauve_of", mauve)
+    own = open_run(await made(tmp_path / "own"))
+    card = await scored(own, judge(), mode="corrected", mauve=True)
+    write_scorecard(own, card)
+    assert asked == [([output.text for _, output, _ in own.items()], "corrected")]
+    assert "mauve" not in card.metrics
+    assert read_scorecard(own, "corrected") == card
+    made_of = await report([own.path, await kept(tmp_path / "other")], against=own.path)
+    text = markdown(made_of)
+    quality = cells(text, "Quality, corrected")
+    assert [row[-1] for row in quality] == ["MAUVE", "0.812", "–"]
+    assert "MAUVE is unstable by its authors' own word" in text
+    assert "- MAUVE: how close the answers are" in text
+    assert "MAUVE" not in cells(text, "Differences to own, corrected")[0]
+    only = markdown(made_of.only(["mauve"]))
+    assert cells(only, "Quality, corrected")[1] == ["1", "own", "4", "0.812"]
+    assert "MAUVE" not in cells(markdown(made_of.only(["hit"])), "Quality, corrected")[0]
+
+
+async def test_mauve_that_cannot_be_had_is_told_before_the_judge_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mauve", None)
+    own, asked = open_run(await made(tmp_path / "own")), judge()
+    with pytest.raises(MissingExtraError, match=r"pip install \"citeproof\[mauve\]\""):
+        await scored(own, asked, mode="corrected", mauve=True)
+    assert asked.pairs == []
 
 
 async def test_runs_that_share_no_example_have_no_difference(tmp_path: Path) -> None:
@@ -292,6 +372,30 @@ def test_a_plot_places_points_where_their_values_are() -> None:
         "series c0",
         "series c1",
     ]
+
+
+async def test_a_drawing_stands_by_itself(tmp_path: Path) -> None:
+    found = await strange(tmp_path)
+    drawn = found.draw("citation_recall")
+    root = ET.fromstring(drawn)
+    space = "{http://www.w3.org/2000/svg}"
+    [style] = root.iter(f"{space}style")
+    assert "".join(root.itertext()).count("onerror") == 2  # a title, and a name below
+    used = set(re.findall(r"var\(--(\w+)\)", style.text or ""))
+    assert used == set(re.findall(r"--(\w+):", style.text or ""))
+    assert not re.search(r"url\(|@import", style.text or "")
+    assert not {"src", "href", "style"} & {key for own in root.iter() for key in own.attrib}
+    texts = [text.text or "" for text in root.iter(f"{space}text")]
+    assert {"tokens per question", "citation recall", "two"} <= set(texts)
+    assert [text for text in texts if text.startswith("a|b")]
+    tall = float(root.attrib["height"])
+    places = [float(dot.attrib["cy"]) for dot in root.iter(f"{space}circle")]
+    assert all(0 < place <= tall - 9 for place in places)
+    assert "LLM calls per question" in found.draw("em_recall", "llm_calls")
+    with pytest.raises(InputError, match="no cost 'money'. Known: tokens, llm_calls"):
+        found.draw("em_recall", "money")
+    with pytest.raises(InputError, match="'claim_recall' cannot be drawn .* citation_recall, "):
+        found.draw("claim_recall")
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, -3.0, 1e-9, 123456.0])

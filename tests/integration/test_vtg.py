@@ -50,8 +50,8 @@ def test_the_demo_question_is_answered_with_proved_citations(tools: Toolbox) -> 
     proved = [c for c in answer.claims if c.verdict.status == "supported"]
     assert len(proved) >= 2
     cited = premise(answer.passages)
-    assert all(part in cited for part in DEMO["answers"])
-    assert all(part in answer.text for part in DEMO["answers"])
+    assert all(any(part in cited for part in own) for own in DEMO["answers"])
+    assert all(any(part in answer.text for part in own) for own in DEMO["answers"])
     assert answer.usage.cached_tokens > 0.6 * answer.usage.prompt_tokens
 
 

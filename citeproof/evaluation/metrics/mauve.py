@@ -5,12 +5,13 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-from citeproof.errors import InputError, MissingExtraError
+from citeproof.errors import InputError, MissingExtraError, ModelError
 from citeproof.evaluation.examples import Example, Mode, Output
 from citeproof.evaluation.metrics.texts import plain
 
 __all__ = ["mauve"]
 
+_MODEL = "gpt2-large"
 _WORDS = 100
 
 
@@ -30,6 +31,7 @@ def mauve(
     Raises:
         InputError: An example has no reference.
         MissingExtraError: The extra `mauve` is not installed.
+        ModelError: GPT-2 large cannot be loaded.
     """
     try:
         import torch
@@ -37,6 +39,7 @@ def mauve(
     except ImportError as error:
         raise MissingExtraError(
             "MAUVE needs a package of its own",
+            why=str(error),
             fix='Install it with: pip install "citeproof[mauve]"',
         ) from error
     for example, _ in items:
@@ -46,16 +49,23 @@ def mauve(
                 why="it has no long answer to compare with",
                 fix="Leave such questions out, or leave out MAUVE.",
             )
-    found = compute_mauve(
-        p_text=[_text(example.question, example.references[0]) for example, _ in items],
-        q_text=[_text(example.question, plain(output.text, mode)) for example, output in items],
-        featurize_model_name="gpt2-large",
-        device_id=0 if torch.cuda.is_available() else -1,
-        max_text_length=512,
-        batch_size=8,
-        seed=seed,
-        verbose=False,
-    )
+    try:
+        found = compute_mauve(
+            p_text=[_text(example.question, example.references[0]) for example, _ in items],
+            q_text=[_text(example.question, plain(out.text, mode)) for example, out in items],
+            featurize_model_name=_MODEL,
+            device_id=0 if torch.cuda.is_available() else -1,
+            max_text_length=512,
+            batch_size=8,
+            seed=seed,
+            verbose=False,
+        )
+    except OSError as error:
+        raise ModelError(
+            f"{_MODEL}, by which MAUVE reads texts, cannot be loaded",
+            why=str(error).splitlines()[0],
+            fix="Have it fetched once where the Hugging Face hub can be reached (about 3 GB).",
+        ) from error
     return float(found.mauve)
 
 
