@@ -37,7 +37,7 @@ METHODS = {
 ABOUT = {
     "dossier": (
         "searches like llatrieval, learns like r2-mga, writes and proves like vtg, refines once",
-        "vtg's, 2 to 12 more, and once more the proof of an answer that was refined",
+        "vtg's, 1 to 11 more, and once more the proof of an answer that was refined",
     ),
     "vtg": (
         "writes claim by claim, proves each, finds new evidence where the proof fails",
