@@ -20,8 +20,10 @@ demo: $(READY)
 	$(BIN)/citeproof index examples/documents --store $(DEMO)
 	$(BIN)/citeproof ask "$$($(BIN)/python -c 'import json; print(json.loads(next(open("examples/questions.jsonl")))["question"])')" --store $(DEMO)
 
+# The embedded language model takes all cores for itself, so its tests run one by one.
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not integration" -n auto --dist loadfile
+	$(BIN)/python -m pytest -m integration
 
 check: lint types test
 

@@ -24,7 +24,7 @@ from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.graphs.dossier import build_dossier
 from tests.robustness.chaos import FACTS
 
-__all__ = ["FLOWS", "Build", "asked", "seed"]
+__all__ = ["FLOWS", "SWITCHED_OFF", "Build", "asked", "seed"]
 
 Build = Callable[..., Any]
 """Tools and a checkpointer to a graph."""
@@ -56,7 +56,15 @@ FLOWS: dict[str, Build] = {
     "calm": given(build_calm, k=3, max_rounds=3),
     "llatrieval": given(build_llatrieval, max_rounds=2, candidates=8, window=4, k=2),
     "r2-mga": given(build_r2_mga, k=4, rounds=2, least_score=0.3),
-    "dossier": given(build_dossier, max_claims=2, max_trials=0, candidates=6, k=3, least_score=0.3),
+    "dossier": given(
+        build_dossier,
+        max_claims=2,
+        max_trials=0,
+        candidates=6,
+        k=3,
+        least_score=0.3,
+        assess="llm",
+    ),
     "vanilla": build_vanilla,
     "cot": build_cot,
     "oracle": build_oracle,
@@ -71,7 +79,11 @@ FLOWS: dict[str, Build] = {
 }
 
 
-_SEEDS = {"calm": 7, "r2-mga": 29, "dossier": 9, "proved": 4, "kept": 2, "rerank": 7, "searched": 1}
+_SEEDS = {"calm": 7, "r2-mga": 29, "dossier": 9, "proved": 4, "kept": 2, "searched": 1}
+
+
+SWITCHED_OFF = {"reviewer", "claims_assessor"}
+"""Nodes that these parameters lead around."""
 
 
 def seed(name: str) -> str:

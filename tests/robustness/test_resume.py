@@ -22,7 +22,7 @@ from citeproof.tools.events import NodeFinished, NodeStarted
 from tests.agents.evidence_log import Log
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.robustness.chaos import QUESTION, Steady
-from tests.robustness.flows import FLOWS, asked, seed
+from tests.robustness.flows import FLOWS, SWITCHED_OFF, asked, seed
 
 BANKED = ("r2-mga", "dossier", "kept")
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -134,7 +134,7 @@ def test_killed_at_any_node_a_run_goes_on_as_if_nothing_had_happened(lives: Live
     undisturbed = whole.left(whole.go(question))
     cost = sum(whole.calls.values())
     nodes = own_nodes(whole)
-    assert {moment.node for moment in whole.moments} >= nodes
+    assert {moment.node for moment in whole.moments} >= nodes - SWITCHED_OFF
     visits = Counter(moment[:2] for moment in whole.moments)
     for (ends, node), last in visits.items():
         if ends and node not in nodes:
