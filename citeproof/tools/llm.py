@@ -140,8 +140,9 @@ class LLM:
             prompt = replace(prompt, task=task, begun="")
         elif prompt.begun and self._models.continues:
             going_on = {"extra_body": dict(self._models.continues)}
+        unheld = going_on
         if prompt.schema is not None and "schema" not in self._models.refuses:
-            going_on = asking.held(await self._models.here(), prompt.schema)
+            going_on = asking.held(await self._models.here(), prompt.schema) or unheld
 
         async def whole(
             model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig
@@ -172,20 +173,12 @@ class LLM:
             return cast("BaseMessage", message)
 
         run = pieces if on_delta else whole
-        if "extra_body" in going_on and prompt.schema is not None:
-            try:
-                message = await self._call(prompt, run, may_refuse=asking.SCHEMA_WORDS)
-            except asking.RefusedError:
-                self._models.refuses.add("schema")
-                return await self.text(
-                    replace(prompt, schema=None),
-                    max_tokens=max_tokens,
-                    temperature=temperature,
-                    stop=stop,
-                    sample=sample,
-                    on_delta=on_delta,
-                )
-        else:
+        may_refuse = "" if going_on is unheld else asking.SCHEMA_WORDS
+        try:
+            message = await self._call(prompt, run, may_refuse=may_refuse)
+        except asking.RefusedError:
+            self._models.refuses.add("schema")
+            going_on = unheld
             message = await self._call(prompt, run)
         # llama.cpp repeats the beginning of a reply that is not streamed.
         added = replies.clean(message.text).removeprefix(prompt.begun)
