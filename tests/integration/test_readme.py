@@ -17,6 +17,7 @@ from citeproof import Settings
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
+LASTS = re.compile(r"\b(nine|9) days\b")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -62,7 +63,7 @@ def test_the_commands_run(folder: Path) -> None:
     shown = {line: run(folder, "bash", "-c", line) for line in lines}
     assert "78" in shown["citeproof index examples/documents"]
     answer = next(text for line, text in shown.items() if "keeper's loaf" in line)
-    assert "nine days" in answer
+    assert LASTS.search(answer)
     assert re.search(r"\d of \d claims? proved", answer)
     checked = next(text for line, text in shown.items() if "letter.txt" in line)
     assert re.search(r"\d of 4 sentences supported by what they cite", checked)
@@ -82,7 +83,7 @@ def test_the_evaluation_runs(folder: Path) -> None:
 def test_the_program_runs(folder: Path) -> None:
     program, _ = blocks("python")
     shown = run(folder, sys.executable, "-c", program)
-    assert "nine days" in shown.splitlines()[0]
+    assert LASTS.search(shown.splitlines()[0])
     assert "supported" in shown
 
 
@@ -90,7 +91,7 @@ def test_the_composed_program_runs(folder: Path) -> None:
     _, program = blocks("python")
     assert len(program.splitlines()) <= 12
     answer, _, case = run(folder, sys.executable, "-c", program).strip().partition(" case")
-    assert "nine days" in answer
+    assert LASTS.search(answer)
     assert re.fullmatch("( [0-9a-f]+)?", case)
 
 
