@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import MemoryState, VTGUpdate, remembered
 from citeproof.tools.citations import supporting_sentence
-from citeproof.tools.cited_json import (
-    MOST_SENTENCES,
-    answer_schema,
-    is_answer_json,
-    read_answer_json,
-)
+from citeproof.tools.cited_json import answer_schema, is_answer_json, read_answer_json
 from citeproof.tools.events import ClaimDelta, emit
 from citeproof.tools.llm import END, LLM
-from citeproof.tools.marked_text import read_marked
+from citeproof.tools.marked_text import MarkedSentence, read_marked
 from citeproof.types import Citation, Claim, Passage, Verdict
 
-__all__ = ["Answerer", "citing", "introduced", "marked_claim", "telling"]
+__all__ = [
+    "Answerer",
+    "citing",
+    "introduced",
+    "marked_claim",
+    "marked_claims",
+    "read_prose",
+    "telling",
+]
 
 MOST = 3
 """Most passages a sentence may cite (ALCE's instruction)."""
@@ -96,16 +99,7 @@ class Answerer:
         """The claims of a reply, in order."""
         if _END.match(reply):
             return []
-        if is_answer_json(reply):
-            sentences = read_answer_json(reply)[:MOST_SENTENCES]
-        else:
-            sentences = read_marked(_LABEL.sub("", reply))
-        return [
-            marked_claim(
-                sentence.text, [n for n in sentence.numbers if n in passages][:MOST], passages
-            )
-            for sentence in sentences
-        ]
+        return marked_claims(read_prose(_LABEL.sub("", reply)), passages)
 
     @property
     def example(self) -> str:
@@ -153,6 +147,27 @@ def telling() -> Callable[[str], None]:
 def introduced(demonstration: str, words: str = EXAMPLE) -> str:
     """A demonstration behind the words that say what it is; empty where there is none."""
     return f"{words}\n{demonstration}\n\n" if demonstration else ""
+
+
+def read_prose(reply: str) -> list[MarkedSentence]:
+    """The sentences of an answer, in whichever form the model wrote it."""
+    return read_answer_json(reply) if is_answer_json(reply) else read_marked(reply)
+
+
+def marked_claims(
+    pieces: Iterable[MarkedSentence], passages: Mapping[int, Passage], most: int = MOST
+) -> list[Claim]:
+    """Claims that nothing has checked, in order.
+
+    Args:
+        pieces: Each a text and the numbers that it cites; those that no passage bears are dropped.
+        passages: Number → passage.
+        most: So many numbers of a piece count.
+    """
+    return [
+        marked_claim(piece.text, [n for n in piece.numbers if n in passages][:most], passages)
+        for piece in pieces
+    ]
 
 
 def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from citeproof.agents.answerer import MOST, Answerer, marked_claim
+from citeproof.agents.answerer import MOST, Answerer, marked_claims, read_prose
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.tools.citations import marks
-from citeproof.tools.cited_json import is_answer_json, read_answer_json
 from citeproof.tools.marked_list import read_marked_list, read_marked_name
-from citeproof.tools.marked_text import read_marked
 from citeproof.types import Claim, Passage
 
 __all__ = ["AnyForm", "Form", "FormAnswerer", "read_claims", "written_out"]
@@ -59,13 +57,8 @@ def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> l
         passages: Number → passage.
         form: How many citations count: one of a name in a list, else the first three.
     """
-    prose = read_answer_json if is_answer_json(reply) else read_marked
-    read = {"prose": prose, "list": read_marked_list, "short": read_marked_name}[form]
-    most = 1 if form == "list" else MOST
-    return [
-        marked_claim(piece.text, [n for n in piece.numbers if n in passages][:most], passages)
-        for piece in read(reply)
-    ]
+    read = {"prose": read_prose, "list": read_marked_list, "short": read_marked_name}[form]
+    return marked_claims(read(reply), passages, 1 if form == "list" else MOST)
 
 
 def written_out(claims: Sequence[Claim], form: AnyForm) -> str:

@@ -56,7 +56,7 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
 
     Where the model puts two sentences into the place of one, both cite all of its passages.
     Of a reply that is cut off all that is whole is read, and the last sentence where it is the
-    only one. A reply that holds no such object has none.
+    only one. Past `MOST_SENTENCES` nothing is read. A reply that holds no such object has none.
     """
     from langchain_core.utils.json import parse_partial_json
 
@@ -72,11 +72,12 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
         and isinstance(item.get("sentence"), str)
         and any(map(str.isalnum, item["sentence"]))
     ]
-    return [
+    sentences = [
         MarkedSentence(sentence.text, _numbers(item))
         for item in [item for item in items if "passages" in item] or items
         for sentence in read_marked(" ".join(item["sentence"].split()))
     ]
+    return sentences[:MOST_SENTENCES]
 
 
 def _numbers(item: dict[str, Any]) -> tuple[int, ...]:

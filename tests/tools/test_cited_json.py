@@ -101,3 +101,8 @@ def test_the_schema_allows_only_numbers_that_there_are() -> None:
     assert (answer["minItems"], answer["maxItems"]) == (1, MOST_SENTENCES)
     empty = answer_schema([1], most=3, empty=True)
     assert empty["properties"]["answer"]["minItems"] == 0
+
+
+def test_what_stands_past_the_most_sentences_is_not_read() -> None:
+    items = [{"sentence": "One is told. Another is told.", "passages": [1]}] * MOST_SENTENCES
+    assert len(read_answer_json(reply(*items))) == MOST_SENTENCES
