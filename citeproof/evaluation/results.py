@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -160,7 +160,7 @@ def put(path: Path, text: str | Iterable[str]) -> None:
 
 
 @contextmanager
-def told(path: Path, what: str = "written") -> Iterator[None]:
+def told(path: Path, what: Literal["read", "written"] = "written") -> Iterator[None]:
     """Say which file the system refuses.
 
     Raises:
@@ -169,10 +169,12 @@ def told(path: Path, what: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        fixes = {
+            "read": "Name a file that is there and that you may read.",
+            "written": "Name a folder that you may write to, with room enough.",
+        }
         raise InputError(
-            f"{path} cannot be {what}",
-            why=error.strerror or str(error),
-            fix="Name a folder that you may read and write, with room enough.",
+            f"{path} cannot be {what}", why=error.strerror or str(error), fix=fixes[what]
         ) from error
 
 
