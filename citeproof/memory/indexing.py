@@ -32,7 +32,7 @@ __all__ = ["IndexReport", "Mark", "Progress", "Store", "passage_of", "update"]
 Progress = Callable[[str, int, int], None]
 """Called as (document, its passages stored so far, its passages)."""
 
-_VERSION = "1"
+_VERSION = "2"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _BATCH = 512
 """Passages that are embedded and stored at a time; large, since an embedder sorts by length."""

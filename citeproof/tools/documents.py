@@ -69,8 +69,15 @@ def load(path: Path) -> bytes:
     """The bytes of a document.
 
     Raises:
-        DocumentError: The file cannot be opened, is empty, or is larger than `MOST_BYTES`.
+        DocumentError: The file cannot be opened, is empty or larger than `MOST_BYTES`, or has a
+            name that is not UTF-8.
     """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise DocumentError(
+            f"{path!r} cannot be read", why="its name is not UTF-8", fix="Rename it."
+        ) from error
     try:
         if not path.is_file():
             missing = "there is no such file" if not path.exists() else "it is not a file"

@@ -12,6 +12,7 @@ from typing import Any
 
 from citeproof.errors import InputError
 from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.readers import whole
 
 __all__ = ["CHUNK", "Agreement", "Row", "gold", "rows", "scored", "written"]
 
@@ -59,7 +60,7 @@ async def scored(found: Iterable[Row], entailment: Entailment) -> AsyncIterator[
     """
     waiting = iter(found)
     while chunk := list(islice(waiting, CHUNK)):
-        pairs = [Pair(_whole(row["premise"]), _whole(row["hypothesis"])) for row in chunk]
+        pairs = [Pair(whole(row["premise"]), whole(row["hypothesis"])) for row in chunk]
         scores = await entailment.scores(pairs)
         yield [
             row | {"score": score, "entailed": score >= entailment.threshold}
@@ -188,8 +189,3 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number := float(digits)):
         raise ValueError(f"the number {digits} is too large")
     return number
-
-
-def _whole(text: str) -> str:
-    # JSON may hold half of a surrogate pair, which tokenizers refuse.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

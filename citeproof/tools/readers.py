@@ -25,6 +25,7 @@ __all__ = [
     "read_markdown",
     "read_text",
     "sections",
+    "whole",
 ]
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
@@ -231,14 +232,17 @@ def _object(line: str, place: str) -> Part:
             raise DocumentError(
                 f"{place}, cannot be used", why=f"`{key}` is {value[key]!r}, which is not a string"
             )
-    text = _whole(value["text"])
+    text = whole(value["text"])
     title, source, own = (
-        "" if value.get(key) is None else _whole(str(value[key]))
+        "" if value.get(key) is None else whole(str(value[key]))
         for key in ("title", "source", "id")
     )
     return Part(text, 0, 0, len(text), title, source=source, id=own)
 
 
-def _whole(text: str) -> str:
-    # JSON may hold half of a surrogate pair, which no store can write as UTF-8.
+def whole(text: str) -> str:
+    """A text without halves of surrogate pairs, which no store and no tokenizer takes.
+
+    JSON may hold such halves, and PDFs with odd fonts do.
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

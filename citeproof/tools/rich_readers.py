@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import DocumentError, MissingExtraError
-from citeproof.tools.readers import Document, Part, decode, sections
+from citeproof.tools.readers import Document, Part, decode, sections, whole
 
 __all__ = ["read_docx", "read_html", "read_pdf"]
 
-_DROPPED = ["script", "style", "noscript", "template", "svg", "nav", "button", "iframe", "head"]
+_DROPPED = ["script", "style", "noscript", "template", "svg", "nav", "button", "iframe", "title"]
+"""`title`, not `head`: where the end of a head is left out, the parser puts all text into it."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption"}
 _BLOCKS = {
@@ -32,19 +33,35 @@ _BLOCKS = {
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zß-öø-ÿ])")
 _LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
 _MOST_UNPACKED = 1 << 30
+_RUNS = ".//w:r[not(ancestor::w:del or ancestor::w:moveFrom or ancestor::w:txbxContent)]"
+"""What a paragraph says once tracked changes are accepted."""
+_BODY = (
+    "./w:p | ./w:tbl | .//w:sdtContent[not(ancestor::w:tbl or ancestor::w:p"
+    " or ../w:sdtPr/w:docPartObj)]/*[self::w:p or self::w:tbl]"
+)
+"""Paragraphs and tables, those in content controls as well; no table of contents."""
 _JUNK_TITLE = re.compile(r"^(?:microsoft word\b|untitled|\W*$)|\.(?:docx?|tex|dvi|indd|pdf)$", re.I)
 
 
 def read_html(data: bytes, path: Path) -> Document:
-    """HTML: text as a reader sees it, parted by its headings; scripts and menus left out."""
+    """HTML: text as a reader sees it, parted by its headings; scripts and menus left out.
+
+    Raises:
+        DocumentError: It is not text, or its markup is broken.
+    """
     import bs4
+    from bs4.builder import ParserRejectedMarkup
     from bs4.element import NavigableString
 
     if b"\x00" in data:
         decode(data, path)  # says what is wrong, unless it is UTF-16
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # XHTML is fine here, whatever bs4 thinks of it
-        soup = bs4.BeautifulSoup(data, "html.parser")
+        try:
+            soup = bs4.BeautifulSoup(data, "html.parser")
+        except ParserRejectedMarkup as error:
+            fix = "Open it in a browser and save it anew."
+            raise _unusable(path, "its markup is broken", fix) from error
     name = soup.title.get_text(" ", strip=True) if soup.title else ""
     for tag in [*soup(_DROPPED), *soup.find_all(hidden=True)]:
         tag.decompose()
@@ -97,23 +114,23 @@ def read_pdf(data: bytes, path: Path) -> Document:
             except Exception as error:  # a damaged page breaks pypdf in many ways
                 texts.append("")
                 problems.append(f"page {number} cannot be read and was left out: {error}")
-        title = str((reader.metadata and reader.metadata.title) or "").strip()
+        title = whole(str((reader.metadata and reader.metadata.title) or "")).strip()
     except DocumentError:
         raise
     except Exception as error:  # so does a damaged file; the others are still to be indexed
         fix = "Open it in a PDF viewer and save it anew."
         raise _unusable(path, f"the PDF is broken or encrypted ({error})", fix) from error
-    if not any(text.strip() for text in texts):
+    if not any(page_text.strip() for page_text in texts):
         fix = "If it is a scan, put it through text recognition first (such as ocrmypdf)."
         raise _unusable(path, "no page holds any text", fix)
     title = path.stem if _JUNK_TITLE.search(title) else title
-    whole = "\f".join(texts)
+    text = "\f".join(texts)
     parts: list[Part] = []
     start = 0
-    for number, text in enumerate(texts, start=1):
-        if text.strip():
-            parts.append(Part(whole, start, start, start + len(text), title, page=number))
-        start += len(text) + 1
+    for number, page_text in enumerate(texts, start=1):
+        if page_text.strip():
+            parts.append(Part(text, start, start, start + len(page_text), title, page=number))
+        start += len(page_text) + 1
     return Document(str(path), title, tuple(parts), tuple(problems))
 
 
@@ -126,6 +143,7 @@ def read_docx(data: bytes, path: Path) -> Document:
     """
     try:
         import docx
+        from docx.table import Table
         from docx.text.paragraph import Paragraph
     except ImportError as error:
         raise _missing("Word", "docx") from error
@@ -136,16 +154,18 @@ def read_docx(data: bytes, path: Path) -> Document:
         if unpacked > _MOST_UNPACKED:
             raise _unusable(path, "it unpacks to more than a gigabyte", "Split it.")
         document = docx.Document(io.BytesIO(data))
-        for item in document.iter_inner_content():
-            if isinstance(item, Paragraph):
-                style = (item.style.name if item.style else "") or ""
-                level = re.fullmatch(r"Heading ([1-9])|Title", style)
+        for element in document.element.body.xpath(_BODY):
+            if element.tag.endswith("}p"):
+                style = Paragraph(element, document._body).style
+                level = re.fullmatch(r"Heading ([1-9])|Title", (style and style.name) or "")
                 pieces.end_line("\n\n")
-                pieces.add(item.text, int(level[1] or 1) if level else 0)
+                pieces.add(_runs(element), int(level[1] or 1) if level else 0)
             else:
-                for row in item.rows:
+                for row in Table(element, document._body).rows:
                     pieces.end_line("\n")
-                    pieces.add(" | ".join(dict.fromkeys(cell.text for cell in row.cells)))
+                    # A merged cell stands in each of its columns.
+                    cells = dict.fromkeys(cell._tc for cell in row.cells)
+                    pieces.add(" | ".join("\n".join(map(_runs, c.xpath(".//w:p"))) for c in cells))
         title = (document.core_properties.title or "").strip()
     except DocumentError:
         raise
@@ -156,6 +176,10 @@ def read_docx(data: bytes, path: Path) -> Document:
     if _JUNK_TITLE.search(title) or title == "Word Document":
         title = next((name for *_, name in headings if name), path.stem)
     return Document(str(path), title, sections(text, headings, title))
+
+
+def _runs(paragraph: Any) -> str:
+    return "".join(run.text for run in paragraph.xpath(_RUNS))
 
 
 class _Pieces:
@@ -198,7 +222,7 @@ class _Pieces:
 
 def _flowing(page: str) -> str:
     """Joins the lines of a page that its layout broke, and the words that it hyphenated."""
-    lines = _HYPHENATED.sub("", page.replace("\x00", "")).split("\n")
+    lines = _HYPHENATED.sub("", whole(page).replace("\x00", "")).split("\n")
     filled = [len(line) for line in lines if line.strip()]
     full = 0.6 * statistics.median(filled) if filled else 0
     text = ""

@@ -145,6 +145,32 @@ def test_deeply_nested_html_does_no_harm(tmp_path: Path) -> None:
     assert [p.text for p in read(path)] == ["Down here."]
 
 
+@pytest.mark.parametrize("head", ["<head><title>Keepers</title>", "<title>Keepers</title>"])
+def test_html_may_leave_out_where_its_head_ends(tmp_path: Path, head: str) -> None:
+    path = write(tmp_path, "short.html", f"<html>{head}<body><p>Anna kept the light.</body>")
+    assert [(p.title, p.text) for p in read(path)] == [("Keepers", "Anna kept the light.")]
+
+
+def test_broken_markup_is_told(tmp_path: Path) -> None:
+    assert "markup" in refused(write(tmp_path, "odd.html", "<p>It rained. <![foo[ bar"))
+
+
+def test_halves_of_surrogate_pairs_do_not_leave_a_pdf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pypdf
+
+    monkeypatch.setattr(pypdf.PageObject, "extract_text", lambda _: "It rained \ud835 in May.")
+    [passage] = read(write(tmp_path, "math.pdf", pdf("x")))
+    assert passage.text == "It rained \ufffd in May."
+
+
+def test_a_name_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
+    with pytest.raises(DocumentError, match="its name is not UTF-8"):
+        read(path)
+
+
 def test_pdf_pages(tmp_path: Path) -> None:
     path = write(tmp_path, "report.pdf", pdf("It rained in May.", "", "It snowed in June."))
     found = [(p.text, p.page, p.title) for p in read(path)]
@@ -167,6 +193,35 @@ def test_docx(tmp_path: Path) -> None:
     assert (first.title, first.text) == ("The Report", "It is short.")
     assert {p.title for p in rest} == {"The Report – Numbers"}
     assert rest[-1].text.endswith("sheep | forty")
+
+
+def test_docx_says_what_its_tracked_changes_and_controls_say(tmp_path: Path) -> None:
+    import docx
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    document = docx.Document()
+    paragraph = document.add_paragraph("The deposit is ")
+    changes = "<w:ins {0}><w:r><w:t>not </w:t></w:r></w:ins>", "<w:del {0}><w:r/></w:del>"
+    for change in changes:
+        paragraph._p.append(parse_xml(change.format(nsdecls("w"))))
+    paragraph.add_run("refundable.")
+    control = (
+        "<w:sdt {0}><w:sdtContent><w:p><w:r><w:t>Held.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+    )
+    document.element.body.insert(1, parse_xml(control.format(nsdecls("w"))))
+    table = document.add_table(rows=2, cols=4)
+    for cell, text in zip(table.rows[0].cells, ["Keepers", "3", "3", "4"], strict=True):
+        cell.text = text
+    merged = table.rows[1].cells
+    merged[1].merge(merged[2]).text = "six"
+    merged[0].text, merged[3].text = "Both", "four"
+    path = tmp_path / "lease.docx"
+    document.save(str(path))
+    [passage] = read(path)
+    assert passage.text == (
+        "The deposit is not refundable.\n\nHeld.\nKeepers | 3 | 3 | 4\nBoth | six | four"
+    )
 
 
 def test_jsonl_keeps_ids_titles_and_sources(tmp_path: Path) -> None:
