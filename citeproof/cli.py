@@ -157,11 +157,13 @@ def index(
 ) -> None:
     """Read documents into the index; only what changed is read again."""
     from citeproof.console.opening import downloading
-    from citeproof.console.reading import read
+    from citeproof.console.reading import read, refuse_nothing
     from citeproof.console.reports import indexed
     from citeproof.memory.index import Index, embedder_for
 
     settings = _settings(config, store, sets)
+    if rebuild:
+        refuse_nothing(documents)  # else the index would be emptied for a slip of the keys
     err = _console(stderr=True)
     with downloading(err, "opening the index…") as progress:
         embeddings = embedder_for(settings, progress)
@@ -225,7 +227,7 @@ def ask(
     """
     from citeproof.console import arguments
     from citeproof.console.opening import downloading
-    from citeproof.console.reading import read_first
+    from citeproof.console.reading import read_first, refuse_nothing
     from citeproof.console.review import attended
     from citeproof.console.threads import Thread
     from citeproof.console.trace import recording
@@ -246,8 +248,11 @@ def ask(
     err = _console(stderr=True)
     if asks := getattr(fixed, "review", False):
         attended(err)
+    if docs:
+        refuse_nothing(docs)
     chroma = settings.chroma
-    if not (docs or chroma.in_memory or chroma.host or chroma.path.is_dir()):
+    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
+    if reads and not (docs or chroma.in_memory or chroma.host or chroma.path.is_dir()):
         raise _nothing_indexed(chroma.path)  # before a folder is made for nothing
 
     err.quiet = as_json and not err.is_terminal
@@ -256,7 +261,7 @@ def ask(
     with tools:
         if docs:
             read_first(tools.index, docs, err)
-        elif tools.index is not None and tools.index.count() == 0:
+        elif reads and tools.index is not None and tools.index.count() == 0:
             raise _nothing_indexed(chroma.path)
         events: list[tuple[float, Event]] = []
         graph = arguments.build(method, tools, parameters)

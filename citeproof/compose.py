@@ -82,6 +82,7 @@ def verify_with(
         SettingsError: A parameter is unknown or out of range, or the draft is to be reviewed.
     """
     _refuse_review(draft)
+    _refuse_names(draft)
     name = name or f"{draft.name}+proof"
     schema = fixed(ProofParameters, parameters, tools.budget)
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
@@ -124,6 +125,7 @@ def remember_with(
             the answer is to be reviewed.
     """
     _refuse_review(graph)
+    _refuse_names(graph)
     if tools.bank is None:
         raise SettingsError(
             "There is no memory bank to remember with",
@@ -143,12 +145,24 @@ def remember_with(
 
 
 def _refuse_review(inner: Any) -> None:
-    schema = getattr(inner, "context_schema", None)
+    schema: Any = getattr(inner, "context_schema", None)
     if isinstance(schema, type) and issubclass(schema, ProofParameters) and schema().review:
         raise SettingsError(
             f"The graph {inner.name} cannot be part of another while its claims are reviewed",
             why="it has no checkpointer there, and could not wait",
             fix="Build it without review; verify_with(…, review=True) reviews what it answers.",
+        )
+
+
+def _refuse_names(inner: Any) -> None:
+    schema: Any = getattr(inner, "context_schema", None)
+    ours = isinstance(schema, type) and issubclass(schema, Parameters)
+    field = schema.model_fields.get("form") if ours else None
+    if field is not None and (form := field.default) != "prose":
+        raise SettingsError(
+            f"The graph {inner.name} cannot be part of another while its answers are no sentences",
+            why=f"it is built with form={form!r}, and a name by itself states nothing",
+            fix="Build it with form='prose'.",
         )
 
 

@@ -141,7 +141,7 @@ def _store(chroma: ChromaSettings) -> Check:
         return Check(name, "ok", "in memory; gone when the process ends")
     if chroma.host:
         return Check(name, "ok", f"server {chroma.host}:{chroma.port}; not contacted")
-    path = chroma.path.expanduser().resolve()
+    path = chroma.path.resolve()
     if not path.is_dir():
         return Check(name, "warn", f"{path} does not exist", "Run: citeproof index DOCUMENTS")
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

@@ -157,6 +157,16 @@ class EntailmentSettings(_Section):
             return "cascade" if self.model == "local" else "cross-encoder"
         return self.kind
 
+    @field_validator("cache")
+    @classmethod
+    def _from_home(cls, cache: Path | None) -> Path | None:
+        return cache and cache.expanduser()
+
+    @field_validator("band", mode="before")
+    @classmethod
+    def _parts(cls, band: Any) -> Any:
+        return band.strip("[]() ").split(",") if isinstance(band, str) else band
+
     @field_validator("band")
     @classmethod
     def _band(cls, band: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -198,6 +208,11 @@ class ChromaSettings(_Section):
     """Nothing is written to disk, and all is gone at the end."""
     collection: str = Field(default="passages", min_length=3, max_length=60)
     """Name of the passages' collection; those beside it end in `-evidence` and `-bank`."""
+
+    @field_validator("path")
+    @classmethod
+    def _from_home(cls, path: Path) -> Path:
+        return path.expanduser()
 
 
 class BankSettings(_Section):

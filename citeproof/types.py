@@ -130,7 +130,7 @@ class Answer(_Value):
     question: str
     method: str
     status: Literal["answered", "partial", "abstained"]
-    """partial: some claim is not supported, or a limit ended the run; abstained: no claim."""
+    """partial: some claim is not supported, or a budget was spent; abstained: no claim."""
     reason: str = ""
     """Why the answer is partial or was not given."""
     text: str = ""

@@ -93,7 +93,9 @@ class AnswerComposer:
             elif not reasons:
                 reasons.append("The passages that were found do not answer the question.")
             return "abstained", " ".join(reasons)
-        if unproved := sum(claim.verdict.status != "supported" for claim in claims):
+        if all(claim.verdict.status == "unchecked" for claim in claims):
+            reasons.append("The claims were not checked.")
+        elif unproved := sum(claim.verdict.status != "supported" for claim in claims):
             reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         if dropped := len(state["dropped"]):
             left_out = "claim was" if dropped == 1 else "claims were"

@@ -46,7 +46,7 @@ class AnswerKeeper:
         answer = state["answer"]
         score = share(answer.claims)
         if answer.status != "answered" or score < 1.0:
-            return {}
+            return {"answer": answer}
         text = written_out(answer.claims, "prose")
         case = Case(
             question=answer.question,

@@ -12,8 +12,9 @@ from citeproof.state import MemoryState, VTGUpdate, remembered
 from citeproof.tools.citations import supporting_sentence
 from citeproof.tools.cited_json import answer_schema, is_answer_json, read_answer_json
 from citeproof.tools.events import ClaimDelta, emit
-from citeproof.tools.llm import END, LLM
+from citeproof.tools.llm import LLM
 from citeproof.tools.marked_text import MarkedSentence, read_marked
+from citeproof.tools.replies import END, is_end
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 __all__ = [
@@ -33,7 +34,6 @@ ABSTAIN_JSON = " If the passages do not answer the question, write an empty list
 EXAMPLE = "An example of such an answer, to another question from other passages:"
 UNCHECKED = "this method does not check its claims"
 
-_END = re.compile(rf"^\W*{END}\b", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*answer[*_]*:[*_]*", re.IGNORECASE)
 
 
@@ -97,7 +97,7 @@ class Answerer:
 
     def read(self, reply: str, passages: Mapping[int, Passage]) -> list[Claim]:
         """The claims of a reply, in order."""
-        if _END.match(reply):
+        if is_end(reply):
             return []
         return marked_claims(read_prose(_LABEL.sub("", reply)), passages)
 

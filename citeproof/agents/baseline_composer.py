@@ -32,6 +32,4 @@ class BaselineComposer:
         changed = {"text": written_out(answer.claims, self.form)}
         if self.closed_book and not (answer.claims or state["stop"]):
             changed["reason"] = "The model gave no answer."
-        elif answer.claims and all(c.verdict.status == "unchecked" for c in answer.claims):
-            changed["reason"] = f"{state['stop']} The claims were not checked.".strip()
         return {"answer": answer.model_copy(update=changed)}

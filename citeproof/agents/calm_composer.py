@@ -38,7 +38,8 @@ class CaLMComposer:
         if not answer.claims:
             return {"answer": answer}
         agreed = bool(rounds) and rounds[-1].agreed
-        reasons = [] if agreed else [state["stop"] or _reason(rounds)]
+        unfinished = state["stop"] or ("" if agreed else _reason(rounds))
+        reasons = [unfinished] if unfinished else []
         if unproved := sum(claim.verdict.status == "unsupported" for claim in claims):
             reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         changed = {

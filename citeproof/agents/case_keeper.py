@@ -48,7 +48,7 @@ class CaseKeeper:
         rounds = state["rounds"]
         if self.bank is None or not (self.remember and rounds and rounds[0].feedback):
             return {}
-        score = None if self.gate == "llm" else share(state["claims"])
+        score = None if self.gate == "llm" else share(state["claims"], state["dropped"])
         if not self._passes(state, score):
             return {}
         first, final = rounds[0], written_out(state["claims"], "prose")

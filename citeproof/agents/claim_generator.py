@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from citeproof.agents.answerer import introduced
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import Draft, VTGUpdate, WritingState, remembered, written
-from citeproof.tools.citations import adds_nothing, strip_marks
+from citeproof.tools.citations import adds_nothing
 from citeproof.tools.events import ClaimDelta, ClaimDrafted, emit
-from citeproof.tools.llm import END, LLM
-from citeproof.tools.sentences import split
+from citeproof.tools.llm import LLM
+from citeproof.tools.marked_text import read_marked, unwrapped
+from citeproof.tools.replies import END, is_end
 
 __all__ = ["ClaimGenerator"]
 
 ABSTAIN = f"If the passages do not answer the question, write only {END}."
 REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they say:"
 
-_EDGES = ' \t\n"“”*_'
-_END = re.compile(rf"^\W*{END}\b", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:(?:the\s+)?(?:next\s+)?sentence|answer|claim)\s*\d*\s*:\s*", re.I)
 
 
@@ -30,6 +29,8 @@ class ClaimGenerator:
     llm: LLM
     claim_tokens: int = 96
     """Longest claim, in tokens."""
+    max_claims: int = 6
+    """Sentences of the answer, at most; more or fewer than usual are asked for as such."""
     may_abstain: bool = False
     """Whether the writer is offered to write nothing where the passages give no answer."""
 
@@ -44,6 +45,7 @@ class ClaimGenerator:
             template("claim_generator"),
             demonstration=introduced(state.get("demonstration", "")),
             question=state["question"],
+            most="four" if 4 <= self.max_claims <= 6 else self.max_claims,
             abstain=f" {ABSTAIN}" if self.may_abstain else "",
             rejected="\n- ".join([REJECTED, *failed]) if failed else "",
         )
@@ -54,7 +56,13 @@ class ClaimGenerator:
             on_delta=lambda text: emit(ClaimDelta(text=text)),
         )
         accepted = [claim.text for claim in state["claims"]]
-        new = (s for s in sentences(reply) if not adds_nothing(s, accepted))
+        new = (
+            s
+            for s in sentences(reply)
+            if not adds_nothing(s, accepted)
+            # What was dropped may have said more than can be proved: only the same is the same.
+            and not any(adds_nothing(s, [d]) and adds_nothing(d, [s]) for d in state["dropped"])
+        )
         if (claim := next(new, None)) is None:
             return {"draft": None}
         emit(ClaimDrafted(text=claim, trial=len(state["rejected"]) + 1))
@@ -64,11 +72,9 @@ class ClaimGenerator:
 def sentences(reply: str) -> list[str]:
     """The sentences of a reply up to the end token, without labels and marks."""
     found = []
-    text = _LABEL.sub("", strip_marks(reply))
-    for span in split(text):
-        sentence = text[span.start : span.end].strip(_EDGES)
-        if _END.match(sentence):
+    for said in read_marked(_LABEL.sub("", reply)):
+        sentence = unwrapped(said.text)
+        if is_end(sentence):
             break
-        if any(character.isalnum() for character in sentence):
-            found.append(sentence)
+        found.append(sentence)
     return found

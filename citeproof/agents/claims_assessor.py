@@ -32,11 +32,11 @@ class ClaimsAssessor:
         """Add a round with the assessment; whether the answer is complete is left open."""
         claims, passages = state["claims"], remembered(state)
         states = await self._states(state["question"], claims, passages)
-        wrong = [f"No passage states this: {c.text}" for c in claims if states[c.text] == 0]
+        wrong = [f"No passage states this: {c.text}" for c in claims if states[c] == 0]
         moved = [
             f"[{found}] states this, {_instead(claim)}: {claim.text}"
             for claim in claims
-            if (found := states[claim.text])
+            if (found := states[claim])
         ]
         lines = [
             _line("Correct", wrong, "The passages state every sentence."),
@@ -54,21 +54,21 @@ class ClaimsAssessor:
 
     async def _states(
         self, question: str, claims: list[Claim], passages: Mapping[int, Passage]
-    ) -> dict[str, int | None]:
+    ) -> dict[Claim, int | None]:
         """Claim → None if what it cites entails it, else a passage that does, or 0 for none."""
 
         def asked(numbers: list[int], claim: Claim) -> Pair:
             return pair(question, {n: passages[n] for n in numbers}, claim.text)
 
-        cited = {c.text: sorted({x.number for x in c.citations} & passages.keys()) for c in claims}
-        pairs = {c.text: asked(cited[c.text], c) for c in claims if cited[c.text]}
+        cited = {c: sorted({x.number for x in c.citations} & passages.keys()) for c in claims}
+        pairs = {c: asked(cited[c], c) for c in claims if cited[c]}
         scores = dict(zip(pairs, await self._scores(list(pairs.values())), strict=True))
-        left = [c for c in claims if scores.get(c.text, 0.0) < self.entailment.threshold]
+        left = [c for c in claims if scores.get(c, 0.0) < self.entailment.threshold]
         single = iter(await self._scores([asked([n], c) for c in left for n in passages]))
-        states: dict[str, int | None] = dict.fromkeys(cited)
+        states: dict[Claim, int | None] = dict.fromkeys(cited)
         for claim in left:
             best, number = max(((next(single), -n) for n in passages), default=(0.0, 0))
-            states[claim.text] = -number if best >= self.entailment.threshold else 0
+            states[claim] = -number if best >= self.entailment.threshold else 0
         return states
 
     async def _scores(self, pairs: list[Pair]) -> list[float]:

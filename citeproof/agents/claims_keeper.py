@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.state import DossierUpdate, RefiningState
 from citeproof.tools.meter import note
 from citeproof.types import Claim
@@ -22,7 +23,8 @@ class ClaimsKeeper:
             return {}
         first, dropped = state["first"], state["first_dropped"]
         done = len(state["claims"]) + len(state["dropped"]) >= len(state["given"])
-        if done and share(state["claims"], state["dropped"]) >= share(first, dropped):
+        approved = any(claim.verdict.reason == APPROVED for claim in state["claims"])
+        if done and (approved or share(state["claims"], state["dropped"]) >= share(first, dropped)):
             return {}
         note("the refined answer was not proved as well; the one before it stands")
         return {"claims": first, "dropped": dropped}

@@ -34,8 +34,9 @@ class Condenser:
     async def __call__(self, state: MemoryState) -> BaselineUpdate:
         """Set the short forms, and let the memory hold only passages that have one.
 
-        Where the model calls all of them irrelevant, the first is read in full, as in ALCE's
-        released program. The passages themselves stay as they are, for citations to be judged.
+        Where the model calls all of them irrelevant, the first is read in full; ALCE's released
+        program then reads the next one of the ranking, which has no summary. The passages
+        themselves stay as they are, for citations to be judged.
         """
         summarizer = Summarizer(
             self.llm, self.summary_tokens, self.at_once, prompt=f"condenser_{self.style}"

@@ -79,9 +79,10 @@ class Contraster:
             share, enough = float(bool(by)), bool(by)
         else:
             # One statement may be said again in several, so the whole answer counts.
-            share = rouge_2(text, " ".join(said)).recall
-            enough = share >= self.statement_threshold
             shares = {other: rouge_2(text, other).recall for other in said}
+            # A single word makes no bigram: it is found only as a statement of its own.
+            share = max([rouge_2(text, " ".join(said)).recall, *shares.values()])
+            enough = share >= self.statement_threshold
             by = max(shares, key=lambda other: shares[other], default="")
             by = by if shares.get(by) else ""
         return Corroboration(

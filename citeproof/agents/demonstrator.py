@@ -67,7 +67,7 @@ class Demonstrator:
     rationale: bool = True
     """False shows the snippet alone (ablation, Table 2)."""
     remember: bool = True
-    """Whether a rationale that has to be written is kept in the bank."""
+    """Whether the bank keeps a rationale that has to be written, and counts what is shown."""
 
     async def __call__(self, state: ReflectionState) -> R2MGAUpdate:
         """Set the demonstration.
@@ -102,19 +102,18 @@ class Demonstrator:
         feedback = state["rounds"][-1].feedback if self.kind == "planning" else ""
         answer = "" if self.kind == "generation" else written_out(state["claims"], "prose")
         try:
-            found = await bank.best(
+            return await bank.best(
                 self.kind,
                 question=state["question"],
                 passages=list(remembered(state).values()),
                 answer=answer,
                 feedback=feedback,
                 rank=self.rank,
+                count=self.remember,
             )
         except (ModelError, StoreError) as error:
             note(f"demonstrator: the memory bank was not read: {error}")
             return None
-        # A case that needed no refinement is no example of how to plan one.
-        return None if found and self.kind == "planning" and not found.case.actions else found
 
     async def _reflected(self, state: ReflectionState, snippet: Snippet, text: str) -> str:
         """The rationale that is kept from now on; empty where none could be had."""
@@ -212,7 +211,9 @@ def _short(text: str, most: int) -> str:
     """The text, or as many of its first words as make up `most` characters."""
     if len(text) <= most:
         return text
-    return text[: most - 1].rpartition(" ")[0].rstrip() + " …"
+    cut = text[: most - 1]
+    space = cut.rfind(" ")  # scripts without spaces have none, or a far one
+    return (cut[:space] if space > most // 2 else cut).rstrip() + " …"
 
 
 @cache

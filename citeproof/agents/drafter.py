@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from citeproof.agents.retriever import RetrieverState, asked
-from citeproof.state import GivenUpdate
+from citeproof.state import GivenUpdate, append_new
 from citeproof.tools.meter import note
 from citeproof.tools.nested import nested
 from citeproof.types import Answer
@@ -32,9 +32,11 @@ class Drafter:
         if answer.claims and answer.reason:
             # Only part of it may hold once the claims are proved, such as that a budget was spent.
             note(f"the draft was {answer.status}: {answer.reason}")
+        # Anyone's graph may repeat a passage, which then would bear two numbers.
+        passages = append_new([], list(answer.passages))
         return {
-            "passages": list(answer.passages),
-            "long_term": [passage.id for passage in answer.passages],
+            "passages": passages,
+            "long_term": [passage.id for passage in passages],
             "short_term": [],
             "claims": [],
             "given": list(answer.claims),

@@ -65,5 +65,7 @@ def written_out(claims: Sequence[Claim], form: AnyForm) -> str:
     """The claims with their marks: sentences, or names with commas between them."""
     if form == "prose":
         return " ".join(map(marks, claims))
-    names = ((claim.text, "".join(f"[{c.number}]" for c in claim.citations)) for claim in claims)
+    # Last those without marks, which before a marked name would be read as its beginning.
+    ordered = sorted(claims, key=lambda claim: not claim.citations)
+    names = ((claim.text, "".join(f"[{c.number}]" for c in claim.citations)) for claim in ordered)
     return ", ".join(f"{text} {numbers}".strip() for text, numbers in names)

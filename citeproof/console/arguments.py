@@ -41,7 +41,7 @@ ABOUT = {
     ),
     "vtg": (
         "writes claim by claim, proves each, finds new evidence where the proof fails",
-        "4 to 7 calls a claim, most of them short",
+        "2 calls for a claim that is proved at once, up to 11 for one that is not",
     ),
     "calm": (
         "a second model answers again from the cited passages; disagreement starts a correction",

@@ -169,6 +169,8 @@ class _Made:
         if "ranked" in known and all(example.documents for example in self.examples):
             # The data set's own ranking is part of it.
             self.parameters.setdefault("ranked", "true")
+        if "form" in known and all(example.task == "qampari" for example in self.examples):
+            self.parameters.setdefault("form", "list")
 
     def answer(
         self,
@@ -182,9 +184,10 @@ class _Made:
         """Make the run; whether every example has an answer."""
         # What a benchmark cites is no evidence that anyone asked for.
         tools.evidence = None
-        if tools.index is not None and not tools.index.count():
-            self._refuse_without_documents()
         graph = arguments.build(self.plan.method, tools, self.parameters)
+        reads = getattr(graph.context_schema(), "cite", True)  # CLOSEDBOOK may read nothing
+        if reads and tools.index is not None and not tools.index.count():
+            self._refuse_without_documents()
         about = {
             "settings": public(self.settings),
             "models": models_of(tools, self.settings),

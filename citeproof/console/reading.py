@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from citeproof.tools.documents import find
 if TYPE_CHECKING:
     from citeproof.memory.index import Index, IndexReport
 
-__all__ = ["read", "read_first"]
+__all__ = ["read", "read_first", "refuse_nothing"]
 
 
 def read(index: Index, documents: Sequence[Path], console: Console) -> IndexReport:
@@ -36,9 +37,24 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
     report = read(index, documents, console)
     unread(report, console)
     if not (report.added or report.updated or report.unchanged):
-        reasons = "; ".join(message.rstrip(".") for _, message in report.errors[:3])
-        raise InputError(
-            "None of the documents can be read",
-            why=reasons or "no file is of a known kind",
-            fix="Give --docs text, Markdown, HTML, PDF, Word or JSON Lines files.",
-        )
+        raise _nothing(message for _, message in report.errors)
+
+
+def refuse_nothing(documents: Sequence[Path]) -> None:
+    """Tell a wrong path at once, before anything is loaded.
+
+    Raises:
+        InputError: There is no file that a reader reads.
+    """
+    found = find(documents)
+    if not found.files:
+        raise _nothing(message for _, message in found.errors)
+
+
+def _nothing(messages: Iterable[str]) -> InputError:
+    reasons = "; ".join(message.rstrip(".") for message in islice(messages, 3))
+    return InputError(
+        "None of the documents can be read",
+        why=reasons or "no file is of a known kind",
+        fix="Give text, Markdown, HTML, PDF, Word or JSON Lines files.",
+    )

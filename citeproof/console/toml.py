@@ -32,10 +32,10 @@ def _table(name: str, values: dict[str, Any]) -> list[str]:
 
 
 def _line(key: str, value: object) -> str:
-    if value is None:
-        return f"# {key} is not set"
     if key == "api_key":
-        return f"# {key} is set {_HIDDEN}"
+        return f"# {key} is not set" if value is None else f"# {key} is set {_HIDDEN}"
+    if value is None:
+        value = "none"  # left out, it would be the default, or that of `[llm]` in a role
     if isinstance(value, str):
         value = _CREDENTIALS.sub("…@", value)
     # JSON writes strings, numbers and truth values as TOML does.

@@ -13,6 +13,7 @@ from citeproof.console.opening import downloading
 from citeproof.console.text import plain
 from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import announced
+from citeproof.tools.chat_models import label
 from citeproof.tools.entailment import Entailment, open_entailment
 from citeproof.tools.llm import open_llm
 
@@ -50,7 +51,13 @@ def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
             return llm
 
         with downloading(console, "opening models…") as progress:
-            entailment = open_entailment(chosen, judge, settings.models, progress)
+            entailment = open_entailment(
+                chosen,
+                judge,
+                settings.models,
+                progress,
+                judge_name=f"judge {label(settings.for_role('judge'))}",
+            )
             if chosen.model == "local" and chosen.backend != "judge":
                 entailment_folder(settings.models, progress)  # now: it may be a download
         yield entailment

@@ -190,6 +190,7 @@ def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
         raise InputError(f"{place} is no question", why="its `question` is empty", fix=_FORM)
     answers = _answers(row)
     has_none = row.answers == [] and not (answers or row.claims)
+    asked = [pair.question for pair in row.qa_pairs or ()]
     own = next((key for key in (row.id, row.sample_id) if key is not None), fallback)
     return Example(
         id=str(own),
@@ -197,7 +198,7 @@ def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
         task=row.task or _task(row),
         answerable=not has_none if row.answerable is None else row.answerable,
         answers=answers,
-        sub_questions=tuple(pair.question for pair in row.qa_pairs or () if pair.question),
+        sub_questions=tuple(asked) if all(asked) else (),
         references=_references(row),
         claims=tuple(row.claims or ()),
         gold=tuple(row.gold_passages),
@@ -243,6 +244,8 @@ def write_outputs(path: Path, items: Iterable[tuple[Example, Output]]) -> None:
 
 def _written(own: Example, output: Output) -> dict[str, Any]:
     made: dict[str, Any] = {"question": own.question}
+    if own.raw.get("id") is None and own.raw.get("sample_id") is None:
+        made["id"] = own.id  # its place in the set, which is another one in this file
     if long := own.references or (own.answers[0] if own.answers else ()):
         made["answer"] = long[0]
     if len(own.references) > 1:

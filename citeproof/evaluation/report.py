@@ -190,7 +190,7 @@ async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
     Raises:
         InputError: A run cannot be read, or `against` shares no example with another.
     """
-    if against is not None and against not in paths:
+    if against is not None and _place(against) not in map(_place, paths):
         paths = [against, *paths]
     runs = [open_run(path) for path in paths]
     names = _names(runs)
@@ -198,8 +198,12 @@ async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
         Entry(number, name, run, await _cards(run), estimates(_costs(run.results)))
         for number, (name, run) in enumerate(zip(names, runs, strict=True), start=1)
     ]
-    base = entries[list(paths).index(against)] if against is not None else None
+    base = None if against is None else entries[[*map(_place, paths)].index(_place(against))]
     return _compared(entries, base, COLUMNS)
+
+
+def _place(path: Path) -> Path:
+    return path.expanduser().resolve()
 
 
 def markdown(made: Report) -> str:
@@ -299,7 +303,7 @@ def _overview(entries: Sequence[Entry]) -> Table:
         results = entry.run.results
         answers = [result for result in results if result.error is None]
         abstained = sum(r.answer is not None and r.answer.status == "abstained" for r in answers)
-        manifest, judge = entry.run.manifest, entry.card.entailment
+        manifest = entry.run.manifest
         rows.append(
             [
                 str(entry.number),
@@ -309,10 +313,21 @@ def _overview(entries: Sequence[Entry]) -> Table:
                 str(len(answers)),
                 str(abstained) if any(r.answer is not None for r in answers) else "–",
                 str(len(results) - len(answers)),
-                "–" if judge is None else f"{judge.name} (from {judge.threshold:g})",
+                _judged(entry),
             ]
         )
     return Table("Runs", rows)
+
+
+def _judged(entry: Entry) -> str:
+    """What decided on entailment; by mode where they differ."""
+    told = {
+        mode: "–" if (own := card.entailment) is None else f"{own.name} (from {own.threshold:g})"
+        for mode, card in entry.cards.items()
+    }
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return "; ".join(f"{mode}: {judge}" for mode, judge in told.items())
 
 
 def _quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Table:
@@ -332,11 +347,11 @@ def _quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> 
         rows.append([str(entry.number), entry.name, str(n), *cells])
     notes = ["Mean and 95% bootstrap interval over answers; (n) where a metric applies to fewer."]
     notes += dict.fromkeys(told for card in cards.values() for told in card.caveats)
-    judges = {card.entailment.name for card in cards.values() if card.entailment is not None}
+    judges = {card.entailment for card in cards.values() if card.entailment is not None}
     if len(judges) > 1:
         notes.append(
-            "These runs were scored with different entailment models: their citation metrics "
-            "cannot be compared with each other."
+            "These runs were scored with different entailment models or thresholds: their "
+            "citation metrics cannot be compared with each other."
         )
     return Table(f"Quality, {mode}", rows, notes)
 
@@ -349,12 +364,12 @@ def _differences(
     if mode not in base.cards:
         return Table(title, [])
     rows: list[list[str]] = []
-    there = base.cards[mode].examples
-    found = {e.number: _paired(e.cards[mode].examples, there, columns) for e in others}
+    shared = {e.number: _shared(e, base, mode) for e in others}
+    found = {e.number: _paired(e.cards[mode].examples, shared[e.number], columns) for e in others}
     names = _present(list(found.values()), columns)
     for entry in others:
         own = found[entry.number]
-        n = sum(key in there for key in entry.cards[mode].examples)
+        n = len(shared[entry.number])
         if not n:
             raise InputError(
                 f"{entry.name} and {base.name} share no example",
@@ -367,6 +382,17 @@ def _differences(
     if not names:
         return Table(title, [])
     return Table(title, [["#", "run", "n", *map(words, names)], *rows], [note])
+
+
+def _shared(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
+    """The base's scores of the questions that both have; an id may be a mere place in a file."""
+    asked = {example.id: example.question for example in entry.run.examples}
+    own, there = entry.cards[mode].examples, base.cards[mode].examples
+    return {
+        example.id: there[example.id]
+        for example in base.run.examples
+        if example.id in own and example.id in there and asked[example.id] == example.question
+    }
 
 
 def _paired(

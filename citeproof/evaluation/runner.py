@@ -346,7 +346,11 @@ async def _size(bank: Bank | None) -> int | None:
 def _finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
     """Put the results in the order of the examples, each once, and write them as ALCE does."""
     put(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
-    outputs = [(own, result.scored()) for own, result in zip(examples, results, strict=True)]
+    outputs = [
+        (own, result.scored())
+        for own, result in zip(examples, results, strict=True)
+        if result.error is None
+    ]
     write_outputs(folder / "alce.json", outputs)
 
 

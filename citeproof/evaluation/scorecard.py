@@ -11,7 +11,7 @@ from citeproof.errors import InputError
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.mauve import mauve as mauve_of
 from citeproof.evaluation.metrics.reader import Reader
-from citeproof.evaluation.results import put, told
+from citeproof.evaluation.results import digest, put, told
 from citeproof.evaluation.runs import Run
 from citeproof.evaluation.scoring import score
 from citeproof.evaluation.statistics import Estimate, estimates
@@ -45,6 +45,8 @@ class Scorecard(BaseModel):
     mode: Mode
     entailment: Judge | None = None
     """None: only the metrics that need no such model."""
+    answers: str = ""
+    """sha256 of what was scored; empty in files of earlier versions."""
     caveats: tuple[str, ...] = ()
     """What a reader must know before comparing."""
     errors: int = 0
@@ -96,6 +98,7 @@ async def scored(
     return Scorecard(
         mode=mode,
         entailment=judge,
+        answers=_answers(run),
         caveats=(*_caveats(mode, judge), *([] if whole is None else [_UNSTABLE])),
         errors=len(run.examples) - len(items),
         metrics=estimates(rows),
@@ -116,7 +119,7 @@ def write_scorecard(run: Run, card: Scorecard) -> Path:
 
 
 def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
-    """The scores that were kept; None where there are none, or the run has grown since.
+    """The scores that were kept; None where there are none, or the run's answers are others now.
 
     Raises:
         InputError: They cannot be read.
@@ -135,7 +138,11 @@ def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
             fix="Score the run again: citeproof score.",
         ) from error
     same = card.examples.keys() == {example.id for example, _, _ in run.items()}
-    return card if same else None
+    return card if same and card.answers in ("", _answers(run)) else None
+
+
+def _answers(run: Run) -> str:
+    return digest(f"{own.id} {output.model_dump_json()}\n" for own, output, _ in run.items())
 
 
 def _caveats(mode: Mode, judge: Judge | None) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ def _of_text(example: Example, output: Output, mode: Mode, reader: Reader | None
         listed = text if mode == "strict" else output.text
         return found | qampari_scores(listed, example.answers, mode)
     found |= found_answers(text, example.answers, mode)
-    if example.task == "qa":
+    if example.task == "qa" and any(example.answers):
         found |= short_answer_scores(text, example.answers, mode)
     if reader is not None and example.sub_questions:
         read = reader.answers([(question, text) for question in example.sub_questions])

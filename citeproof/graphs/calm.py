@@ -22,7 +22,15 @@ from citeproof.agents.corrector import Corrector
 from citeproof.agents.form_answerer import Form, FormAnswerer
 from citeproof.agents.input_preparer import InputPreparer
 from citeproof.agents.pool_retriever import PoolRetriever
-from citeproof.graphs.wiring import Node, Parameters, add_node, add_route, compiled, fixed
+from citeproof.graphs.wiring import (
+    Node,
+    Parameters,
+    add_node,
+    add_route,
+    compiled,
+    fixed,
+    in_force,
+)
 from citeproof.state import CaLMResult, CaLMState, Question
 from citeproof.tools.toolbox import Toolbox
 
@@ -106,7 +114,11 @@ def build_calm(
     edges("answerer", _after_answer, "calm_verifier", "claims_verifier")
     edges("calm_verifier", lambda *_: "contraster", "contraster")
     edges("contraster", _after_contraster, "input_preparer", "claims_verifier")
-    edges("input_preparer", lambda *_: "corrector", "corrector")
+    builder.add_conditional_edges(
+        "input_preparer",
+        lambda state: _after_input_preparer(state, in_force(schema)),
+        ["corrector", "claims_verifier", "calm_composer"],
+    )
     edges("corrector", _after_answer, "calm_verifier", "claims_verifier")
     edges("claims_verifier", lambda *_: "calm_composer")
     builder.add_edge("calm_composer", END)
@@ -116,6 +128,11 @@ def build_calm(
 
 def _after_pool_retriever(state: CaLMState, _: CaLMParameters) -> str:
     return "answerer" if state["passages"] else "calm_composer"
+
+
+def _after_input_preparer(state: CaLMState, parameters: CaLMParameters) -> str:
+    # An exhausted pool makes the answer the last one, and that is proved like any other.
+    return _end(state, parameters) if state["stop"] else "corrector"
 
 
 def _after_answer(state: CaLMState, parameters: CaLMParameters) -> str:

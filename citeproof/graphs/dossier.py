@@ -172,7 +172,11 @@ def _after_claim_acceptor(state: DossierState, parameters: DossierParameters) ->
 
 
 def _written(state: DossierState, parameters: DossierParameters) -> str:
-    if not (state["claims"] and parameters.refine):
+    # What a person has let stand, or dropped, is not for a model to change.
+    decided = parameters.review and (
+        state["dropped"] or any(c.verdict.status == "unsupported" for c in state["claims"])
+    )
+    if decided or not (state["claims"] and parameters.refine):
         return "claims_keeper"
     return "claims_assessor" if parameters.assess == "nli" else "assessment_demonstrator"
 

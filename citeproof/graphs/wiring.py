@@ -227,10 +227,11 @@ def add_node(
         )
         if isinstance(answer := update.get("answer"), Answer):
             update["answer"] = answer.model_copy(update={"usage": before + used})
-            emit(AnswerReady(answer=update["answer"]))
+            if not begins:  # what an answer begins with, a later node ends
+                emit(AnswerReady(answer=update["answer"]))
             if "documents" in builder.channels:
                 update["documents"] = []  # the next question of a thread may come with none
-        update |= {"usage": used, "notes": meter.notes}
+        update |= {"usage": used, "notes": [*update.get("notes", ()), *meter.notes]}
         if begins:
             for key in ("passages", "usage", "notes"):
                 if key in update:

@@ -200,20 +200,23 @@ class Bank:
         answer: str = "",
         feedback: str = "",
         rank: int = 1,
+        count: bool = True,
     ) -> Snippet | None:
         """The snippet whose case is most like this one, by the cosine of what `kind` is found with.
 
         Args:
             kind: `generation` compares question and passages, `assessment` also the answer, and
-                `planning` also the feedback. An empty part is left out of the query.
+                `planning` also the feedback. An empty part is left out of the query. For `planning`
+                only cases with actions are looked at.
             question: Q.
             passages: D.
             answer: A.
             feedback: F.
             rank: 1 for the best match; a rank past the end takes the last.
+            count: False leaves the snippet's uses as they are, so that nothing is written.
 
         Returns:
-            None if the namespace is empty.
+            None if the namespace has no such snippet.
 
         Raises:
             InputError: The rank is below 1, or the question is empty.
@@ -226,7 +229,7 @@ class Bank:
         if not question.strip():
             raise InputError("Nothing can be found in the memory bank", why="the question is empty")
         return await asyncio.to_thread(
-            self._best, kind, (question, _read(passages), answer, feedback), rank
+            self._best, kind, (question, _read(passages), answer, feedback), rank, count
         )
 
     async def add(self, case: Case) -> str:
@@ -408,12 +411,12 @@ class Bank:
         """Write the uses that were counted, and let go of the store."""
         self._shelf.close()
 
-    def _best(self, kind: Kind, parts: tuple[_Part, ...], rank: int) -> Snippet | None:
+    def _best(self, kind: Kind, parts: tuple[_Part, ...], rank: int, count: bool) -> Snippet | None:
         encoder = self._encoding()
         if not self._shelf.holds(self.namespace):
             return None  # before a model is loaded for it
         vector = encoder.vectors([parts])[0][kind]
-        found = self._shelf.best(self.namespace, kind, vector, rank)
+        found = self._shelf.best(self.namespace, kind, vector, rank, count=count)
         if found is None:
             return None
         return Snippet(
@@ -465,6 +468,7 @@ class Bank:
                 question=entry.case.question,
                 text=entry.case.model_dump_json(),
                 created=entry.created.timestamp(),
+                planned=bool(entry.case.actions),
                 vectors={} if key in held else next(vectors),
                 uses=entry.uses,
                 used=entry.used.timestamp() if entry.used else 0.0,

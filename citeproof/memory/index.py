@@ -225,9 +225,11 @@ class Index:
         with closing(Chroma.open(settings)) as chroma:
             before = self._state(chroma)
 
-            def settle() -> None:
+            def settle(*, failed: bool = False) -> None:
                 after = self._state(chroma)
                 draft.keep = after != before or (self._anew and bool(after))
+                if failed and self._anew:  # what a rebuild would replace is better than nothing
+                    draft.keep = any(mark.hash for mark in after)
                 self._anew = self._anew and not draft.keep
 
             try:
@@ -235,7 +237,7 @@ class Index:
             except StoreError:  # what was being written may be damaged
                 raise
             except BaseException:
-                settle()
+                settle(failed=True)
                 raise
             settle()
 

@@ -69,6 +69,8 @@ class Filed:
     text: str
     """The case as JSON."""
     created: float
+    planned: bool = False
+    """Whether it has actions; one that needed no refinement is no example of how to plan one."""
     vectors: Mapping[Kind, Vector] = field(default_factory=dict)
     uses: Mapping[Kind, int] = field(default_factory=dict)
     used: float = 0.0
@@ -85,6 +87,8 @@ class Filed:
                 "namespace": self.namespace,
                 "topic": self.topic,
                 "created": self.created,
+                "written": time.time(),
+                "planned": self.planned,
                 "uses": self.uses.get(kind, 0),
                 "used": self.used,
                 "vector": _packed(self.vectors[kind]),
@@ -133,8 +137,9 @@ class _Table:
         self.ids: list[str] = []
         self._rows: dict[str, int] = {}
         self._vectors = {kind: np.zeros((16, dimension), np.float32) for kind in KINDS}
+        self._planned: set[str] = set()
 
-    def add(self, case: str, vectors: Mapping[Kind, Vector]) -> None:
+    def add(self, case: str, vectors: Mapping[Kind, Vector], *, planned: bool) -> None:
         import numpy as np
 
         row = self._rows.setdefault(case, len(self.ids))
@@ -145,24 +150,33 @@ class _Table:
                 room = np.zeros_like(self._vectors[kind])
                 self._vectors[kind] = np.concatenate([self._vectors[kind], room])
             self._vectors[kind][row] = vector
+        if planned:
+            self._planned.add(case)
 
     def remove(self, case: str) -> None:
         """The last row takes the place of the one that goes."""
         row, last = self._rows.pop(case), self.ids.pop()
+        self._planned.discard(case)
         if last != case:
             self.ids[row] = last
             self._rows[last] = row
             for vectors in self._vectors.values():
                 vectors[row] = vectors[len(self.ids)]
 
-    def best(self, kind: Kind, vector: Vector, rank: int) -> tuple[str, float]:
+    def best(self, kind: Kind, vector: Vector, rank: int) -> tuple[str, float] | None:
         """The case of that rank by cosine, and the cosine; equals in the order of their ids."""
         import numpy as np
+
+        served = len(self._planned if kind == "planning" else self.ids)
+        if not served:
+            return None
 
         # BLAS shares this out among threads that wait for each other: with other programs beside
         # it, 30 ms for 10,000 cases, where one thread needs 0.6.
         cosines = np.einsum("ij,j->i", self._vectors[kind][: len(self.ids)], vector)
-        place = min(rank, len(self.ids)) - 1
+        if served < len(self.ids):
+            cosines[[row for row, case in enumerate(self.ids) if case not in self._planned]] = -2.0
+        place = min(rank, served) - 1
         least = -np.partition(-cosines, place)[place]
         ahead = np.flatnonzero(cosines >= least)
         ranked = sorted((-float(cosines[row]), self.ids[row]) for row in ahead)
@@ -199,14 +213,17 @@ class Shelf:
         """Snippet → its uses that are not written yet, and the last one."""
         self._closed = False
 
-    def best(self, namespace: str, kind: Kind, vector: Vector, rank: int) -> Found | None:
-        """The snippet of that rank; a rank past the end takes the last. Counts a use.
+    def best(
+        self, namespace: str, kind: Kind, vector: Vector, rank: int, *, count: bool
+    ) -> Found | None:
+        """The snippet of that rank; a rank past the end takes the last.
 
         Args:
             namespace: Whose snippets are looked at.
             kind: Of the snippet.
             vector: Of the query, of length 1.
             rank: From 1.
+            count: Whether it is a use.
 
         Raises:
             StoreError: The store cannot be read, or its vectors are from another model.
@@ -220,8 +237,10 @@ class Shelf:
                     return None
                 if len(vector) != table.dimension:
                     raise self._misfit(f"vectors of {table.dimension} numbers", str(len(vector)))
-                case, cosine = table.best(kind, vector, rank)
-                created, key = self._rows[case].created, snippet_id(case, kind)
+                if (best := table.best(kind, vector, rank)) is None:
+                    return None
+                case, cosine = best
+                row, key = self._rows[case], snippet_id(case, kind)
                 wanted = [snippet_id(case, "generation"), key + _RATIONALE]
                 wanted = [name for name in wanted if name in self._known]
                 texts = self._held(wanted, None)
@@ -229,7 +248,8 @@ class Shelf:
                 texts = self._read(partial(self._held, wanted))
             if texts is not None:
                 rationale = texts[1] if len(texts) > 1 else ""
-                return Found(case, texts[0], created, rationale, cosine, self._used(case, kind))
+                uses = self._used(case, kind) if count else row.uses[kind]
+                return Found(case, texts[0], row.created, rationale, cosine, uses)
             # It was deleted before it was read; then the next best is looked for.
 
     def holds(self, namespace: str) -> bool:
@@ -528,7 +548,11 @@ class Shelf:
         """Ids of what belongs to no case, and is too old to belong to one that is being written."""
         before = time.time() - _GRACE
         odd = collection.get(list(self._odd))
-        return {record.id for record in odd if float(record.metadata["created"]) < before}
+        return {
+            record.id
+            for record in odd  # an imported case is older than its record
+            if float(record.metadata.get("written", record.metadata["created"])) < before
+        }
 
     def _delete(self, ids: set[str], collection: Collection) -> None:
         collection.delete(list(ids))
@@ -566,7 +590,7 @@ class Shelf:
         self._topics[filed.topic] = filed.id
         dimension = len(filed.vectors["generation"])
         table = self._tables.setdefault(filed.namespace, _Table(dimension))
-        table.add(filed.id, filed.vectors)
+        table.add(filed.id, filed.vectors, planned=filed.planned)
 
     def _unplace(self, case: str) -> None:
         row = self._rows.pop(case)
@@ -625,6 +649,7 @@ def _filed(
         question=first.text,
         text=str(first.metadata["text"]),
         created=float(first.metadata["created"]),
+        planned=bool(first.metadata.get("planned", False)),
         vectors={kind: _unpacked(str(r.metadata["vector"])) for kind, r in snippets.items()},
         uses={kind: int(r.metadata["uses"]) + more[kind][0] for kind, r in snippets.items()},
         used=max(max(float(r.metadata["used"]), more[kind][1]) for kind, r in snippets.items()),

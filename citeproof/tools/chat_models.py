@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from citeproof.models.progress import Progress
 
-__all__ = ["ChatModels", "open_chat_models", "secrets"]
+__all__ = ["ChatModels", "label", "open_chat_models", "secrets"]
 
 NO_KEY = "not-needed"
 VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
@@ -135,7 +135,6 @@ def open_chat_models(
                 fix='Name the model at that server, or set llm.base_url = "none".',
             )
         there = settings.vllm or settings.model
-        name = f"{there} at {_shown(settings.base_url)}"
         key = settings.api_key or SecretStr(NO_KEY)
         build = partial(_compatible, settings, there, settings.base_url, key)
         continues = VLLM_GOES_ON if settings.continues or settings.vllm else None
@@ -143,30 +142,39 @@ def open_chat_models(
         from citeproof.models.server import local_server
 
         server = local_server(settings, models, progress=progress)
-        name, start, stop, continues = "the embedded model", server.start, server.close, {}
+        start, stop, continues = server.start, server.close, {}
         key = SecretStr(server.api_key)
         build = partial(_compatible, settings, "local", server.base_url, key, slot=slot)
     elif settings.vllm:
         from citeproof.models.vllm import vllm_server
 
         vllm = vllm_server(settings, models, progress=progress)
-        name, start, stop = f"{vllm.model} on vLLM", vllm.start, vllm.close
+        start, stop = vllm.start, vllm.close
         continues = VLLM_GOES_ON
         key = SecretStr(vllm.api_key)
         build = partial(_compatible, settings, vllm.model, vllm.base_url, key)
     else:
-        name = settings.model
         build = partial(_from_provider, settings)
     build()
     return ChatModels(
         build,
-        name,
+        label(settings),
         timeout=settings.timeout,
         limiter=limiter,
         continues=continues,
         start=start,
         stop=stop,
     )
+
+
+def label(settings: LLMSettings) -> str:
+    """The model and where it is, for people to read; never with a key. Opens nothing."""
+    there = settings.vllm or settings.model
+    if settings.base_url is not None:
+        return f"{there} at {_shown(settings.base_url)}"
+    if settings.model == "local":
+        return f"the embedded model {settings.path.name}" if settings.path else "the embedded model"
+    return f"{there} on vLLM" if settings.vllm else there
 
 
 def secrets(model: BaseChatModel) -> Collection[str]:

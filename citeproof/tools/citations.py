@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from citeproof.tools.marked_text import MARK
 from citeproof.tools.sentences import split
 from citeproof.types import Claim
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["adds_nothing", "marks", "strip_marks", "supporting_sentence"]
 
-_MARK = re.compile(r"(?<!\s)\s*\[\s*\d+(?:\s*(?:,|;|-|–|to|and)\s*\d+)*\s*\]")
+_MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _END = re.compile(r"([.!?…]+[\"'”’)]*)$")
 _FUNCTION_WORDS = frozenset(

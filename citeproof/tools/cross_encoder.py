@@ -35,6 +35,7 @@ class CrossEncoder:
         batch_size: Most pairs in one forward pass; by default as many as 2,048 tokens hold on a
             CPU, and 32,768 on a GPU.
         locate: Gives the folder to load, when it comes to that; by default the model's name.
+        offline: Whether only what is on this machine may be loaded.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class CrossEncoder:
         batch_size: int | None = None,
         *,
         locate: Callable[[], str] | None = None,
+        offline: bool = False,
     ) -> None:
         self.name = model
         self.threshold = 0.5 if threshold is None else threshold
         self._batch_size = batch_size
         self._locate = locate or (lambda: model)
+        self._offline = offline
         self._loaded: Any = None
         self._loading = threading.Lock()
         self._batcher = Batcher(self._predict)
@@ -112,7 +115,7 @@ class CrossEncoder:
     def _model(self) -> Any:
         with self._loading:
             if self._loaded is None:
-                self._loaded = _load(self._locate(), self.name)
+                self._loaded = _load(self._locate(), self.name, offline=self._offline)
             return self._loaded
 
 
@@ -136,7 +139,7 @@ def _batches(
         start = end
 
 
-def _load(source: str, name: str) -> Any:
+def _load(source: str, name: str, *, offline: bool) -> Any:
     try:
         from sentence_transformers import CrossEncoder as Encoder
         from transformers.utils import logging
@@ -148,7 +151,7 @@ def _load(source: str, name: str) -> Any:
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
     try:
-        encoder = Encoder(source)
+        encoder = Encoder(source, local_files_only=offline)
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(
             f"The entailment model {name!r} cannot be loaded",

@@ -96,6 +96,8 @@ def open_entailment(
     judge: Callable[[], LLM],
     models: ModelSettings | None = None,
     progress: Progress | None = None,
+    *,
+    judge_name: str = "judge",
 ) -> Entailment:
     """The entailment model that the settings name; nothing is loaded before the first pair.
 
@@ -104,24 +106,28 @@ def open_entailment(
         judge: Gives the language model that judges, called only if one does.
         models: Where embedded models are kept; by default the user's cache.
         progress: Told about the download of the embedded model.
+        judge_name: Which model judges, so that the scores of a cascade are not taken for those of
+            one with another judge.
 
     Raises:
         SettingsError: The settings do not fit together.
         MissingExtraError: The back end needs an extra that is not installed.
     """
+    from citeproof.settings import ModelSettings
     from citeproof.tools.scores import KeptScores
 
-    return KeptScores(_open(settings, judge, models, progress), file=settings.cache)
+    opened = _open(settings, judge, models or ModelSettings(), progress, judge_name)
+    return KeptScores(opened, file=settings.cache)
 
 
 def _open(
     settings: EntailmentSettings,
     judge: Callable[[], LLM],
-    models: ModelSettings | None,
+    models: ModelSettings,
     progress: Progress | None,
+    judge_name: str,
 ) -> Entailment:
     from citeproof.models.entailment import calibration, entailment_folder
-    from citeproof.settings import ModelSettings
     from citeproof.tools.cascade import Cascade
     from citeproof.tools.cross_encoder import CrossEncoder
     from citeproof.tools.judge import Judge
@@ -136,19 +142,23 @@ def _open(
     if kind == "judge":
         return Judge(judge(), threshold=threshold)
     if kind == "seq2seq":
-        return Seq2Seq(settings.model, threshold, settings.batch_size or 32)
+        return Seq2Seq(settings.model, threshold, settings.batch_size or 32, offline=models.offline)
     fitted = calibration()
     if settings.model == "local":
         first = CrossEncoder(
             fitted.name,
             fitted.threshold if threshold is None else threshold,
             settings.batch_size,
-            locate=lambda: str(entailment_folder(models or ModelSettings(), progress)),
+            locate=lambda: str(entailment_folder(models, progress)),
         )
     else:
-        first = CrossEncoder(settings.model, threshold, settings.batch_size)
+        first = CrossEncoder(settings.model, threshold, settings.batch_size, offline=models.offline)
     if kind == "cross-encoder":
         return first
     return Cascade(
-        first, lambda: Judge(judge()), band=settings.band or fitted.band, blend=fitted.blend
+        first,
+        lambda: Judge(judge()),
+        band=settings.band or fitted.band,
+        blend=fitted.blend,
+        judge_name=judge_name,
     )

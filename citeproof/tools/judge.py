@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citeproof.prompts import Prompt, fill, template
+from citeproof.prompts import Prompt, defuse, fill, template
 from citeproof.tools.entailment import Pair
 from citeproof.tools.llm import LLM
 
@@ -49,7 +49,7 @@ class Judge:
         return [known[pair] for pair in pairs]
 
     async def _score(self, pair: Pair) -> float:
-        premise = pair.prefix or f"<passage>\n{pair.premise}\n</passage>"
-        task = fill(template("judge"), claim=pair.hypothesis)
+        premise = pair.prefix or f"<passage>\n{defuse(pair.premise)}\n</passage>"
+        task = fill(template("judge"), claim=defuse(pair.hypothesis))
         choice = await self._llm.choose(Prompt(template("system"), premise, task), ("Yes", "No"))
         return choice["Yes"]

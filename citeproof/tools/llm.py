@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
     from citeproof.models.progress import Progress
 
-__all__ = ["END", "LLM", "open_llm"]
-
-END = "DONE"
-"""What a model writes where nothing is left to say: the end token of the papers."""
+__all__ = ["LLM", "open_llm"]
 
 LONGEST_TOKEN = 32
 """Characters. Some servers know no `max_tokens`; a reply that is longer is cut here."""
@@ -119,7 +116,7 @@ class LLM:
         Args:
             prompt: What is asked. Of a reply that is begun, only what the model adds is
                 returned. A server that can go on with a reply is handed it as such; any other
-                model is asked in words to go on, and may reply `END`.
+                model is asked in words to go on, and may reply `replies.END`.
             max_tokens: The reply is cut after so many, by the server or else here, roughly.
             temperature: By default that of the settings.
             stop: The reply ends before any of these.
@@ -136,7 +133,7 @@ class LLM:
         given = 0
         going_on: dict[str, Any] = {}
         if prompt.begun and self._models.continues is None:
-            task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=END)
+            task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=replies.END)
             prompt = replace(prompt, task=task, begun="")
         elif prompt.begun and self._models.continues:
             going_on = {"extra_body": dict(self._models.continues)}

@@ -9,16 +9,19 @@ from typing import NamedTuple
 
 from citeproof.tools.sentences import split
 
-__all__ = ["MarkedSentence", "read_marked"]
+__all__ = ["MARK", "MarkedSentence", "read_marked", "unwrapped"]
 
 _NUMBER = r"(?:(?:passages?|documents?|sources?)\s+)?\d{1,6}"
-_NUMBERS = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
-_MARK = re.compile(_NUMBERS, re.IGNORECASE)
+MARK = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
+"""A citation mark: its numbers are the group."""
+_MARK = re.compile(MARK, re.IGNORECASE)
 # Looking back spares a try from each space of a long run.
-_MARKS = re.compile(rf"(?<![^\S\n])(?:[^\S\n]*{_NUMBERS})+", re.IGNORECASE)
+_MARKS = re.compile(rf"(?<![^\S\n])(?:[^\S\n]*{MARK})+", re.IGNORECASE)
 _SPACE = re.compile(r"[^\S\n]*")
 _PART = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D*(\d+))?", re.IGNORECASE)
 _LONGEST_RANGE = 100
+_EMPHASIS = ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_")
+_QUOTES = ('"', '"'), ("“", "”")
 _BULLET = re.compile(r"^(?:[-*+•#>:]+|\d{1,3}[.)])\s+")
 
 
@@ -46,12 +49,25 @@ def read_marked(text: str) -> list[MarkedSentence]:
             cited[max(0, bisect_left(starts, place) - 1)] += numbers
     found = [
         MarkedSentence(
-            _BULLET.sub("", plain[span.start : span.end]).strip(" \t\n*_"),
+            unwrapped(_BULLET.sub("", plain[span.start : span.end]), quotes=False),
             tuple(dict.fromkeys(numbers)),
         )
         for span, numbers in zip(spans, cited, strict=True)
     ]
     return [sentence for sentence in found if any(map(str.isalnum, sentence.text))]
+
+
+def unwrapped(text: str, *, quotes: bool = True) -> str:
+    """The text without the emphasis, and the quotation marks, that stand around all of it.
+
+    The half of a pair that a split has torn goes as well; pairs around a part of it stay.
+    """
+    text = text.strip()
+    for left, right in (*_EMPHASIS, *(_QUOTES if quotes else ())):
+        inner = text.removeprefix(left).removesuffix(right).strip()
+        if left not in inner and right not in inner:
+            text = inner
+    return text
 
 
 def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:

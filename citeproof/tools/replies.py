@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 __all__ = [
+    "END",
     "clean",
     "first_object",
+    "is_end",
     "option_probabilities",
     "problem",
     "read_option",
@@ -26,8 +28,18 @@ __all__ = [
     "usage",
 ]
 
+END = "DONE"
+"""What a model writes where nothing is left to say: the end token of the papers."""
+
+_END = re.compile(rf"^\W*(?:{END}\b|(?i:{END})[\s*_\"”]*(?:[.!]|$))")
+"""In other letters it must stand alone: “Done Deal was released in 1998.” is a sentence."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters but newline and tab; and lone surrogates, which no file can store."""
+
+
+def is_end(text: str) -> bool:
+    """Whether a text says that nothing is left to say; what follows that is of no account."""
+    return bool(_END.match(text))
 
 
 def clean(text: str) -> str:

@@ -23,12 +23,21 @@ class Seq2Seq:
         model: A transformers model name, or a folder.
         threshold: Scores from here on count as entailed; 0.5 by default.
         batch_size: Pairs in one forward pass.
+        offline: Whether only what is on this machine may be loaded.
     """
 
-    def __init__(self, model: str, threshold: float | None = None, batch_size: int = 32) -> None:
+    def __init__(
+        self,
+        model: str,
+        threshold: float | None = None,
+        batch_size: int = 32,
+        *,
+        offline: bool = False,
+    ) -> None:
         self.name = model
         self.threshold = 0.5 if threshold is None else threshold
         self._batch_size = batch_size
+        self._offline = offline
         self._loaded: tuple[Any, Any] | None = None
         self._loading = threading.Lock()
         self._batcher = Batcher(self._predict)
@@ -80,9 +89,13 @@ class Seq2Seq:
                     ) from error
                 cuda = torch.cuda.is_available()
                 try:
-                    tokenizer = AutoTokenizer.from_pretrained(self.name)
+                    tokenizer = AutoTokenizer.from_pretrained(
+                        self.name, local_files_only=self._offline
+                    )
                     model = AutoModelForSeq2SeqLM.from_pretrained(
-                        self.name, dtype=torch.bfloat16 if cuda else torch.float32
+                        self.name,
+                        dtype=torch.bfloat16 if cuda else torch.float32,
+                        local_files_only=self._offline,
                     )
                 except (OSError, ValueError) as error:
                     raise ModelError(

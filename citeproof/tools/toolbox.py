@@ -114,6 +114,7 @@ class Toolbox:
         from citeproof.memory.index import Index, embedder_for
         from citeproof.models.entailment import entailment_folder
         from citeproof.settings import Settings
+        from citeproof.tools.chat_models import label
         from citeproof.tools.entailment import open_entailment
         from citeproof.tools.llm import open_llm
 
@@ -150,7 +151,11 @@ class Toolbox:
             llm,
             retriever=index.retriever(),
             entailment=open_entailment(
-                chosen.entailment, lambda: llm.for_role("judge"), chosen.models, progress
+                chosen.entailment,
+                lambda: llm.for_role("judge"),
+                chosen.models,
+                progress,
+                judge_name=f"judge {label(chosen.for_role('judge'))}",
             ),
             evidence=evidence,
             bank=bank,

@@ -81,7 +81,7 @@ def test_the_feedback_is_an_assessment_that_finds_no_fault() -> None:
     ],
 )
 async def test_an_answer_in_doubt_is_not_kept(bank: Bank, doubtful: Answer) -> None:
-    assert await AnswerKeeper(bank)({"answer": doubtful}) == {}
+    assert await AnswerKeeper(bank)({"answer": doubtful}) == {"answer": doubtful}
     assert await bank.count() == 0
 
 

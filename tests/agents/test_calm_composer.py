@@ -85,4 +85,4 @@ async def test_a_list_has_commas() -> None:
     claims = [claim("Ann Lee", 2), claim("Bo Ray"), claim("Washington, D.C.", 1)]
     state = composing(claims=claims, rounds=[contrast(True)])
     answer = (await CaLMComposer(form="list")(state))["answer"]
-    assert answer.text == "Ann Lee [1], Bo Ray, Washington, D.C. [2]"
+    assert answer.text == "Ann Lee [1], Washington, D.C. [2], Bo Ray"

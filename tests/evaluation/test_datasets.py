@@ -255,9 +255,9 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
     added = {"docs": docs, "output": "Ann [1]."}
     annotations = [{"long_answer": "So."}, {"long_answer": "Thus."}]
     assert json.loads(path.read_text(encoding="utf-8"))["data"] == [
-        {**row, "answer": "Ann", **added},
-        {**rows[1], "answer": "So.", "annotations": annotations, **added},
-        {**rows[2], **added},
+        {**row, "id": "1", "answer": "Ann", **added},
+        {**rows[1], "id": "2", "answer": "So.", "annotations": annotations, **added},
+        {**rows[2], "id": "3", **added},
     ]
     assert {file.name for file in tmp_path.iterdir()} == {"set.jsonl", "results.json"}
 

@@ -79,7 +79,7 @@ FLOWS: dict[str, Build] = {
 }
 
 
-_SEEDS = {"calm": 7, "r2-mga": 29, "dossier": 9, "proved": 4, "kept": 2, "searched": 1}
+_SEEDS = {"vtg": 6, "calm": 7, "r2-mga": 29, "dossier": 9, "proved": 4, "kept": 2, "searched": 1}
 
 
 SWITCHED_OFF = {"reviewer", "claims_assessor"}

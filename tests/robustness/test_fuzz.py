@@ -235,9 +235,15 @@ def proved(tools: Toolbox, *, draft: dict[str, Any], **parameters: Any) -> Any:
     return verify_with(SUBJECTS[name].build(tools, **draft), tools, **parameters)
 
 
+def prose(name: str, p: Random) -> Knobs:
+    """A graph inside writes sentences, or is refused."""
+    drawn = SUBJECTS[name].draw(p)
+    return {"name": name, **drawn, **({"form": "prose"} if "form" in drawn else {})}
+
+
 def draw_proved(p: Random) -> Knobs:
     name = p.choice(["vanilla", "calm", "closedbook", "rerank"])
-    return {**proof(p), "draft": {"name": name, **SUBJECTS[name].draw(p)}}
+    return {**proof(p), "draft": prose(name, p)}
 
 
 def proved_calls(p: Knobs) -> int:
@@ -253,7 +259,7 @@ def kept(tools: Toolbox, *, draft: dict[str, Any], **parameters: Any) -> Any:
 
 def draw_kept(p: Random) -> Knobs:
     name = p.choice(["vanilla", "vtg"])
-    return {"draft": {"name": name, **SUBJECTS[name].draw(p)}}
+    return {"draft": prose(name, p)}
 
 
 def searched(tools: Toolbox, *, search: dict[str, Any], **parameters: Any) -> Any:
