@@ -160,12 +160,20 @@ def test_a_folder_without_documents_leaves_no_store(tmp_path: Path, command: lis
     assert not kept.parent.exists()
 
 
-@pytest.mark.usefixtures("opened")
-def test_ask_refuses_documents_of_which_none_can_be_read() -> None:
+def test_ask_refuses_documents_of_which_none_can_be_read(opened: list[Settings]) -> None:
     result = run(cli.app, ["ask", "Who?", "--docs", "nowhere"])
     assert result.exit_code == 2
     assert "None of the documents can be read: " in result.stderr
     assert "nowhere does not exist" in result.stderr
+    assert opened == [], "nothing is loaded for a wrong path"
+
+
+def test_a_rebuild_from_nothing_leaves_the_index_as_it_was(tmp_path: Path) -> None:
+    folder = documents(tmp_path / "docs")
+    assert run(cli.app, ["index", str(folder)]).exit_code == 0
+    result = run(cli.app, ["index", "doc", "--rebuild"])
+    assert (result.exit_code, "doc does not exist" in result.stderr) == (2, True)
+    assert "2 documents" in run(cli.app, ["index", str(folder)]).stdout
 
 
 @pytest.mark.usefixtures("opened")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from citeproof.console.toml import as_toml
 from citeproof.errors import SettingsError
 from citeproof.settings import (
     BudgetSettings,
@@ -113,6 +114,39 @@ def test_none_empties_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEPROOF_LLM__SEED", "none")
     settings = Settings.load(**{"llm.base_url": "none", "llm.temperature": "None"})
     assert (settings.llm.seed, settings.llm.base_url, settings.llm.temperature) == (None,) * 3
+
+
+def test_a_pair_of_numbers_may_come_from_every_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("[0.1, 0.9]", "0.1,0.9"):
+        arguments: dict[str, Any] = {"entailment.band": text}
+        assert Settings.load(**arguments).entailment.band == (0.1, 0.9)
+    monkeypatch.setenv("CITEPROOF_ENTAILMENT__BAND", "[0.1, 0.9]")
+    assert Settings.load().entailment.band == (0.1, 0.9)
+    assert "two numbers" in refused(**{"entailment.band": "0.9, 0.1"})
+
+
+def test_paths_may_begin_at_home() -> None:
+    arguments: dict[str, Any] = {"chroma.path": "~/notes", "entailment.cache": "~/scores.db"}
+    settings = Settings.load(**arguments)
+    assert settings.chroma.path == Path.home() / "notes"
+    assert settings.entailment.cache == Path.home() / "scores.db"
+
+
+def test_what_is_shown_can_be_loaded_again() -> None:
+    toml("""
+[llm]
+model = "a"
+base_url = "http://127.0.0.1:8000/v1"
+seed = "none"
+temperature = "none"
+[roles.judge]
+model = "openai:gpt-4o"
+base_url = "none"
+""")
+    settings = Settings.load()
+    toml(as_toml(settings))
+    assert Settings.load() == settings
+    assert settings.for_role("judge").base_url is None
 
 
 def test_a_named_file_is_read_and_must_exist(folder: Path) -> None:

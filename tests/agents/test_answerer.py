@@ -56,10 +56,23 @@ async def test_no_passages_is_no_answer_and_no_call() -> None:
     assert model.calls == []
 
 
-@pytest.mark.parametrize("reply", ["", " \n", "[1]", "DONE", "**Done.**"])
+@pytest.mark.parametrize(
+    "reply",
+    ["", " \n", "[1]", "DONE", "Done.", "**DONE**", "**Done.**", "DONE. Nothing answers it."],
+)
 async def test_a_reply_that_says_nothing_is_no_claim(reply: str) -> None:
     node, _ = answerer(reply)
     assert await node(state()) == {"claims": []}
+
+
+async def test_a_name_that_begins_with_the_end_token_is_no_end() -> None:
+    node, _ = answerer("Done Deal was released in 1998 [1]. DONE is a label [2].")
+    first, second = (await node(state()))["claims"]
+    assert (first.text, [c.number for c in first.citations]) == (
+        "Done Deal was released in 1998.",
+        [1],
+    )
+    assert second.text == "DONE is a label."
 
 
 @pytest.mark.parametrize("label", ["**Answer:** ", "Answer: ", "Answer:\n", "answer: [2] "])

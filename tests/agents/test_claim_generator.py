@@ -18,6 +18,12 @@ from tests.agents.states import CLAIM, state
         ("Ann Lee built it. DONE", ["Ann Lee built it."]),
         ("Next sentence: Ann Lee built it [2].", ["Ann Lee built it."]),
         ('"Ann Lee built it."', ["Ann Lee built it."]),
+        ('"Weird Al" Yankovic sings.', ['"Weird Al" Yankovic sings.']),
+        ('Lennon wrote "Imagine."', ['Lennon wrote "Imagine."']),
+        ("*Hamlet* is a play.", ["*Hamlet* is a play."]),
+        ("- Ann Lee built it.", ["Ann Lee built it."]),
+        ("It was lit [passage 2].", ["It was lit."]),
+        ("Done Deal was released in 1998.", ["Done Deal was released in 1998."]),
         (
             "Dr. Lee built it in the 1870s, i.e. late.",
             ["Dr. Lee built it in the 1870s, i.e. late."],

@@ -250,6 +250,22 @@ def test_a_dropped_claim_is_named_and_not_offered_again() -> None:
     assert f"- {WRONG}" in third
 
 
+def test_a_dropped_claim_that_is_written_again_ends_the_answer() -> None:
+    script = Script(claims=[WRONG] * 30, citations=[[1]] * 30, questions=[["Who?"]] * 30)
+    answer = script.run(unverified="drop", max_trials=0)
+    assert script.calls["claim_generator"] == 3
+    assert (answer.status, answer.notes) == ("abstained", (f"dropped, not verified: {WRONG}",))
+
+
+def test_part_of_a_dropped_claim_may_be_written() -> None:
+    """What was dropped may have said more than the passages do."""
+    more = "Ann Lee built the tower of marble."
+    script = Script(claims=[more, more, BUILT, "DONE"], citations=[[1]] * 3, questions=[["Who?"]])
+    answer = script.run(unverified="drop", max_trials=0)
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert answer.notes == (f"dropped, not verified: {more}",)
+
+
 def test_rejected_drafts_are_shown_to_the_writer() -> None:
     script = Script(claims=[WRONG, BUILT, "DONE"], citations=[[1], [1]], questions=[["Who?"]])
     script.run()
@@ -263,6 +279,17 @@ def test_the_sentence_limit_ends_the_answer() -> None:
     script = Script(claims=[BUILT, LIT], citations=[[1], [2]])
     assert len(script.run(max_claims=2).claims) == 2
     assert script.calls["claim_generator"] == 2
+
+
+@pytest.mark.parametrize(
+    ("most", "told"), [(2, "2"), (3, "3"), (4, "four"), (6, "four"), (7, "7"), (20, "20")]
+)
+def test_the_writer_is_told_the_sentence_limit(most: int, told: str) -> None:
+    """Unless it is near the usual one."""
+    script = Script(claims=["DONE"], citations=[])
+    script.run(max_claims=most)
+    [(_, prompt)] = script.prompts
+    assert f", {told} at the most, and stop there." in prompt
 
 
 def test_all_prompts_of_a_run_share_their_beginning() -> None:
@@ -286,6 +313,7 @@ def test_without_the_verifier_claims_are_unchecked() -> None:
     script = Script(claims=[WRONG, "DONE"], citations=[[1, 2]])
     answer = script.run(verify=False, unverified="keep")
     assert answer.text == "Cy Fox built the tower [1][2]."
+    assert (answer.status, answer.reason) == ("partial", "The claims were not checked.")
     assert verdicts(answer)[0].status == "unchecked"
     assert verdicts(answer)[0].score is None
     assert script.pairs == []

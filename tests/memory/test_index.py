@@ -310,6 +310,23 @@ def test_another_model_needs_a_rebuild(tmp_path: Path, documents: Path) -> None:
     index.close()
 
 
+def test_a_rebuild_of_which_nothing_comes_leaves_the_index(tmp_path: Path, documents: Path) -> None:
+    class Failing(WordEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise RuntimeError("out of memory")
+
+    index = opened(tmp_path)
+    index.update([documents])
+    index.close()
+    index = opened(tmp_path, Failing(), rebuild=True)
+    with pytest.raises(ModelError, match="out of memory"):
+        index.update([documents])
+    index.close()
+    index = opened(tmp_path)
+    assert index.count() == 2
+    index.close()
+
+
 def test_clear(tmp_path: Path, documents: Path) -> None:
     index = opened(tmp_path)
     index.update([documents])

@@ -294,10 +294,20 @@ def test_encrypted_pdf(tmp_path: Path) -> None:
 
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf("Secret."))))
     writer.encrypt("password", algorithm="RC4-128")
-    path = tmp_path / "locked.pdf"
-    with path.open("wb") as file:
-        writer.write(file)
+    writer.write(path := tmp_path / "locked.pdf")
     assert "encrypted" in refused(path)
+
+
+def test_a_pdf_that_only_restricts_its_use_is_read(tmp_path: Path) -> None:
+    from importlib.metadata import requires
+
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf("Not secret."))))
+    writer.encrypt("", "owner", algorithm="AES-256")
+    writer.write(path := tmp_path / "restricted.pdf")
+    assert [passage.text for passage in read(path)] == ["Not secret."]
+    assert any(line.startswith("pypdf[crypto]") for line in requires("citeproof") or [])
 
 
 def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

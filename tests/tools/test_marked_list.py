@@ -17,6 +17,7 @@ from citeproof.tools.marked_list import read_marked_list, read_marked_name
         ("Ann Lee [1][2], Bo Ray [1, 2]", "Ann Lee 1 2, Bo Ray 1 2"),
         ("Ann Lee [1],Bo Ray [2]", "Ann Lee 1, Bo Ray 2"),
         ("Ann Lee, Bo Ray", "Ann Lee, Bo Ray"),
+        ('"Weird Al" Yankovic [1], "Ann Lee" [2]', '"Weird Al" Yankovic 1, Ann Lee 2'),
         ("9/11 [1], 1984 [2]", "9/11 1, 1984 2"),
         ("Who Goes There? Part Two [1], Dr. No [2]", "Who Goes There? Part Two 1, Dr. No 2"),
         ("[1], [2]", ""),
@@ -38,6 +39,8 @@ def test_a_comma_inside_a_marked_name_does_not_cut_it() -> None:
     [
         ("Ann Lee [1].", ("Ann Lee", (1,))),
         ("June 5, 1871", ("June 5, 1871", ())),
+        ('"Weird Al" Yankovic [1]', ('"Weird Al" Yankovic', (1,))),
+        ('"Ann Lee" [1].', ("Ann Lee", (1,))),
         ("Washington, D.C. [2][1].", ("Washington, D.C.", (2, 1))),
         ("\n - 42 metres [1, 2]\nIt is deep [3].", ("42 metres", (1, 2))),
     ],

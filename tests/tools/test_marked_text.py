@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.tools.marked_text import read_marked
+from citeproof.tools.marked_text import read_marked, unwrapped
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,44 @@ def test_nothing_but_marks_is_no_sentence(text: str) -> None:
 )
 def test_other_brackets_stay(text: str) -> None:
     assert [tuple(sentence) for sentence in read_marked(text)] == [(text, ())]
+
+
+@pytest.mark.parametrize(
+    "text", ["*Hamlet* is a play.", "Kyd wrote *Hamlet*", "**Ann** and **Bo**", "_Ann_ wrote it."]
+)
+def test_emphasis_of_a_part_stays(text: str) -> None:
+    assert [tuple(sentence) for sentence in read_marked(text)] == [(text, ())]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("It is old.", "It is old."),
+        (' "It is old." ', "It is old."),
+        ("“It is old.”", "It is old."),
+        ("**It is old.**", "It is old."),
+        ("__It is old.__", "It is old."),
+        ("*It is old.*", "It is old."),
+        ("_It is old._", "It is old."),
+        ('**"It is old."**', "It is old."),
+        ('"It is old.', "It is old."),
+        ("It is old.”", "It is old."),
+        ("**It is old.", "It is old."),
+        ('"Weird Al" Yankovic sings.', '"Weird Al" Yankovic sings.'),
+        ('Lennon wrote "Imagine."', 'Lennon wrote "Imagine."'),
+        ("“Ann” and “Bo”", "“Ann” and “Bo”"),
+        ("*Hamlet* is a play.", "*Hamlet* is a play."),
+        ("**Ann** and **Bo**", "**Ann** and **Bo**"),
+        ('**"Imagine" is old.**', '"Imagine" is old.'),
+        ('""', ""),
+    ],
+)
+def test_only_what_stands_around_all_of_it_goes(text: str, left: str) -> None:
+    assert unwrapped(text) == left
+
+
+def test_quotation_marks_may_stay() -> None:
+    assert unwrapped('**"It is old."**', quotes=False) == '"It is old."'
 
 
 def test_a_wide_range_is_cut() -> None:
