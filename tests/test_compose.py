@@ -124,6 +124,11 @@ def test_a_claim_that_cites_nothing_is_cited() -> None:
     assert (answer.text, answer.passages) == ("Bo Ray kept the light [1].", (C,))
 
 
+def test_a_passage_that_a_draft_repeats_is_cited_once() -> None:
+    answer = proved(nothing(), drafted(claim(BUILT, 1), passages=(A, A, B)))
+    assert (answer.text, answer.passages) == ("Ann Lee built the tower [1].", (A,))
+
+
 def test_needless_citations_are_trimmed() -> None:
     assert proved(nothing(), drafted(claim(BUILT, 2, 1, 3))).passages == (A,)
     kept = proved(nothing(), drafted(claim(BUILT, 2, 1)), simplify=False)
@@ -554,6 +559,18 @@ async def test_a_draft_of_the_composed_flow_leaves_no_case(bank: Bank) -> None:
     assert (await build_dossier(tools).ainvoke(ASKED))["case_id"], "alone it leaves one"
 
 
+@pytest.mark.parametrize("is_proved", [True, False])
+async def test_the_answer_is_told_once_and_when_it_is_kept(bank: Bank, is_proved: bool) -> None:
+    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
+    flow = remember_with(build_vtg(tools, verify=is_proved), tools)
+    events: list[Any] = [event async for event in flow.astream(ASKED, stream_mode="custom")]
+    kept = events.index(NodeStarted(node="answer_keeper"))
+    [(told, ready)] = [(n, e) for n, e in enumerate(events) if isinstance(e, AnswerReady)]
+    assert told > kept
+    assert [claim.text for claim in ready.answer.claims] == [BUILT]
+    assert await bank.count() == is_proved
+
+
 def test_without_a_bank_there_is_no_memory() -> None:
     with pytest.raises(SettingsError, match="no memory bank to remember with"):
         remember_with(drafted(), nothing().toolbox())
@@ -610,6 +627,14 @@ def test_a_graph_that_reviews_cannot_be_part_of_another(bank: Bank) -> None:
             SettingsError, match=r"vtg cannot be part.*it has no checkpointer there"
         ):
             compose(reviewing, tools)
+
+
+@pytest.mark.parametrize("form", ["list", "short"])
+def test_a_graph_that_answers_with_names_cannot_be_part_of_another(form: str, bank: Bank) -> None:
+    tools = banked(nothing(), bank)
+    for compose in (verify_with, remember_with):
+        with pytest.raises(SettingsError, match=f"vanilla cannot be part.*no sentences.*{form}"):
+            compose(build_vanilla(tools, form=form), tools)
 
 
 def test_what_another_graph_claims_is_reviewed_by_the_outer_one() -> None:

@@ -63,7 +63,7 @@ def unwrapped(text: str, *, quotes: bool = True) -> str:
     The half of a pair that a split has torn goes as well; pairs around a part of it stay.
     """
     text = text.strip()
-    for left, right in (*_EMPHASIS, *(_QUOTES if quotes else ())):
+    for left, right in (*_EMPHASIS, *_QUOTES, *_EMPHASIS) if quotes else _EMPHASIS:
         inner = text.removeprefix(left).removesuffix(right).strip()
         if left not in inner and right not in inner:
             text = inner

@@ -410,6 +410,19 @@ async def test_an_answer_that_is_not_proved_leaves_no_case(bank: Bank) -> None:
     assert (await again.run(max_trials=0, least_score=0.5))["case_id"] != ""
 
 
+async def test_an_answer_that_lost_a_claim_leaves_no_case(bank: Bank) -> None:
+    """All that is left of it is supported."""
+    script = Script(
+        bank=bank,
+        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
+        citation_generator=[cite(1)] * 3,
+        evidence_finder=[{"questions": ["?"]}],
+    )
+    result = await script.run(unverified="drop", assess="nli", max_trials=0)
+    assert (result["answer"].text, result["answer"].status) == (ONE, "partial")
+    assert (result["case_id"], await bank.count()) == ("", 0)
+
+
 async def test_a_namespace_has_its_own_cases(bank: Bank) -> None:
     await Script(bank=bank).run(namespace="other")
     assert (await bank.count(), await bank.within("other").count()) == (0, 1)
@@ -561,6 +574,54 @@ async def test_claims_of_a_refinement_are_reviewed_as_well() -> None:
     answer = (await graph.ainvoke(Command(resume=decision), thread))["answer"]
     assert (answer.text, answer.status) == (BOTH, "answered")
     assert len(script.calls("refiner")) == 1
+
+
+async def reviewed(script: Script, decision: str, **parameters: Any) -> Answer:
+    """The answer where a person decides so on the one claim that nothing proves."""
+    graph = build_dossier(
+        script.toolbox(), checkpointer=InMemorySaver(), review=True, max_trials=0, **parameters
+    )
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    [interrupt] = (await graph.ainvoke({"question": QUESTION}, thread))["__interrupt__"]
+    assert interrupt.value["claim"]["text"] == WRONG
+    result = await graph.ainvoke(Command(resume={"decision": decision}), thread)
+    answer: Answer = result["answer"]
+    return answer
+
+
+@pytest.mark.parametrize("assess", ["nli", "llm"])
+@pytest.mark.parametrize(
+    ("decision", "text", "reason"),
+    [
+        (
+            "approve",
+            f"{WRONG[:-1]} [1]. [unverified] {ONE}",
+            "1 of 2 claims could not be proved.",
+        ),
+        ("drop", ONE, "1 unproved claim was left out."),
+    ],
+)
+async def test_what_a_person_has_decided_is_not_refined(
+    decision: str, text: str, reason: str, assess: str
+) -> None:
+    script = refined(
+        f"Refined answer: {BOTH}",
+        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
+        citation_generator=[cite(1)] * 3,
+        evidence_finder=[{"questions": ["?"]}],
+    )
+    answer = await reviewed(script, decision, assess=assess)
+    assert (answer.text, answer.status, answer.reason) == (text, "partial", reason)
+    assert not {"assessor", "planner", "refiner"} & script.counts.keys()
+
+
+async def test_a_claim_of_a_refinement_that_a_person_approves_stands() -> None:
+    script = refined(
+        f"Refined answer: {ONE} {WRONG[:-1]} [1].", evidence_finder=[{"questions": ["?"]}]
+    )
+    answer = await reviewed(script, "approve", assess="llm")
+    assert answer.text == f"{ONE} {WRONG[:-1]} [1]. [unverified]"
+    assert (answer.status, answer.notes) == ("partial", ())
 
 
 # What every graph can do

@@ -17,10 +17,11 @@ from langgraph.graph import END, START, StateGraph
 
 from citeproof import Answer, Claim, Passage, Toolbox, Usage, build_vtg
 from citeproof.errors import ModelOutageError
-from citeproof.graphs.wiring import Parameters, brief
-from citeproof.state import Question, Result
+from citeproof.graphs.wiring import Parameters, add_node, brief, compiled
+from citeproof.state import Question, Result, RunState, VTGUpdate
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.events import AnswerReady, ClaimAccepted, NodeFinished
+from citeproof.tools.meter import note
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
 
 TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
@@ -178,6 +179,31 @@ def test_a_checkpoint_can_name_only_the_states_own_types(
     config: Any = {"configurable": {"thread_id": "t"}}
     build_vtg(script().toolbox(), checkpointer=saver).invoke({"question": "Who?"}, config)
     assert saver.get(config) is not None
+
+
+class NotedState(RunState):
+    """What a run has that notes something."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class Noting:
+    """Writes a note, and has the meter take another."""
+
+    async def __call__(self, state: Question) -> VTGUpdate:
+        note("metered")
+        return {"notes": ["mine"]}
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_the_notes_that_a_node_writes_stand_beside_those_of_the_meter(begins: bool) -> None:
+    builder: Any = StateGraph(NotedState, context_schema=Parameters, input_schema=Question)
+    add_node(builder, "noting", Noting(), Parameters, begins=begins)
+    builder.add_edge(START, "noting")
+    builder.add_edge("noting", END)
+    graph = compiled(builder, checkpointer=None, name="noting", steps=9)
+    assert graph.invoke({"question": "Who?"})["notes"] == ["mine", "metered"]
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,7 @@ def test_emphasis_of_a_part_stays(text: str) -> None:
         ("*It is old.*", "It is old."),
         ("_It is old._", "It is old."),
         ('**"It is old."**', "It is old."),
+        ('"**It is old.**"', "It is old."),
         ('"It is old.', "It is old."),
         ("It is old.”", "It is old."),
         ("**It is old.", "It is old."),
