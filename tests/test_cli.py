@@ -389,3 +389,19 @@ def test_what_is_no_trace_is_told(arguments: list[str], message: str) -> None:
     result = run(cli.app, arguments)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1].startswith(message)
+
+
+@pytest.mark.parametrize("store", [[], ["--store", "other"]])
+@pytest.mark.usefixtures("opened")
+def test_a_closed_book_is_asked_without_an_index_unless_it_cites(
+    folder: Path, store: list[str]
+) -> None:
+    (folder / ".citeproof").rmdir()
+    (folder / "other").mkdir()
+    asked = ["ask", "Who built the tower?", "--method", "closedbook", *store]
+    refused = run(cli.app, [*asked, "--set", "cite=true"])
+    assert refused.exit_code == 2
+    assert "There are no documents in the index" in refused.stderr
+    result = run(cli.app, asked)
+    assert result.exit_code == 0, result.output
+    assert BUILT in result.stdout

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -649,12 +650,18 @@ def _filed(
         question=first.text,
         text=str(first.metadata["text"]),
         created=float(first.metadata["created"]),
-        planned=bool(first.metadata.get("planned", False)),
+        planned=_planned(first),
         vectors={kind: _unpacked(str(r.metadata["vector"])) for kind, r in snippets.items()},
         uses={kind: int(r.metadata["uses"]) + more[kind][0] for kind, r in snippets.items()},
         used=max(max(float(r.metadata["used"]), more[kind][1]) for kind, r in snippets.items()),
         rationales={kind: reason.text for kind, reason in reasons.items() if reason is not None},
     )
+
+
+def _planned(record: Record) -> bool:
+    if (noted := record.metadata.get("planned")) is not None:
+        return bool(noted)
+    return bool(json.loads(str(record.metadata["text"]))["actions"])  # of an earlier version
 
 
 def _packed(vector: Vector) -> str:

@@ -41,6 +41,11 @@ async def test_a_wrong_citation_is_named_with_the_right_one() -> None:
     )
 
 
+async def test_of_two_claims_of_one_wording_each_has_its_own_citations() -> None:
+    done = await assessed(claims=[claim(BUILT, 1), claim(BUILT, 2)])
+    assert done.feedback.splitlines()[1] == f"Well cited: no. [1] states this, not [2]: {BUILT}"
+
+
 async def test_a_sentence_that_no_passage_states_is_named() -> None:
     done = await assessed(claims=[claim(MADE_UP, 1), claim(BUILT, 1)])
     assert (done.correct, done.cited, done.faulty) == (False, False, True)

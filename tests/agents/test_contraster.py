@@ -73,6 +73,13 @@ async def test_a_statement_that_cites_nothing_is_never_kept() -> None:
     assert update["kept"] == []
 
 
+async def test_a_statement_of_a_single_word_is_kept_where_the_verifier_says_it() -> None:
+    update = await contrasted([claim("Yes.", 1), claim(KEPT, 1)], [claim("Yes.", 1), claim(LIT, 2)])
+    assert [kept.text for kept in update["kept"]] == ["Yes."]
+    [found] = update["rounds"]
+    assert [(s.share, s.by) for s in found.statements] == [(1.0, "Yes."), (0.0, "")]
+
+
 async def test_an_answer_that_cites_nothing_is_never_accepted() -> None:
     update = await contrasted([claim(BUILT)], [claim(BUILT, 1)])
     assert update["rounds"][0].rouge_2 == 1.0

@@ -143,6 +143,25 @@ def test_a_case_of_any_size_makes_a_short_example(kind: Kind) -> None:
     assert len(demonstration(kind, case)) < QUOTED + 6 * PART
 
 
+def test_words_without_spaces_are_cut_and_not_left_out() -> None:
+    text = "塔由安李建成" * 300
+    case = TOWER.model_copy(
+        update={
+            "passages": (Passage(id="t", title="塔", text=text),),
+            "answer": f"{text} [1].",
+            "final": f"{text} [1].",
+        }
+    )
+    shown = demonstration("generation", case)
+    [inside] = re.findall(r'<passage number="101"[^>]*>\n(.*)\n</passage>', shown)
+    answers = re.findall(r"^(?:Answer|Draft of this answer): (.*)$", shown, re.MULTILINE)
+    cut = {"passage": inside, "answer": answers[0], "draft": answers[1]}
+    most = {"passage": QUOTED, "answer": PART, "draft": PART}
+    for name, part in cut.items():
+        assert text.startswith(part.removesuffix(" …")), name
+        assert most[name] - 10 < len(part) <= most[name] + 1, name
+
+
 # Which snippet is shown
 
 
@@ -223,6 +242,16 @@ async def test_a_case_without_actions_is_no_example_of_planning(bank: Bank) -> N
     await bank.add(GRAZE)
     node, _ = demonstrator(bank=bank, kind="planning")
     assert "Marl Street" in await shown(node)
+
+
+async def test_planning_passes_over_nearer_cases_without_actions(bank: Bank) -> None:
+    near = GRAZE.model_copy(update={"question": "Who built the tower?", "passages": (A, B)})
+    for case in (near, TOWER):
+        await bank.add(case)
+    node, _ = demonstrator(bank=bank, rationale=False)
+    assert "Question: Who built the tower?\n" in await shown(node)
+    node, _ = demonstrator(bank=bank, kind="planning", rationale=False)
+    assert "Question: Who built the old tower?\n" in await shown(node)
 
 
 async def test_a_namespace_of_its_own(bank: Bank) -> None:

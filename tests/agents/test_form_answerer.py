@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
-from citeproof.agents.form_answerer import FormAnswerer
+from citeproof.agents.form_answerer import FormAnswerer, read_claims, written_out
 from citeproof.testing import ScriptedChatModel
 from tests.agents.calm_states import candidate
 from tests.agents.states import A, B
@@ -37,6 +37,16 @@ async def test_every_name_of_a_list_is_a_claim_with_one_citation() -> None:
     ]
     assert claims[0].citations[0].passage_id == "b"
     assert claims[0].verdict.status == "unchecked"
+
+
+def test_a_list_that_is_written_out_is_read_as_it_was() -> None:
+    passages = {1: A, 2: B}
+    claims = read_claims("Rome [1], Oslo [9], Bonn [2], Kyiv", passages, "list")
+    assert [claim.text for claim in claims] == ["Rome", "Oslo", "Bonn", "Kyiv"]
+    again = read_claims(written_out(claims, "list"), passages, "list")
+    assert sorted(again, key=lambda claim: claim.text) == sorted(
+        claims, key=lambda claim: claim.text
+    )
 
 
 async def test_the_prompt_of_a_list() -> None:

@@ -23,6 +23,7 @@ from citeproof.testing import ListRetriever
 from tests.evaluation.scripted import examples, judge, reply, rows, toolbox, write
 
 invoke = CliRunner().invoke
+LISTED = {"answers": [["Rome"], ["Oslo"]]}
 
 
 @pytest.fixture(autouse=True)
@@ -120,17 +121,24 @@ def test_a_run_that_is_there_is_not_touched_without_resume() -> None:
     assert Path("run/results.jsonl").read_bytes() == before
 
 
-def test_questions_without_documents_need_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def unindexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that holds nothing."""
+
     class Empty:
         def count(self) -> int:
             return 0
 
     def tools(*_: Any, **__: Any) -> Toolbox:
-        box = toolbox()
+        box = toolbox(lambda prompt: reply(prompt) if "<passage" in prompt else "Rome, Oslo")
         box.index = Empty()  # type: ignore[assignment]
         return box
 
     monkeypatch.setattr(Toolbox, "from_settings", tools)
+
+
+@pytest.mark.usefixtures("unindexed")
+def test_questions_without_documents_need_an_index() -> None:
     bare = [{**row, "docs": []} if n == 1 else row for n, row in enumerate(rows(2))]
     Path("bare.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in bare), "utf-8")
     result = run("--data", "bare.jsonl", "--out", "run")
@@ -138,6 +146,47 @@ def test_questions_without_documents_need_an_index(monkeypatch: pytest.MonkeyPat
     assert "There is nothing to answer 'q1' from: it brings no documents, and" in result.stderr
     assert not Path("run").exists()
     assert run("--data", "numbers.jsonl", "--out", "run").exit_code == 0
+
+
+def ask_closed_book(asked: list[dict[str, Any]], *more: str) -> Any:
+    lines = (json.dumps({"question": "Which?", **row}) for row in asked)
+    Path("asked.jsonl").write_text("\n".join(lines), "utf-8")
+    return invoke(
+        cli.app, ["eval", "--data", "asked.jsonl", "--method", "closedbook", "--out", "run", *more]
+    )
+
+
+@pytest.mark.usefixtures("unindexed")
+def test_a_closed_book_needs_no_index_unless_it_cites() -> None:
+    refused = ask_closed_book([{}], "--set", "cite=true")
+    assert refused.exit_code == 2
+    assert "There is nothing to answer '1' from: it brings no documents, and" in refused.stderr
+    assert not Path("run").exists()
+    result = ask_closed_book([{}])
+    assert result.exit_code == 0, result.output
+    [found] = read_results(Path("run/results.jsonl")).values()
+    assert found.output == "Rome, Oslo"
+
+
+@pytest.mark.usefixtures("unindexed")
+@pytest.mark.parametrize(
+    ("asked", "more", "form"),
+    [
+        ([LISTED, LISTED], [], "list"),
+        ([LISTED], ["--set", "form=prose"], "prose"),
+        ([LISTED, {"answers": ["Rome"]}], [], "prose"),
+    ],
+)
+def test_questions_for_lists_are_answered_with_lists(
+    asked: list[dict[str, Any]], more: list[str], form: str
+) -> None:
+    assert ask_closed_book(asked, *more).exit_code == 0
+    manifest = read_manifest(Path("run"))
+    assert manifest is not None
+    assert manifest.parameters["form"] == form
+    for found in read_results(Path("run/results.jsonl")).values():
+        assert found.answer is not None
+        assert len(found.answer.claims) == (2 if form == "list" else 1)
 
 
 def test_what_a_benchmark_cites_is_not_kept_as_evidence(monkeypatch: pytest.MonkeyPatch) -> None:

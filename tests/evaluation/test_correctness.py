@@ -38,6 +38,11 @@ def test_plain_text() -> None:
     assert plain(text, "corrected") == "It is old |.\nIt is new. <|im_end|>"
 
 
+@pytest.mark.parametrize("mark", ["[passage 1]", "[1 & 2]", "[Document 1]"])
+def test_all_marks_that_are_read_are_taken_off_in_corrected(mark: str) -> None:
+    assert plain(f"It is old {mark}.", "corrected") == "It is old."
+
+
 @pytest.mark.parametrize(
     ("text", "strict", "corrected"),
     [

@@ -153,6 +153,13 @@ def test_long_answers_of_asqa_in_a_flat_form(tmp_path: Path) -> None:
     assert own.references == ("Ann did.", "It was Ann.")
 
 
+def test_sub_questions_of_which_one_is_missing_are_none(tmp_path: Path) -> None:
+    """Each belongs to one group of answers; what is read for them is scored group by group."""
+    pairs = [{"question": "Who built it?", "short_answers": ["Ann"]}, {"short_answers": ["Bo"]}]
+    own = one(tmp_path, {"question": "Who?", "qa_pairs": pairs})
+    assert (own.task, own.answers, own.sub_questions) == ("asqa", (("Ann",), ("Bo",)), ())
+
+
 def test_a_mark_of_byte_order_blank_lines_and_line_separators(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"question": "Who\xe2\x80\xa8?"}\r\n\r\n{"question": "Why?"}')
@@ -260,6 +267,15 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
         {**rows[2], "id": "3", **added},
     ]
     assert {file.name for file in tmp_path.iterdir()} == {"set.jsonl", "results.json"}
+
+
+def test_results_of_a_sample_keep_their_places_in_the_set(tmp_path: Path) -> None:
+    rows = [{"question": f"Who is number {n}?"} for n in range(20)]
+    sample = read_examples(write(tmp_path / "set.jsonl", rows), limit=3)
+    assert [own.id for own in sample] != ["1", "2", "3"]
+    path = tmp_path / "results.json"
+    write_outputs(path, [(own, Output(question=own.question, text="Ann.")) for own in sample])
+    assert [own.id for own, _ in read_outputs(path)] == [own.id for own in sample]
 
 
 @pytest.mark.parametrize("output", [{}, {"output": None}, {"output": ["Ann"]}])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 import re
 import sys
@@ -20,7 +21,7 @@ from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.results import Failure, Result, put, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run
-from citeproof.evaluation.scorecard import read_scorecard, scored, write_scorecard
+from citeproof.evaluation.scorecard import Judge, read_scorecard, scored, write_scorecard
 from citeproof.evaluation.scoring import aggregate
 from citeproof.evaluation.statistics import estimate, estimates
 from citeproof.testing import TableEntailment
@@ -102,6 +103,25 @@ async def test_scores_of_fewer_results_than_there_are_now_do_not_count(tmp_path:
     put(folder / "scores-corrected.json", "{}")
     with pytest.raises(InputError, match=r"scores-corrected.json holds no scores"):
         read_scorecard(own, "corrected")
+
+
+async def test_scores_of_other_answers_do_not_count(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+
+    def written(output: str) -> None:
+        row = {"question": "Who?", "answers": ["Ann"], "output": output}
+        file.write_text(json.dumps([row]), "utf-8")
+
+    written("Ann.")
+    own = open_run(file)
+    card = await scored(own, judge(), mode="corrected")
+    write_scorecard(own, card)
+    assert read_scorecard(open_run(file), "corrected") == card
+    written("Bo.")
+    assert read_scorecard(open_run(file), "corrected") is None
+    earlier = card.model_copy(update={"answers": ""})  # its version did not note them
+    write_scorecard(own, earlier)
+    assert read_scorecard(open_run(file), "corrected") == earlier
 
 
 async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: Path) -> None:
@@ -279,6 +299,35 @@ async def test_runs_that_share_no_example_have_no_difference(tmp_path: Path) -> 
         await report([one, other], against=one)
 
 
+async def test_questions_that_share_but_a_place_in_a_file_are_not_compared(
+    tmp_path: Path,
+) -> None:
+    first, second, third, fourth = examples(tmp_path, 4)
+    asked = {"one": (first, second), "half": (first, third), "none": (third, fourth)}
+    for name, own in asked.items():
+        placed = [e.model_copy(update={"id": str(n)}) for n, e in enumerate(own, start=1)]
+        await run(build_vtg(toolbox(), max_claims=1), "vtg", placed, tmp_path / name)
+    one, half, none = (tmp_path / name for name in asked)
+    text = markdown(await report([one, half], against=one))
+    differences = cells(text, "Differences to one, corrected")
+    assert [row[:3] for row in differences[1:]] == [["2", "half", "1"]]
+    with pytest.raises(InputError, match="none and one share no example"):
+        await report([one, none], against=one)
+
+
+async def test_a_base_is_one_run_however_its_path_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = await made(tmp_path / "a", 2)
+    other = await made(tmp_path / "b", 2)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for written in (Path("a"), Path("~/a"), tmp_path / "b" / ".." / "a"):
+        found = await report([other, folder], against=written)
+        assert [entry.name for entry in found.entries] == ["b", "a"]
+        assert "## Differences to a, corrected" in markdown(found)
+
+
 async def test_a_file_of_alces_runner_is_compared_as_well(tmp_path: Path) -> None:
     own = await kept(tmp_path / "own")
     file = own / "alce.json"
@@ -306,6 +355,29 @@ async def test_other_judges_and_unfinished_runs_are_told(tmp_path: Path) -> None
     text = markdown(await report([one, other]))
     assert "scored with different entailment models" in text
     assert "one is not finished: 3 examples to go." in text
+
+
+async def test_other_thresholds_are_told(tmp_path: Path) -> None:
+    for name, threshold in (("a", 0.5), ("b", 0.8)):
+        own = open_run(await made(tmp_path / name, 2))
+        table = TableEntailment({}, threshold=threshold)
+        write_scorecard(own, await scored(own, table, mode="corrected"))
+    told = "scored with different entailment models or thresholds"
+    assert told in markdown(await report([tmp_path / "a", tmp_path / "b"]))
+    assert told not in markdown(await report([tmp_path / "a"]))
+
+
+async def test_the_judge_of_each_mode_is_named_where_they_differ(tmp_path: Path) -> None:
+    own = open_run(await kept(tmp_path / "a"))
+    card = read_scorecard(own, "corrected")
+    assert card is not None
+    for name, told in (
+        ("table", "table (from 0.5)"),
+        ("org/true", "corrected: table (from 0.5); strict: org/true (from 0.5)"),
+    ):
+        other = {"mode": "strict", "entailment": Judge(name=name, threshold=0.5)}
+        write_scorecard(own, card.model_copy(update=other))
+        assert cells(markdown(await report([own.path])), "Runs")[1][-1] == told
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -131,6 +131,16 @@ async def test_an_error_is_kept_and_its_example_asked_again(tmp_path: Path) -> N
     assert lines(folder) == lines(tmp_path / "undisturbed")
 
 
+async def test_an_error_is_no_empty_answer_to_alce(tmp_path: Path) -> None:
+    def script(prompt: str) -> Any:
+        return ValueError("broken") if "number 1?" in prompt else reply(prompt)
+
+    manifest = await run(vtg(script), "vtg", examples(tmp_path, 3), tmp_path / "run")
+    assert (manifest.totals.answered, manifest.totals.errors) == (2, 1)
+    data = json.loads((tmp_path / "run/alce.json").read_text("utf-8"))["data"]
+    assert [one["id"] for one in data] == ["q0", "q2"]
+
+
 async def test_events_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
     def script(prompt: str) -> Any:
         return ValueError("broken") if "number 2?" in prompt else reply(prompt)

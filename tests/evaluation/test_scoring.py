@@ -61,6 +61,7 @@ LISTED = {
     ("task", "known", "apply"),
     [
         ("qa", {"answers": [["Ann Lee"]]}, SHORT),
+        ("qa", {"answers": [[]]}, FOUND),
         ("qa", {"references": ["Ann built it."]}, {"rouge_lsum"}),
         ("qa", {"answers": [["Ann"]], "answerable": False}, {"abstention_recall"}),
         ("eli5", {"claims": ["Old."], "answerable": False}, {"abstention_recall"}),

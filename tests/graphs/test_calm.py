@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from citeproof import LLM, Toolbox
+from citeproof import LLM, Answer, Toolbox
 from citeproof.errors import InputError, ModelOutageError, SettingsError
 from citeproof.graphs.calm import PAPER_PARAMETERS, CaLMParameters, build_calm
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel, TableEntailment
+from citeproof.tools.entailment import Pair
 from citeproof.tools.events import (
     ClaimRejected,
     ClaimVerified,
@@ -21,6 +23,7 @@ from citeproof.tools.events import (
     LLMCalled,
     NodeFinished,
 )
+from citeproof.tools.meter import check_budget
 from tests.graphs.calm_scripts import POOL, WRONG, Script, told
 
 MAIN, VERIFIER = "answerer", "calm_verifier"
@@ -445,19 +448,50 @@ def test_the_graph_shows_the_papers_steps() -> None:
     }
 
 
-def test_the_final_claims_are_proved_and_corroboration_alone_is_no_proof() -> None:
-    script = Script(main=[told(1, 2)], verifier=[told(1, 2)])
-    entailment = TableEntailment(lambda text, claim: 0.9 if "Fact 1" in text + claim else 0.1)
+def proved(script: Script, entailment: TableEntailment, **parameters: Any) -> Answer:
+    """The answer of a run whose final claims are checked."""
     tools = Toolbox(
         ScriptedChatModel([]),
         retriever=script.retriever,
         roles=script.models,
         entailment=entailment,
     )
-    answer = build_calm(tools, k=3).invoke({"question": "What is told?"})["answer"]
+    answer = build_calm(tools, k=3, **parameters).invoke({"question": "What is told?"})["answer"]
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def test_the_final_claims_are_proved_and_corroboration_alone_is_no_proof() -> None:
+    script = Script(main=[told(1, 2)], verifier=[told(1, 2)])
+    entailment = TableEntailment(lambda text, claim: 0.9 if "Fact 1" in text + claim else 0.1)
+    answer = proved(script, entailment)
     assert [claim.verdict.status for claim in answer.claims] == ["supported", "unsupported"]
     assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
     assert answer.usage.nli_pairs == 2
+
+
+def test_an_exhausted_pool_leaves_no_claim_unproved() -> None:
+    script = Script(main=[told(1)], verifier=["Something else."], pool=POOL[:3])
+    answer = proved(script, TableEntailment(lambda *_: 0.9))
+    assert [claim.verdict.status for claim in answer.claims] == ["supported"]
+    assert (answer.status, answer.reason) == (
+        "partial",
+        "All 3 passages were read before the two models agreed.",
+    )
+
+
+def test_a_budget_that_the_proof_spends_is_told_though_the_models_agreed() -> None:
+    class Judging(TableEntailment):
+        """Has to call a language model, which a spent budget does not allow."""
+
+        async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+            check_budget()
+            return await super().scores(pairs)
+
+    script = Script(main=[told(1)], verifier=[told(1)])
+    answer = proved(script, Judging(lambda *_: 0.9), max_calls=2)
+    assert (answer.status, answer.reason) == ("partial", "The budget of 2 calls is spent.")
+    assert answer.claims[0].verdict.reason.startswith("corroborated by the verifier LM")
 
 
 def test_ranked_documents_are_the_pool_in_their_order() -> None:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +162,25 @@ async def test_ranks_go_from_the_best_match_to_the_last(bank: Bank) -> None:
         await bank.best("generation", question=" ", passages=[])
 
 
+async def test_only_cases_with_actions_are_found_for_planning(
+    folder: Bank, tmp_path: Path, embeddings: WordEmbeddings
+) -> None:
+    near, far = case("tide", actions=()), case("hill")
+    await folder.add(near)
+    asked: dict[str, Any] = {"question": near.question, "passages": near.passages}
+    assert await folder.best("planning", **asked) is None
+    key = await folder.add(far)
+    folder.close()
+    again = Bank.open(ChromaSettings(path=tmp_path / "store"), embeddings)
+    found = [(await best(again, near, kind)).case for kind in shelf.KINDS]
+    assert found == [near, near, far]
+    assert (await best(again, near, "planning", rank=2)).case == far
+    assert (await best(again, near, "assessment", rank=2)).case == far
+    await again.delete(key)
+    assert await again.best("planning", **asked) is None
+    again.close()
+
+
 async def test_exact_cosines_over_many_cases(bank: Bank) -> None:
     for number in range(40):
         await bank.add(case(f"thing{number} {number % 7}"))
@@ -275,6 +294,19 @@ async def test_uses_are_counted_and_outlive_the_process(
     assert entry.used is not None
     assert again.used >= entry.used
     bank.close()
+
+
+async def test_a_look_that_is_no_use_is_not_counted(bank: Bank) -> None:
+    await bank.add(case("tide"))
+    asked: dict[str, Any] = {"question": "what is tide", "passages": case("tide").passages}
+    for counted in (0, 1):
+        for _ in range(2):
+            looked = await bank.best("generation", **asked, count=False)
+            assert looked is not None
+            assert looked.uses == counted
+        [entry] = await bank.cases()
+        assert (entry.total, entry.used is None) == (counted, not counted)
+        await best(bank, case("tide"))
 
 
 async def test_uses_are_written_now_and_then(
@@ -600,6 +632,40 @@ async def test_a_bank_in_use_is_rebuilt(folder: Bank) -> None:
     assert (await best(folder, case("hill"))).case == case("tide")
 
 
+async def test_a_rebuild_loses_no_old_case_to_another_writer(
+    embeddings: WordEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a server nobody waits: who writes between two batches finds a case that is half there."""
+    chroma = Chroma.open(MEMORY)
+
+    def opened() -> Bank:
+        turns = access._Coherent(chroma, "rebuilt-bank", private=False)
+        return Bank(
+            shelf.Shelf(turns, "rebuilt-bank", "words"), banks._Encoder(embeddings), "default"
+        )
+
+    put, torn = Collection.put, []
+
+    def in_batches(self: Collection, records: Any, vectors: Any = None, **options: Any) -> None:
+        for place in range(0, len(records), 4):
+            put(self, records[place : place + 4], vectors, **options)
+            if place == 4:
+                torn.append(len(self.ids()) % 3)
+                asyncio.run(opened().add(case("sea")))
+
+    past = datetime.now(UTC) - timedelta(days=1)
+    old = [Entry(namespace="default", case=case(name), created=past) for name in "abcd"]
+    monkeypatch.setattr(Collection, "put", in_batches)
+    report = await opened().import_([entry.model_dump_json() for entry in old], rebuild=True)
+    monkeypatch.undo()
+    assert (report, torn) == (ImportReport(added=4), [2])
+    bank = opened()
+    held = {entry.case.passages[0].id for entry in await bank.cases()}
+    assert held == {"a", "b", "c", "d", "sea"}
+    assert (await best(bank, case("c"))).case == case("c")
+    bank.close()
+
+
 async def test_a_store_that_is_deleted_is_empty(folder: Bank, tmp_path: Path) -> None:
     await folder.add(case("tide"))
     shutil.rmtree(tmp_path / "store")
@@ -663,3 +729,22 @@ async def test_many_at_once_in_one_process(folder: Bank) -> None:
     found = await asyncio.gather(*map(use, names))
     assert [snippet.case for snippet in found] == [case(name) for name in names]
     assert await folder.count() == 12
+
+
+async def test_cases_of_earlier_versions_are_found_for_planning(
+    folder: Bank, tmp_path: Path, embeddings: WordEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = Collection.put
+
+    def earlier(self: Collection, records: Any, vectors: Any = None, **options: Any) -> None:
+        for record in records:
+            record.metadata.pop("planned", None)
+        put(self, records, vectors, **options)
+
+    monkeypatch.setattr(Collection, "put", earlier)
+    await folder.add(case("tide"))
+    await folder.add(case("hill", actions=()))
+    folder.close()
+    again = Bank.open(ChromaSettings(path=tmp_path / "store"), embeddings)
+    assert (await best(again, case("hill"), "planning")).case == case("tide")
+    again.close()

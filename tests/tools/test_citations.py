@@ -14,6 +14,9 @@ from citeproof.types import Citation, Claim, Verdict
         ("It is old [1, 2].", "It is old."),
         ("It is old [1-3].", "It is old."),
         ("It is old. [ 4 ]", "It is old."),
+        ("It is old [passage 1].", "It is old."),
+        ("It is old [Document 1].", "It is old."),
+        ("It is old [1 & 2].", "It is old."),
         ("The array a[i] is old [sic].", "The array a[i] is old [sic]."),
     ],
 )
