@@ -227,6 +227,7 @@ def ask(
     """
     from citeproof.console import arguments
     from citeproof.console.opening import downloading
+    from citeproof.console.page import refuse_place
     from citeproof.console.reading import read_first, refuse_nothing
     from citeproof.console.review import attended
     from citeproof.console.threads import Thread
@@ -250,6 +251,8 @@ def ask(
         attended(err)
     if docs:
         refuse_nothing(docs)
+    if html is not None:
+        refuse_place(html)
     chroma = settings.chroma
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
     if reads and not (docs or chroma.in_memory or chroma.host or chroma.path.is_dir()):
@@ -328,12 +331,15 @@ def check(
     import asyncio
 
     from citeproof.console import check as shown
+    from citeproof.console.page import refuse_place, write_page
     from citeproof.console.verifier import verifier
     from citeproof.tools.checking import check as checked
     from citeproof.tools.numbered import read_numbered
 
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
     said = shown.read(text)
+    if html is not None:
+        refuse_place(html)
     read = read_numbered(docs, settings.retriever.passage_words)
     shown.refuse_own(text, read)
     for problem in read.problems:
@@ -347,7 +353,6 @@ def check(
         shown.show(report, _console())
     if html is not None:
         from citeproof.console.check_page import render_check
-        from citeproof.console.page import write_page
 
         write_page(html, render_check(report, "Standard input" if str(text) == "-" else text.name))
         if not as_json:

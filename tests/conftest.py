@@ -6,10 +6,14 @@ import ipaddress
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from citeproof.memory.bank import Bank
 
 INTEGRATION = Path(__file__).parent / "integration"
 
@@ -73,3 +77,13 @@ def _is_here(address: Any) -> bool:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
         return False
+
+
+@pytest.fixture
+def bank() -> Iterator[Bank]:
+    """A memory bank without cases, in memory."""
+    from tests.graphs.r2_mga_scripts import empty_bank
+
+    bank = empty_bank()
+    yield bank
+    bank.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +32,6 @@ from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
 QUESTION = "Who built the tower?"
 ASKED: Question = {"question": QUESTION}
 WRONG = "Cy Fox built the tower."
-
-
-@pytest.fixture
-def bank() -> Iterator[Bank]:
-    bank = empty_bank()
-    yield bank
-    bank.close()
 
 
 class Own(TypedDict, total=False):

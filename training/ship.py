@@ -78,7 +78,7 @@ def fitted(
         return value
 
     optimizer.step(loss)
-    return factors.tolist(), float(loss())
+    return factors.tolist(), float(loss().detach())
 
 
 def tempered(found: torch.Tensor, heat: float, prior: float) -> torch.Tensor:
@@ -151,11 +151,15 @@ def _mean_balanced(
 @app.command()
 def blend(
     scores: Annotated[Path, typer.Argument(help="Scores of the cross-encoder and of the judge.")],
-    low: float = 0.2,
-    high: float = 0.8,
+    low: Annotated[float | None, typer.Option(help="By default the band noted there.")] = None,
+    high: Annotated[float | None, typer.Option(help="By default the band noted there.")] = None,
     out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
 ) -> None:
     """Fit the cascade inside its band, and note band and blend beside the adapter."""
+    note = out / "calibration.json"
+    known = json.loads(note.read_text(encoding="utf-8"))
+    low = known["band"][0] if low is None else low
+    high = known["band"][1] if high is None else high
     rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
     inside = [row for row in rows if low <= row["score"] < high and "judge" in row]
     odds = torch.tensor(
@@ -167,8 +171,6 @@ def blend(
     truths = torch.tensor([row["entailed"] for row in inside])
     found, loss = fitted(odds, truths, weights([row["set"] for row in inside]))
     typer.echo(f"{len(inside)} of {len(rows)} pairs inside: weights {found}, loss {loss:.3f}")
-    note = out / "calibration.json"
-    known = json.loads(note.read_text(encoding="utf-8"))
     known |= {"band": [low, high], "blend": [round(value, 3) for value in found]}
     note.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 

@@ -77,7 +77,7 @@ def show(report: CheckReport, console: Console) -> None:
     console.print()
     if report.invalid_citations:
         write_line(console, Text(_invalid(report.invalid_citations), style="yellow"))
-    complete = report.counts.supported + report.counts.unchecked == len(report.sentences)
+    complete = report.citation_recall == 1.0
     write_line(
         console,
         Text.assemble(

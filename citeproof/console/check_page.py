@@ -59,6 +59,8 @@ def _head(report: CheckReport, title: str) -> Markup:
         for n, sentence in enumerate(report.sentences)
     ]
     standing = ("answered", "Every sentence supported") if complete else ("partial", "Not proved")
+    if report.citation_recall is None:
+        standing = ("abstained", "Nothing to check")
     return element(
         "header",
         element("p", "citeproof", element("span", " · check"), class_="brand"),

@@ -33,7 +33,7 @@ from citeproof.types import Answer, Claim
 
 __all__ = ["conclude", "follow", "show"]
 
-_DOING = {
+DOING = {
     "retriever": "looking for passages…",
     "searcher": "looking for passages…",
     "claim_generator": "writing…",
@@ -45,6 +45,7 @@ _DOING = {
     "reviewer": "waiting for a person…",
     "claim_acceptor": "checked",
     "answer_composer": "putting the answer together…",
+    "question_opener": "reading the question…",
     "pool_retriever": "looking for passages…",
     "answerer": "writing…",
     "condenser": "shortening what was found…",
@@ -72,6 +73,7 @@ _DOING = {
     "assessment_demonstrator": "looking for a case like this one…",
     "planning_demonstrator": "looking for a case like this one…",
     "assessor": "assessing…",
+    "claims_assessor": "assessing…",
     "planner": "planning what to refine…",
     "refiner": "refining…",
     "case_keeper": "keeping what was learnt…",
@@ -190,7 +192,7 @@ class _View:
     def take(self, event: Event) -> None:
         match event:
             case NodeStarted():
-                self.doing = _DOING.get(event.node, f"{plain(event.node).replace('_', ' ')}…")
+                self.doing = DOING.get(event.node, f"{plain(event.node).replace('_', ' ')}…")
                 if event.node == "claim_generator":
                     self.writing, self.drafted = "", False
             case NodeFinished():

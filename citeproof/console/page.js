@@ -91,7 +91,10 @@
     anchor.addEventListener("focus", () => {
       if (!touched) show(anchor);
     });
-    anchor.addEventListener("blur", () => later(hide, 120));
+    anchor.addEventListener("blur", () => {
+      // A click into the card, to select from it, takes the focus away.
+      if (!card.matches(":hover")) later(hide, 120);
+    });
     anchor.addEventListener("click", (event) => {
       if (!touched) {
         if (anchor.classList.contains("chip")) hide();

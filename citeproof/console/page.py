@@ -21,12 +21,12 @@ from citeproof.errors import InputError
 from citeproof.tools.events import Event
 from citeproof.types import Answer, Citation, Claim, Passage
 
-__all__ = ["render_page", "write_page"]
+__all__ = ["refuse_place", "render_page", "write_page"]
 
 PLACE = re.compile(r"@@([a-z]+)@@")
 _VERDICTS = {
     "supported": ("✓", "Proved", "the passages that it cites entail it"),
-    "unsupported": ("!", "Not proved", "no passage that was found entails it"),
+    "unsupported": ("!", "Not proved", "what it was checked against does not entail it"),
     "unchecked": ("?", "Not checked", "no verifier has looked at it"),
 }
 _TIERS = {
@@ -35,7 +35,7 @@ _TIERS = {
     None: "nothing",
 }
 _STATUS = {
-    "answered": "Answered, every claim proved",
+    "answered": "Answered",
     "partial": "Answered in part",
     "abstained": "No answer",
 }
@@ -67,7 +67,7 @@ def render_page(
         "policy": policy(style, script),
         "title": element("title", answer.question),
         "style": style,
-        "head": _head(answer, "Broken off" if broken else _STATUS[answer.status]),
+        "head": _head(answer, "Broken off" if broken else _standing(answer)),
         "answer": "" if broken else _answer(answer),
         "sources": _sources(answer),
         "notes": _notes(answer),
@@ -78,6 +78,21 @@ def render_page(
     return PLACE.sub(lambda place: parts[place[1]], asset("page.html"))
 
 
+def refuse_place(path: Path) -> None:
+    """Tell before a run, and not after it, that a file cannot be written where it is wanted.
+
+    Raises:
+        InputError: It is a folder, or is to be in one that does not exist.
+    """
+    path = path.expanduser()
+    what = f"{path} cannot be written"
+    if path.is_dir():
+        raise InputError(what, why="it is a folder", fix="Name a file in it.")
+    if not path.parent.is_dir():
+        why = f"there is no folder {path.parent}"
+        raise InputError(what, why=why, fix="Make it, or name another one.")
+
+
 def write_page(path: Path, page: str) -> None:
     """Put a page where it belongs, whole or not at all.
 
@@ -85,7 +100,7 @@ def write_page(path: Path, page: str) -> None:
         InputError: The file cannot be written.
     """
     path = path.expanduser()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    draft = path.parent / f".{path.name}.{os.getpid()}.tmp"  # "." has no name
     try:
         draft.write_text(page, encoding="utf-8")
         draft.replace(path)
@@ -112,6 +127,12 @@ def policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
         f"script-src 'sha256-{digest(script)}'; base-uri 'none'; form-action 'none'"
     )
+
+
+def _standing(answer: Answer) -> str:
+    proved = all(claim.verdict.status == "supported" for claim in answer.claims)
+    whole = answer.status == "answered" and proved  # CaLM answers unchecked where models agree
+    return _STATUS[answer.status] + (", every claim proved" if whole else "")
 
 
 def _head(answer: Answer, standing: str) -> Markup:
@@ -145,7 +166,7 @@ def _head(answer: Answer, standing: str) -> Markup:
 
 def _answer(answer: Answer) -> Markup:
     if not answer.claims:
-        text = answer.text or "Nothing in the documents proves an answer, so none is given."
+        text = answer.text or "No answer came of this run, so none is given."
         return element("section", element("p", text, class_="prose"), class_="answer")
     claims = [_claim(claim, n) for n, claim in enumerate(answer.claims, start=1)]
     present = dict.fromkeys(claim.verdict.status for claim in answer.claims)

@@ -20,12 +20,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from citeproof.console.drawing import shape
 from citeproof.console.layers import Shape
+from citeproof.console.page import refuse_place
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Failure, Result, put, read_lines, told
-from citeproof.tools.events import AnswerReady, ClaimDelta, Event
-from citeproof.types import Answer
+from citeproof.tools.events import AnswerReady, ClaimDelta, Event, LLMCalled, PairsScored
+from citeproof.types import Answer, Usage
 
 __all__ = [
     "Trace",
@@ -79,8 +80,20 @@ class Trace(_Line):
             told = ": ".join(filter(None, [self.error.type, self.error.message]))
             why = f"The run ended in an error: {told}"
         return self.answer or Answer(
-            question=self.question, method=self.method, status="abstained", reason=why
+            question=self.question,
+            method=self.method,
+            status="abstained",
+            reason=why,
+            usage=self._spent(),
         )
+
+    def _spent(self) -> Usage:
+        """What a run without an answer has cost, as far as its events tell."""
+        told = [event for _, event in self.events]
+        calls = sum((event.usage for event in told if isinstance(event, LLMCalled)), Usage())
+        pairs = sum(len(event.pairs) for event in told if isinstance(event, PairsScored))
+        took = self.events[-1][0] if self.events else 0.0
+        return calls.model_copy(update={"nli_pairs": pairs, "seconds": took})
 
 
 def recorded(
@@ -133,8 +146,7 @@ def recording(
         yield
         return
     path = path.expanduser()
-    if not path.parent.is_dir():  # told before the run, not after it
-        raise InputError(f"{path} cannot be written", why=f"there is no folder {path.parent}")
+    refuse_place(path)
     result = Result(id="", question=question)
     try:
         yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,16 +14,8 @@ from citeproof.memory.bank import Bank, Case
 from citeproof.tools.meter import Meter, metered
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.states import A, B
-from tests.graphs.r2_mga_scripts import empty_bank
 
 TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
-
-
-@pytest.fixture
-def bank() -> Iterator[Bank]:
-    bank = empty_bank()
-    yield bank
-    bank.close()
 
 
 def answer(*statuses: str, **changes: Any) -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,20 +17,12 @@ from citeproof.tools.nested import nested
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.r2_mga_states import FAULTY, reflecting
 from tests.agents.states import A, B, C
-from tests.graphs.r2_mga_scripts import empty_bank
 
 FINAL = f"{BUILT[:-1]} [1]. {LIT[:-1]} [2]."
 PLANNED = FAULTY.model_copy(update={"actions": ("Cite [1].", "Add the year [2].")})
 PASSED = Reflection(
     number=2, answer=FINAL, feedback="Complete: no.\n…", complete=False, correct=True, cited=True
 )
-
-
-@pytest.fixture
-def bank() -> Iterator[Bank]:
-    bank = empty_bank()
-    yield bank
-    bank.close()
 
 
 def final(*statuses: str) -> list[Claim]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from citeproof.testing import ScriptedChatModel
 from citeproof.tools.meter import Meter, metered
 from tests.agents.r2_mga_states import FAULTY, reflecting
 from tests.agents.states import A, B
-from tests.graphs.r2_mga_scripts import empty_bank
 
 KINDS: tuple[Kind, ...] = ("generation", "assessment", "planning")
 TOWER = Case(
@@ -36,13 +34,6 @@ SHEEP = TOWER.model_copy(update={"question": "How many sheep graze on the meadow
 GRAZE = SHEEP.model_copy(
     update={"answer": "Forty sheep graze [1].", "final": "Forty sheep graze [1].", "actions": ()}
 )
-
-
-@pytest.fixture
-def bank() -> Iterator[Bank]:
-    bank = empty_bank()
-    yield bank
-    bank.close()
 
 
 def demonstrator(

@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from citeproof import CheckReport, cli
+from citeproof import CheckReport, check, cli
 from citeproof.console.check import show
 from citeproof.console.check_page import render_check
 from citeproof.errors import DocumentError, InputError
 from citeproof.settings import Settings
-from citeproof.testing import TableEntailment
+from citeproof.testing import TableEntailment, passage
 from citeproof.tools.numbered import read_numbered
 from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
 from tests.console.test_page import EVIL, Page
@@ -317,3 +317,11 @@ def test_the_pages_policy_allows_its_own_style() -> None:
     [policy] = Page(text).all("meta", **{"http-equiv": "Content-Security-Policy"})
     assert f"style-src 'sha256-{digest}'" in (policy["content"] or "")
     assert ".sign.misattributed" in style
+
+
+async def test_a_text_with_nothing_to_check_is_not_called_supported() -> None:
+    report = await check("Who built it?", [passage("Ann.")], TableEntailment(lambda *_: 0.9))
+    assert report.citation_recall is None
+    page = render_check(report, "t")
+    assert "Nothing to check" in page
+    assert "Every sentence supported" not in page

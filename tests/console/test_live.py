@@ -5,7 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from citeproof.console.live import show
+from citeproof.console.arguments import METHODS, sketch
+from citeproof.console.live import DOING, show
 from citeproof.errors import CiteproofError
 from citeproof.tools.events import (
     AnswerReady,
@@ -169,3 +170,8 @@ async def test_what_strangers_wrote_is_neither_markup_nor_control(terminal: bool
 async def test_a_stream_without_an_answer_is_an_error() -> None:
     with pytest.raises(CiteproofError, match="ended without an answer"):
         await shown(EVENTS[:3])
+
+
+def test_every_node_of_a_method_has_words() -> None:
+    nodes = {node for method in METHODS for node in sketch(method).get_graph().nodes}
+    assert nodes - {"__start__", "__end__"} - DOING.keys() == set()

@@ -5,12 +5,13 @@ import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citeproof.console.arguments import sketch
 from citeproof.console.drawing import shape
-from citeproof.console.page import render_page, write_page
+from citeproof.console.page import refuse_place, render_page, write_page
 from citeproof.console.steps import steps
 from citeproof.errors import InputError
 from citeproof.tools.events import (
@@ -27,7 +28,7 @@ from citeproof.tools.events import (
     PassagesRetrieved,
     ReviewRequested,
 )
-from citeproof.types import Answer, Passage, Usage
+from citeproof.types import Answer, Claim, Passage, Usage, Verdict
 from tests.console.sample import ANSWER, CLAIMS, EVENTS, LENS, QUESTION, claim, timed
 
 _VOID = {"meta"}
@@ -335,3 +336,39 @@ def test_a_page_is_written_whole_or_not_at_all(
     ]
     with pytest.raises(InputError, match="cannot be written"):
         write_page(tmp_path / "no" / "such" / "folder.html", "new")
+
+
+def judged(status: Any, verdict: Verdict) -> str:
+    claims = (Claim(text="A.", verdict=verdict),)
+    return render_page(Answer(question="Q?", method="m", status=status, text="A.", claims=claims))
+
+
+def test_an_answer_that_nobody_proved_is_not_called_proved() -> None:
+    supported = Verdict(status="supported", tier="cited", score=0.9)
+    assert "every claim proved" in judged("answered", supported)
+    assert "every claim proved" not in judged("answered", Verdict(status="unchecked"))
+
+
+def test_of_a_claim_that_was_checked_against_its_citations_no_more_is_said() -> None:
+    page = judged("partial", Verdict(status="unsupported", tier="cited", score=0.0))
+    assert "what it was checked against does not entail it" in page
+
+
+def test_what_ended_a_run_is_not_laid_on_the_documents() -> None:
+    reason = "The budget of 1 calls is spent."
+    answer = Answer(question="Q?", method="closedbook", status="abstained", reason=reason)
+    page = render_page(answer)
+    assert reason in page
+    assert "in the documents" not in page
+
+
+@pytest.mark.parametrize("place", [".", "nowhere/page.html"])
+def test_a_place_where_no_page_can_be_is_refused(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="cannot be written"):
+        refuse_place(Path(place))
+    with pytest.raises(InputError, match="cannot be written"):
+        write_page(Path(place), "x")
+    assert list(tmp_path.iterdir()) == []

@@ -26,7 +26,7 @@ from citeproof.errors import InputError, ModelError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.results import Failure, Result, lines_of, put
 from citeproof.evaluation.runner import describe
-from citeproof.tools.events import AnswerReady, ClaimDelta, Event
+from citeproof.tools.events import AnswerReady, ClaimDelta, Event, LLMCalled, PairsScored
 from tests.console.sample import ANSWER, EVENTS, QUESTION, timed
 
 VTG = sketch("vtg")
@@ -228,3 +228,13 @@ def test_what_is_no_run_is_told(tmp_path: Path) -> None:
 def test_placeholders_of_the_page_stay_text() -> None:
     own = trace(question="@@style@@ </title><script>", answer=None)
     assert len(re.findall("<script>", render_trace(own))) == 1
+
+
+def test_a_run_that_broke_off_tells_what_it_cost() -> None:
+    broken = trace(timed()[:-1], answer=None, error=Failure(type="E", message="m"))
+    calls = [event for event in EVENTS if isinstance(event, LLMCalled)]
+    pairs = sum(len(event.pairs) for event in EVENTS if isinstance(event, PairsScored))
+    spent = broken.outcome.usage
+    assert spent.prompt_tokens == sum(event.usage.prompt_tokens for event in calls) > 0
+    assert spent.nli_pairs == pairs > 0
+    assert "<li>0.00 s</li>" not in render_trace(broken)

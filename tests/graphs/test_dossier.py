@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.events import LLMCalled, NodeStarted
 from tests.agents.evidence_log import Log
 from tests.graphs.dossier_scripts import QUESTION, ROLES, Script, cite
-from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY, empty_bank
+from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
 
 flow: Any = partial(build_dossier, assess="llm")
@@ -35,13 +34,6 @@ BOTH = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
 OTHER = "Who built the tower, and when was it lit at last?"
 WRITING = {"retrieval_verifier": 1, "claim_generator": 2, "citation_generator": 1}
 WORSE_NOTE = "the refined answer was not proved as well; the one before it stands"
-
-
-@pytest.fixture
-def bank() -> Iterator[Bank]:
-    bank = empty_bank()
-    yield bank
-    bank.close()
 
 
 def refined(*texts: str, **more: Any) -> Script:

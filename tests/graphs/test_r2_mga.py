@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +35,6 @@ from tests.graphs.scripts import BUILT, LIT, A, B, C
 ONLY = "Ann Lee built the tower [1]."
 """The first answer, numbered in order of first use."""
 OTHER = "Who built the tower, and when was it lit at last?"
-
-
-@pytest.fixture
-def bank() -> Iterator[Bank]:
-    bank = empty_bank()
-    yield bank
-    bank.close()
 
 
 async def best(bank: Bank, kind: Any = "generation") -> Snippet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,7 +16,6 @@ from typer.testing import CliRunner
 from citeproof import Toolbox, Usage, build_vtg, cli
 from citeproof.memory.bank import Bank
 from citeproof.tools.events import ClaimDelta, ClaimReviewed, Event, NodeFinished
-from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import LIT, Script
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, asked, seed
@@ -36,13 +34,6 @@ def fitting(events: list[Event]) -> set[str]:
         schema.validate(sent)
         assert EVENTS.validate_python(sent) == event
     return {event.type for event in events}
-
-
-@pytest.fixture
-def bank() -> Iterator[Bank]:
-    bank = empty_bank()
-    yield bank
-    bank.close()
 
 
 def test_the_schema_is_one_and_names_every_event() -> None:
