@@ -13,6 +13,7 @@ from citeproof.errors import InputError
 from citeproof.state import VTGUpdate, append_new
 from citeproof.tools.events import PassagesRetrieved, emit
 from citeproof.tools.meter import spend
+from citeproof.tools.readers import whole
 from citeproof.tools.retrieval import Retriever as Source
 from citeproof.tools.retrieval import from_passages
 from citeproof.types import Passage, Usage
@@ -83,7 +84,14 @@ def given(documents: Iterable[object]) -> list[Passage]:
     Raises:
         InputError: One of them is no passage.
     """
-    return [_passage(document, number) for number, document in enumerate(documents, start=1)]
+    known: dict[str, Passage] = {}
+    passages = []
+    for number, document in enumerate(documents, start=1):
+        passage = _passage(document, number)
+        if known.setdefault(passage.id, passage) != passage:  # pieces of one document, say
+            passage = passage.model_copy(update={"id": f"{number}:{passage.id}"})
+        passages.append(passage)
+    return passages
 
 
 def searched(retriever: Source | None, documents: Sequence[Passage]) -> Source:
@@ -107,12 +115,13 @@ def _passage(document: object, number: int) -> Passage:
     if isinstance(document, Passage):
         return document
     if isinstance(document, str) and document.strip():
-        source = f"document {number}"
-        return Passage(id=Passage.make_id(source, document), text=document, source=source)
+        source, text = f"document {number}", whole(document)
+        return Passage(id=Passage.make_id(source, text), text=text, source=source)
     if isinstance(document, dict):
         try:
-            fields = {"id": Passage.make_id(f"document {number}", str(document)), **document}
-            return Passage.model_validate(fields)
+            fields = {key: whole(v) if isinstance(v, str) else v for key, v in document.items()}
+            own = Passage.make_id(f"document {number}", str(document))
+            return Passage.model_validate({"id": own, **fields})
         except ValidationError as error:
             raise InputError(
                 f"Document {number} is not a passage",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any, Protocol, TypeVar, get_origin, get_type_hints
 
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
@@ -137,6 +137,8 @@ def in_force(schema: type[P]) -> P:
     context = get_runtime(schema).context
     # A graph inside another is handed the parameters of the one around it.
     is_own = isinstance(context, schema) or type(context) is schema.__mro__[1]
+    if is_own and not isinstance(context, schema):
+        return schema(**context.model_dump(exclude_unset=True))
     return context if is_own else schema()
 
 
@@ -154,10 +156,15 @@ class _Graph(CompiledStateGraph[Any, Any, Any, Any]):
         return made
 
     def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
-        return super().stream(input, _unlimited(config), **kwargs)
+        return super().stream(self._fresh(input), _unlimited(config), **kwargs)
 
     def astream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
-        return super().astream(input, _unlimited(config), **kwargs)
+        return super().astream(self._fresh(input), _unlimited(config), **kwargs)
+
+    def _fresh(self, given: Any) -> Any:
+        """The input; a run without documents has none, whatever a failed one on the thread had."""
+        begins = isinstance(given, dict) and "question" in given and "documents" in self.channels
+        return {"documents": [], **given} if begins else given
 
 
 def _unlimited(config: Any) -> Any:
@@ -215,7 +222,7 @@ def add_node(
             try:
                 update: dict[str, Any] = dict(await _tuned(node, parameters)(seen))
             except BudgetExceededError as error:
-                update = {"stop": str(error)}
+                update = {**(_blank(builder.state_schema) if begins else {}), "stop": str(error)}
         used = meter.total()
         emit(
             NodeFinished(
@@ -269,6 +276,14 @@ def _tuned(node: Node[Any], parameters: Parameters) -> Node[Any]:
     return replace(node, **changed) if changed else node
 
 
+def _blank(state: Any) -> dict[str, Any]:
+    """Empty values for what a run writes, so that none of an earlier run of the thread is left."""
+    kept = {"question", "documents", "answer", "usage", "notes"}
+    hints = {key: hint for key, hint in get_type_hints(state).items() if key not in kept}
+    kinds = {key: get_origin(hint) or hint for key, hint in hints.items()}
+    return {key: kind() if kind in (list, dict, str, int) else None for key, kind in kinds.items()}
+
+
 def _keys_read(node: type[Any]) -> tuple[str, ...]:
     hints = get_type_hints(node.__call__)
     hints.pop("return", None)
@@ -285,12 +300,14 @@ def _sync(
     """
 
     def call(state: dict[str, Any]) -> dict[str, Any]:
+        depth = _depth.get()
         context = contextvars.copy_context()
+        context.run(_depth.set, depth + 1)
 
         async def task() -> dict[str, Any]:
             return await asyncio.create_task(step(state), context=context)
 
-        done = asyncio.run_coroutine_threadsafe(task(), _background_loop())
+        done = asyncio.run_coroutine_threadsafe(task(), _background_loop(depth))
         try:
             return done.result()
         except BaseException:
@@ -300,8 +317,12 @@ def _sync(
     return call
 
 
+_depth: contextvars.ContextVar[int] = contextvars.ContextVar("citeproof_sync_depth", default=0)
+"""How many sync calls this one is inside of: each has to wait for a loop other than its own."""
+
+
 @cache
-def _background_loop() -> asyncio.AbstractEventLoop:
+def _background_loop(depth: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="citeproof-sync", daemon=True).start()
     return loop

@@ -22,8 +22,10 @@ from citeproof.types import Passage
 __all__ = ["Prompt", "context", "defuse", "fill", "template"]
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_TAG = re.compile(r"<(?=\s*/?\s*passage\b|[/|!<]?[a-z_|])", re.IGNORECASE)
-_INST = re.compile(r"\[(?=/?INST\])", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*passage\b|[/|!<]?[a-z_|｜])", re.IGNORECASE)
+_INST = re.compile(
+    r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from citeproof.errors import CiteproofError, InputError, RetrievalError
+from citeproof.tools.readers import whole
 from citeproof.types import Passage
 
 if TYPE_CHECKING:
@@ -107,23 +108,24 @@ def as_langchain(retriever: Retriever, k: int = 5) -> BaseRetriever:
 def to_passage(document: Document) -> Passage:
     """A passage from a LangChain document.
 
-    Its id is the document's, or `id` in its metadata, or else made from source and text.
+    Its id is the document's own, or else made from source and text: an `id` in the metadata is
+    often that of a larger document, of which this is a piece.
     """
     data: Mapping[str, Any] = document.metadata or {}
+    text = whole(document.page_content)
     source = str(data.get("source") or data.get("url") or data.get("link") or "")
-    own = document.id or data.get("id")
     page = _number(data.get("page"))
     if page is not None and "total_pages" in data:
         page += 1  # LangChain's PDF loaders count pages from 0
     start = _number(data.get("start", data.get("start_index"))) or 0
     return Passage(
-        id=str(own) if own else Passage.make_id(source, document.page_content, start),
-        text=document.page_content,
+        id=document.id or Passage.make_id(source, text, start),
+        text=text,
         title=str(data.get("title") or ""),
         source=source,
         page=page or None,
         start=start,
-        end=start + len(document.page_content),
+        end=start + len(text),
     )
 
 

@@ -58,7 +58,6 @@ class Cascade:
         Raises:
             ModelError: One of the models cannot be loaded.
             ModelOutageError: The judge does not answer.
-            ModelReplyError: The judge answers with neither Yes nor No.
         """
         scores = await self._first.scores(pairs)
         low, high = self._band

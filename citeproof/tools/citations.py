@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from citeproof.tools.marked_text import MARK
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import UNSPACED, split
 from citeproof.types import Claim
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["adds_nothing", "marks", "strip_marks", "supporting_sentence"]
 
 _MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+(?:[.,]\d+)*")
 _END = re.compile(r"([.!?…]+[\"'”’)]*)$")
 _FUNCTION_WORDS = frozenset(
     re.findall(

@@ -92,7 +92,8 @@ class CrossEncoder:
 
     def _windows(self, model: Any, pairs: Sequence[Pair]) -> list[_Window]:
         tokenizer = model.tokenizer
-        limit = min(tokenizer.model_max_length, model.config.max_position_embeddings)
+        places = getattr(model.config, "max_position_embeddings", -1)  # XLNet says -1
+        limit = min(tokenizer.model_max_length, places if places > 0 else 512)
 
         @cache
         def length(text: str) -> int:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, defuse, fill, template
 from citeproof.tools.entailment import Pair
 from citeproof.tools.llm import LLM
+from citeproof.tools.meter import note
 
 __all__ = ["Judge"]
 
 THRESHOLD = 0.65
 """Where the embedded model is right most often (68%) on 59 hard pairs: a passage with a true claim,
 or with one that differs in a single detail. Their area under the curve is 0.73."""
+
+
+AGAIN = "Reply with one word only: Yes or No."
 
 
 class Judge:
@@ -40,9 +45,10 @@ class Judge:
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The share of Yes in the probability of Yes and No, for each pair in order.
 
+        A model that twice answers with neither counts as No, and the run's notes say so.
+
         Raises:
             ModelOutageError: The model does not answer.
-            ModelReplyError: The model answers with neither Yes nor No.
         """
         by_premise = sorted(dict.fromkeys(pairs), key=lambda pair: pair.premise)
         known = {pair: await self._score(pair) for pair in by_premise}
@@ -51,5 +57,12 @@ class Judge:
     async def _score(self, pair: Pair) -> float:
         premise = pair.prefix or f"<passage>\n{defuse(pair.premise)}\n</passage>"
         task = fill(template("judge"), claim=defuse(pair.hypothesis))
-        choice = await self._llm.choose(Prompt(template("system"), premise, task), ("Yes", "No"))
-        return choice["Yes"]
+        problem = ""
+        for wanted in (task, f"{task}\n\n{AGAIN}"):
+            prompt = Prompt(template("system"), premise, wanted)
+            try:
+                return (await self._llm.choose(prompt, ("Yes", "No")))["Yes"]
+            except ModelReplyError as error:
+                problem = str(error)
+        note(f"judge: a pair counts as not entailed: {problem}")
+        return 0.0

@@ -19,6 +19,7 @@ _MARK = re.compile(MARK, re.IGNORECASE)
 _MARKS = re.compile(rf"(?<![^\S\n])(?:[^\S\n]*{MARK})+", re.IGNORECASE)
 _SPACE = re.compile(r"[^\S\n]*")
 _PART = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D*(\d+))?", re.IGNORECASE)
+_CODE = re.compile(r"`[^`\n]+`")
 _LONGEST_RANGE = 100
 _EMPHASIS = ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_")
 _QUOTES = ('"', '"'), ("“", "”")
@@ -75,7 +76,10 @@ def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
     parts: list[str] = []
     place, done, begins_line = 0, 0, True
     marks = []
+    code = [match.span() for match in _CODE.finditer(text)]
     for match in _MARKS.finditer(text):
+        if any(start < match.start() < end for start, end in code):
+            continue  # `sys.argv[1]` is an index
         part = text[done : match.start()]
         begins_line = not part.rpartition("\n")[2].strip() and (begins_line or "\n" in part)
         parts.append(part)

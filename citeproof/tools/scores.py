@@ -33,6 +33,7 @@ class KeptScores:
     def __init__(self, model: Entailment, *, file: Path | None = None) -> None:
         self._model = model
         self._scores: dict[Pair, float] = {}
+        self._lock = threading.Lock()  # runs in several event loops share one of these
         self._file = _ScoreFile(file, model.name) if file is not None else None
 
     @property
@@ -52,7 +53,8 @@ class KeptScores:
             StoreError: The file cannot be read or written.
         """
         # Apart from those that are kept, since another caller's may drive these out meanwhile.
-        known = {pair: self._scores[pair] for pair in pairs if pair in self._scores}
+        with self._lock:
+            known = {pair: self._scores[pair] for pair in pairs if pair in self._scores}
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new and self._file is not None:
             known |= await asyncio.to_thread(self._file.read, new)
@@ -62,10 +64,11 @@ class KeptScores:
             if self._file is not None:
                 await asyncio.to_thread(self._file.write, computed)
             known |= computed
-        self._scores |= known
         scores = [known[pair] for pair in pairs]
-        while len(self._scores) > MOST:
-            del self._scores[next(iter(self._scores))]
+        with self._lock:
+            self._scores |= known
+            while len(self._scores) > MOST:
+                del self._scores[next(iter(self._scores))]
         spend(Usage(nli_pairs=len(pairs)))
         emit(
             PairsScored(
@@ -123,16 +126,25 @@ class _Closing:
                 "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score REAL NOT NULL)"
             )
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(
-                f"The score file {self._path} cannot be opened",
-                why=str(error),
-                fix="Name another file in entailment.cache, or delete this one.",
-            ) from error
+            raise self._unusable(error) from error
         return self._database
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         try:
             if kind is None:
                 self._database.commit()
+        except sqlite3.Error as failure:
+            raise self._unusable(failure) from failure
         finally:
             self._database.close()
+        if isinstance(error, sqlite3.Error):
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"The score file {self._path} cannot be used",
+            why=str(error),
+            fix="Name another file in entailment.cache, or delete this one.",
+        )

@@ -25,15 +25,16 @@ _MARKER = re.compile(r"(?:^|(?<=[\s(]))(?:[a-zA-Z]{1,5}|\d{1,2})[.)](?=\s|$)")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪|>#]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
-_PLAIN_END = re.compile(r"[.!?…。！？]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
+_PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
 # "It closed.[3] Then": pysbd does not see an end before a reference mark.
 _MARKED_END = re.compile(r"[.!?][\"'”’)]*(?:\[\d+(?:[,–-]\s*\d+)*\])+\s+(?=[^\sa-z])")
 # "Guardians of the Galaxy Vol. 2": what is counted stands behind the abbreviation.
 _COUNTED = re.compile(r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?)\.\s*$")
+_UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut behind its "?"
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts written without spaces: each character counts as a word, or a page would be one.
-_UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['’.,:-][^\W{_UNSPACED}]+)*")
+UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’.,:-][^\W{UNSPACED}]+)*")
 _WRAPPED = 40
 """A line this long that ends without a full stop was wrapped; the sentence goes on below."""
 
@@ -125,7 +126,8 @@ def _cuts(block: str) -> list[int]:
     return sorted(
         cut
         for cut in cuts
-        if not (flat[cut : cut + 1].isdigit() and _COUNTED.search(flat, max(0, cut - 8), cut))
+        if (flat[cut - 1].isspace() or flat[cut - 1] in _UNSPACED_ENDS)
+        and not (flat[cut : cut + 1].isdigit() and _COUNTED.search(flat, max(0, cut - 8), cut))
     )
 
 

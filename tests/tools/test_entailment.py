@@ -72,7 +72,7 @@ async def test_scores_of_another_model_are_not_taken(tmp_path: Path) -> None:
 async def test_a_score_file_that_is_something_else_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "scores.db"
     file.write_text("not a database, but long enough to look like one" * 50, encoding="utf-8")
-    with pytest.raises(StoreError, match="score file .* cannot be opened: file is not a database"):
+    with pytest.raises(StoreError, match="score file .* cannot be used: file is not a database"):
         await KeptScores(TableEntailment({}), file=file).scores([LEFT])
     assert file.read_text(encoding="utf-8").startswith("not a database")
 
@@ -124,10 +124,18 @@ async def test_no_text_ends_the_fence_that_the_judge_reads_it_in() -> None:
     assert (call.prompt.count("<passage>"), call.prompt.count("</passage>")) == (1, 1)
 
 
-async def test_a_judge_that_says_neither_is_an_error() -> None:
+async def test_a_judge_that_says_neither_is_asked_again_and_then_counts_as_no() -> None:
     model = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
-    with pytest.raises(ModelReplyError, match="chose none of Yes, No"):
-        await Judge(LLM(model)).scores([LEFT])
+    with metered(Meter()) as meter:
+        assert await Judge(LLM(model)).scores([LEFT]) == [0.0]
+    assert len(model.calls) == 2
+    assert "one word" in model.calls[1].prompt
+    assert "not entailed" in meter.notes[0]
+
+
+async def test_a_judge_may_answer_when_it_is_asked_again() -> None:
+    model = ScriptedChatModel(["Perhaps.", "Yes."], logprobs=False)
+    assert await Judge(LLM(model)).scores([LEFT]) == [1.0]
 
 
 def test_the_settings_choose_the_back_end_and_load_nothing() -> None:

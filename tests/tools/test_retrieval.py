@@ -161,8 +161,8 @@ async def test_a_failing_embedder_is_a_retrieval_error() -> None:
 
 async def test_langchain_documents_become_passages() -> None:
     documents = [
-        Document("One.", metadata={"id": "d1", "title": "T", "source": "s.md", "page": 3}),
-        Document("One again.", metadata={"id": "d1"}),
+        Document("One.", id="d1", metadata={"title": "T", "source": "s.md", "page": 3}),
+        Document("One again.", id="d1"),
         Document("Two.", metadata={"url": "http://x.y", "start_index": 7}),
         Document("Three.", metadata={"source": "r.pdf", "page": 0, "total_pages": 9}),
         Document("  "),
@@ -250,3 +250,10 @@ async def test_passages_that_were_deleted_meanwhile_are_left_out() -> None:
             return [Passage(id=key, text="x") for key in ids if key != "gone"]
 
     assert [p.id for p in await HybridRetriever(Forgetful()).retrieve("q", 2)] == ["here"]
+
+
+async def test_pieces_of_one_document_are_told_apart() -> None:
+    pieces = [Document(text, metadata={"id": "article-7"}) for text in ("One.", "Two.")]
+    found = await from_langchain(Documents(found=pieces)).retrieve("q", 2)
+    assert [passage.text for passage in found] == ["One.", "Two."]
+    assert len({passage.id for passage in found}) == 2
