@@ -86,7 +86,8 @@ class Verdict(_Value):
     tier: Literal["cited", "memory"] | None = None
     """Which passages entail the claim: those that were cited, or the memory as a whole."""
     score: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Probability of entailment, given by the tier that decided; None where unchecked."""
+    """Probability that the cited passages entail the claim, where they or the memory were found to;
+    else by the tier that decided last. None where unchecked."""
     trials: int = Field(default=1, ge=1)
     """How many times the claim was written until this verdict."""
     reason: str = ""

@@ -28,8 +28,10 @@ _LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪|>#]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
 _PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
 # "It closed.[3] Then": pysbd does not see an end before a reference mark.
 _MARKED_END = re.compile(r"[.!?][\"'”’)]*(?:\[\d+(?:[,–-]\s*\d+)*\])+\s+(?=[^\sa-z])")
-# "Guardians of the Galaxy Vol. 2": what is counted stands behind the abbreviation.
-_COUNTED = re.compile(r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?)\.\s*$")
+# "Guardians of the Galaxy Vol. 2", "c. 700 BC": what is counted stands behind the abbreviation.
+_COUNTED = re.compile(
+    r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r)\.\s*$"
+)
 _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut behind its "?"
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts written without spaces: each character counts as a word, or a page would be one.

@@ -8,7 +8,10 @@ import pytest
 
 from citeproof import Passage
 from citeproof.agents.simplifier import Simplifier
+from citeproof.state import Draft
 from citeproof.testing import TableEntailment
+from citeproof.types import Verdict
+from tests.agents.states import state
 
 LETTERS = "pqrst"
 PASSAGES = {n: Passage(id=c, text=f"<{c}>") for n, c in enumerate(LETTERS, start=1)}
@@ -35,7 +38,7 @@ def entailment(*needed: str) -> TableEntailment:
     ],
 )
 async def test_the_set_that_is_kept(needed: list[str], kept: str) -> None:
-    left = await Simplifier(entailment(*needed)).smallest("?", PASSAGES, "claim")
+    left, _ = await Simplifier(entailment(*needed)).smallest("?", PASSAGES, "claim")
     assert "".join(passage.id for passage in left.values()) == kept
 
 
@@ -44,13 +47,13 @@ async def test_the_set_that_is_kept(needed: list[str], kept: str) -> None:
 )
 async def test_nothing_can_be_left_out_of_what_is_kept(needed: str) -> None:
     model = entailment(needed, "pqrst")
-    left = await Simplifier(model).smallest("?", PASSAGES, "claim")
+    left, _ = await Simplifier(model).smallest("?", PASSAGES, "claim")
     assert "".join(passage.id for passage in left.values()) == needed
 
 
 async def test_of_several_single_passages_the_best_is_kept() -> None:
     model = TableEntailment(lambda premise, _: {"<p>": 0.6, "<q>": 0.9}.get(premise, 0.7))
-    left = await Simplifier(model).smallest("?", {1: PASSAGES[1], 2: PASSAGES[2]}, "claim")
+    left, _ = await Simplifier(model).smallest("?", {1: PASSAGES[1], 2: PASSAGES[2]}, "claim")
     assert list(left) == [2]
 
 
@@ -59,3 +62,18 @@ async def test_a_pass_is_one_batch() -> None:
     await Simplifier(model).smallest("?", PASSAGES, "claim")
     assert model.batches[0] == 5
     assert sum(model.batches) <= 5 + 5 + 3 + 2
+
+
+@pytest.mark.parametrize(("single", "kept", "score"), [(0.6, ("p",), 0.6), (0.1, ("p", "q"), 0.9)])
+async def test_the_score_is_that_of_what_is_left(
+    single: float, kept: tuple[str, ...], score: float
+) -> None:
+    model = TableEntailment(lambda premise, _: {"<p>": single, "<q>": 0.1}.get(premise, 0.9))
+    verdict = Verdict(status="supported", tier="cited", score=0.9)
+    draft = Draft(text="claim", cited=("p", "q"), verdict=verdict)
+    passages = list(PASSAGES.values())
+    given = state(draft=draft, passages=passages, long_term=list(LETTERS))
+    left = (await Simplifier(model)(given))["draft"]
+    assert left is not None
+    assert left.verdict is not None
+    assert (left.cited, left.verdict.score) == (kept, score)
