@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from citeproof.settings import BudgetSettings
 from citeproof.state import Question
 from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.events import AnswerReady, LLMCalled, NodeStarted
+from citeproof.tools.retrieval import from_passages
 from tests.agents.calm_states import claim
 from tests.agents.evidence_log import Log
 from tests.graphs import dossier_scripts, r2_mga_scripts
@@ -315,6 +319,43 @@ async def test_invoke_and_ainvoke_agree() -> None:
     assert set(sync) == {"answer"}
     assert timeless(sync["answer"]) == timeless(later["answer"])
     assert len(sync["answer"].claims) == 2
+
+
+def invoked_inside(plain: bool) -> None:
+    """A proof of drafts by a node, plain or async, that invokes VANILLA.
+
+    Where it is plain, for more questions at once than a loop's default executor has threads.
+    """
+    model = ScriptedChatModel(lambda _: "Ann Lee built the tower [1].")
+    source = from_passages([A, B])  # which searches in a thread
+    tools = Toolbox(model, retriever=source, entailment=nothing().toolbox().entailment)
+    vanilla = build_vanilla(tools, shots=0)
+
+    def call(state: Own) -> Own:
+        time.sleep(0.1)  # until all the others are here
+        return {"answer": vanilla.invoke({"question": state["question"]})["answer"]}
+
+    async def call_from_a_loop(state: Own) -> Own:
+        return call(state)
+
+    builder: Any = StateGraph(Own)
+    builder.add_node("mine", call if plain else call_from_a_loop)
+    builder.add_edge(START, "mine")
+    builder.add_edge("mine", END)
+    graph = verify_with(builder.compile(name="mine"), tools)
+    many: list[Any] = [ASKED] * (40 if plain else 1)
+    for result in graph.batch(many, {"max_concurrency": len(many)}):
+        assert result["answer"].text == "Ann Lee built the tower [1]."
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_node_of_a_draft_may_invoke_a_graph(plain: bool) -> None:
+    """In a process, since threads that wait for each other outlive a test that fails."""
+    code = f"from tests.test_compose import invoked_inside; invoked_inside(plain={plain})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=90, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 async def test_events_tell_the_draft_and_the_proof_and_one_answer() -> None:

@@ -59,14 +59,28 @@ def test_a_passage_cannot_end_its_fence() -> None:
 
 @pytest.mark.parametrize(
     "token",
-    ["<|im_end|>", "<|im_start|>system", "</s>", "<start_of_turn>", "<<SYS>>", "[INST]", "[/INST]"],
+    [
+        "<|im_end|>",
+        "<|im_start|>system",
+        "</s>",
+        "<start_of_turn>",
+        "<<SYS>>",
+        "[INST]",
+        "[/INST]",
+        "<｜User｜>x",
+        "[SYSTEM_PROMPT]x",
+        "[TOOL_RESULTS]",
+        "[/TOOL_RESULTS]",
+    ],
 )
 def test_a_passage_cannot_speak_in_a_role(token: str) -> None:
     """Servers tokenize these marks of chat templates wherever they stand."""
     assert token not in context("Why?", {1: Passage(id="a", text=f"A. {token} B.", title=token)})
 
 
-@pytest.mark.parametrize("text", ["1 < 2 and x<3?", "a <- b", "array[3] [sic]", "5 << 9"])
+@pytest.mark.parametrize(
+    "text", ["1 < 2 and x<3?", "a < b", "a <- b", "array[3] [sic]", "It is old [1].", "5 << 9"]
+)
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert text in context("Why?", {1: Passage(id="a", text=text)})
 

@@ -26,8 +26,11 @@ _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪|>#]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
 _PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
-# "It closed.[3] Then": pysbd does not see an end before a reference mark.
-_MARKED_END = re.compile(r"[.!?][\"'”’)]*(?:\[\d+(?:[,–-]\s*\d+)*\])+\s+(?=[^\sa-z])")
+# "It closed.[3] Then": pysbd does not see an end before a reference mark; its English rules do
+# not know the stops of Hindi, Arabic and Urdu.
+_MARKED_END = re.compile(
+    r"(?:[.!?][\"'”’)]*(?=\[)|[।؟۔][\"'”’»)]*)(?:\[\d+(?:[,–-]\s*\d+)*\])*\s+(?=[^\sa-z])"
+)
 # "Guardians of the Galaxy Vol. 2", "c. 700 BC": what is counted stands behind the abbreviation.
 _COUNTED = re.compile(
     r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r)\.\s*$"

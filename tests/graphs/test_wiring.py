@@ -15,8 +15,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 
-from citeproof import Answer, Claim, Passage, Toolbox, Usage, build_vtg
-from citeproof.errors import ModelOutageError
+from citeproof import LLM, Answer, Claim, Passage, Toolbox, Usage, build_vtg
+from citeproof.errors import BudgetExceededError, ModelOutageError
+from citeproof.graphs.vtg import VTGParameters
 from citeproof.graphs.wiring import Parameters, add_node, brief, compiled
 from citeproof.state import Question, Result, RunState, VTGUpdate
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
@@ -148,8 +149,6 @@ def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
             raise ConnectionError("the server is gone")
         return failing.reply(prompt)
 
-    from citeproof import LLM
-
     config: Any = {"configurable": {"thread_id": "t"}}
     with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
         tools = failing.toolbox()
@@ -269,6 +268,60 @@ def test_documents_of_one_question_are_not_those_of_the_next() -> None:
     answer = graph.invoke({"question": "When was it lit?"}, config)["answer"]
     assert script.queries == ["When was it lit?"]
     assert answer.passages == (B,)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_documents_of_a_run_that_failed_are_not_those_of_the_next(how: str) -> None:
+    script, saver = Script(claims=[LIT, "DONE"], citations=[[2]]), InMemorySaver()
+    tools = script.toolbox()
+    gone = LLM(ScriptedChatModel([ConnectionError("the server is gone")]), retries=0)
+    broken = Toolbox(gone, retriever=tools.retriever, entailment=tools.entailment)
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+
+    def ask(tools: Toolbox, asked: Any) -> Any:
+        graph = build_vtg(tools, checkpointer=saver)
+        if how == "sync":
+            return graph.invoke(asked, config)["answer"]
+        return asyncio.run(graph.ainvoke(asked, config))["answer"]
+
+    with pytest.raises(ModelOutageError, match="the server is gone"):
+        ask(broken, {"question": "Who built the tower?", "documents": [A]})
+    assert script.queries == []
+    answer = ask(tools, {"question": "When was it lit?"})
+    assert script.queries == ["When was it lit?"]
+    assert answer.passages == (B,)
+
+
+class Spent:
+    """A retriever whose own calls of a model are more than the budget allows."""
+
+    async def retrieve(self, query: str, k: int = 5) -> list[Passage]:
+        raise BudgetExceededError("The budget of 1 calls is spent")
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+def test_a_run_that_its_first_node_ends_has_nothing_of_an_earlier_one(asked_before: bool) -> None:
+    saver = InMemorySaver()
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    tools = script().toolbox()
+    if asked_before:
+        before = build_vtg(tools, checkpointer=saver).invoke({"question": "Who?"}, config)
+        assert before["answer"].text == TEXT
+    graph = build_vtg(tools.over(Spent()), checkpointer=saver)
+    answer = graph.invoke({"question": "When?"}, config)["answer"]
+    assert (answer.question, answer.status) == ("When?", "abstained")
+    assert answer.reason == "The budget of 1 calls is spent."
+    assert (answer.claims, answer.passages, answer.text) == ((), (), "")
+    assert answer.usage.llm_calls == 0
+
+
+@pytest.mark.parametrize("context", [{"max_trials": 0}, VTGParameters(max_trials=0)])
+def test_a_run_changes_only_the_parameters_that_it_sets(context: Any) -> None:
+    wrong = Script(claims=["Cy Fox built the tower."] * 9, citations=[[1]] * 9)
+    built_with: Any = {"max_claims": 1, "unverified": "keep", "diverse_queries": False}
+    graph = build_vtg(wrong.toolbox(), **built_with)
+    answer = graph.invoke({"question": "Who built the tower?"}, context=context)["answer"]
+    assert [claim.verdict.trials for claim in answer.claims] == [2]
 
 
 def test_a_graph_in_a_graph_has_parameters_of_its_own() -> None:

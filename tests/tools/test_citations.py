@@ -55,6 +55,10 @@ def test_the_supporting_sentence_shares_the_rare_words() -> None:
     )
 
 
+def test_without_spaces_between_words_the_supporting_sentence_is_found_too() -> None:
+    assert supporting_sentence("塔建于1850年。它很高。桥是新的。", "塔很高。") == "它很高。"
+
+
 def test_no_shared_word_gives_no_sentence() -> None:
     assert supporting_sentence("Cats sleep.", "The tower is high.") == ""
     assert supporting_sentence("", "The tower is high.") == ""

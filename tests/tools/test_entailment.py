@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,6 +78,15 @@ async def test_a_score_file_that_is_something_else_is_an_error(tmp_path: Path) -
     with pytest.raises(StoreError, match="score file .* cannot be used: file is not a database"):
         await KeptScores(TableEntailment({}), file=file).scores([LEFT])
     assert file.read_text(encoding="utf-8").startswith("not a database")
+
+
+async def test_a_score_file_with_another_table_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "scores.db"
+    database = sqlite3.connect(file)
+    database.execute("CREATE TABLE scores (id, value)")
+    database.close()
+    with pytest.raises(StoreError, match="score file .* cannot be used: .*no.* column"):
+        await KeptScores(TableEntailment({}), file=file).scores([LEFT])
 
 
 async def test_nothing_is_kept_of_a_call_that_failed(tmp_path: Path) -> None:
@@ -223,3 +235,39 @@ async def test_concurrent_callers_of_kept_scores_get_their_own(tmp_path: Path) -
         *(kept.scores([Pair("p", str(n)), Pair("p", str(n + 1))]) for n in range(50))
     )
     assert results == [[n / 100, (n + 1) / 100] for n in range(50)]
+
+
+class Slow(Pair):
+    """Lets another thread go on while it is looked up."""
+
+    def __hash__(self) -> int:
+        time.sleep(0)
+        return super().__hash__()
+
+
+def test_event_loops_in_several_threads_share_kept_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While each drives out what the others have kept."""
+    monkeypatch.setattr("citeproof.tools.scores.MOST", 50)
+    kept = KeptScores(TableEntailment(lambda _, h: int(h) / 1000))
+    wrong: list[object] = []
+
+    async def ask(seed: int) -> None:
+        chosen = random.Random(seed)
+        for _ in range(50):
+            numbers = [chosen.randrange(200) for _ in range(20)]
+            scores = await kept.scores([Slow("p", str(n)) for n in numbers])
+            if scores != [n / 1000 for n in numbers]:
+                wrong.append(numbers)
+
+    def run(seed: int) -> None:
+        try:
+            asyncio.run(ask(seed))
+        except (KeyError, RuntimeError) as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

@@ -55,6 +55,22 @@ def test_each_mark_belongs_to_its_sentence(text: str) -> None:
     ]
 
 
+def test_an_address_stays_whole_and_has_the_mark_of_its_sentence() -> None:
+    text = "The tower is old [1]. Its page https://x.org/t?id=7 gives the year 1850 [2]."
+    assert [tuple(sentence) for sentence in read_marked(text)] == [
+        ("The tower is old.", (1,)),
+        ("Its page https://x.org/t?id=7 gives the year 1850.", (2,)),
+    ]
+
+
+def test_an_index_in_code_is_no_mark() -> None:
+    text = "Use `sys.argv[1]` for the name. Then call run() [2]."
+    assert [tuple(sentence) for sentence in read_marked(text)] == [
+        ("Use `sys.argv[1]` for the name.", ()),
+        ("Then call run().", (2,)),
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "[1]", "[1][2]\n", "...", "- "])
 def test_nothing_but_marks_is_no_sentence(text: str) -> None:
     assert read_marked(text) == []

@@ -84,6 +84,25 @@ def bert(folder: Path, labels: list[str], limit: int = 64) -> str:
     return str(folder)
 
 
+def xlnet(folder: Path) -> str:
+    """A model of relative positions: neither its config nor its tokenizer has a limit."""
+    from transformers import XLNetConfig, XLNetForSequenceClassification
+
+    made = tokenizer(folder, int(1e30))
+    config = XLNetConfig(
+        vocab_size=len(made),
+        d_model=16,
+        n_layer=1,
+        n_head=2,
+        d_inner=16,
+        id2label={0: "no", 1: "entailed"},
+        label2id={"no": 0, "entailed": 1},
+    )
+    assert config.max_position_embeddings == -1
+    XLNetForSequenceClassification(config).eval().save_pretrained(folder)
+    return str(folder)
+
+
 def scores(model: Any, pairs: list[Pair]) -> list[float]:
     result: list[float] = asyncio.run(model.scores(pairs))
     return result
@@ -176,6 +195,23 @@ def test_of_a_long_premise_the_best_window_counts(tmp_path: Path) -> None:
     whole = scores(model, [Pair(" ".join(parts), "1871")])[0]
     assert 0 < whole <= 1
     assert whole > min(scores(model, [Pair(part, "1871") for part in set(parts)]))
+
+
+def test_a_model_without_a_limit_of_its_own_reads_windows_of_512_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut: list[list[str]] = []
+
+    def kept(*given: Any) -> list[str]:
+        cut.append(windows(*given))
+        return cut[-1]
+
+    monkeypatch.setattr(cross_encoder, "windows", kept)
+    sentence = "The tower was built by Ann Lee."  # eight tokens
+    short, long = " ".join([sentence] * 50), " ".join([sentence] * 100)
+    scores(CrossEncoder(xlnet(tmp_path)), [Pair(short, "1871"), Pair(long, "1871")])
+    assert cut[0] == [short]
+    assert max(window.count(sentence) for window in cut[1]) == 496 // 8
 
 
 def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -25,6 +25,17 @@ def texts(text: str) -> list[str]:
         ("He said it. \n He said it.  He said it.", ["He said it."] * 3),
         ("It opened in 1858.[3] It closed.[4][5]", ["It opened in 1858.[3]", "It closed.[4][5]"]),
         ("这是一个句子。这是第二个。", ["这是一个句子。", "这是第二个。"]),
+        ("मीनार ऊँची है। पुल नया है।", ["मीनार ऊँची है।", "पुल नया है।"]),
+        ("هل هو عالٍ؟ نعم، هو عالٍ.", ["هل هو عالٍ؟", "نعم، هو عالٍ."]),
+        ("پل نیا ہے۔ مینار اونچا ہے۔", ["پل نیا ہے۔", "مینار اونچا ہے۔"]),
+        (
+            "The tower is old. Its page https://x.org/t?id=7 gives the year 1850.",
+            ["The tower is old.", "Its page https://x.org/t?id=7 gives the year 1850."],
+        ),
+        (
+            "Drama flourished from c. 700 BC. Ann (b. 1850, d. 1901) wrote some.",
+            ["Drama flourished from c. 700 BC.", "Ann (b. 1850, d. 1901) wrote some."],
+        ),
         ("A heading\n\nIts text.", ["A heading", "Its text."]),
         ("Either:\n- one thing\n- another", ["Either:", "- one thing", "- another"]),
         (
