@@ -35,6 +35,9 @@ _MARKED_END = re.compile(
 _COUNTED = re.compile(
     r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r)\.\s*$"
 )
+# "Leonardo (b. 1452) began it c. 1503": pysbd takes such letters for those of a list.
+_COUNTING = re.compile(r"\(?(?:c|ca|approx|b|d|fl|r)\.\s*\d")
+_ENDED = re.compile(r"[.!?…:;][\"'”’)\]]*\s*$")
 _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut behind its "?"
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts written without spaces: each character counts as a word, or a page would be one.
@@ -133,6 +136,7 @@ def _cuts(block: str) -> list[int]:
         for cut in cuts
         if (flat[cut - 1].isspace() or flat[cut - 1] in _UNSPACED_ENDS)
         and not (flat[cut : cut + 1].isdigit() and _COUNTED.search(flat, max(0, cut - 8), cut))
+        and not (_COUNTING.match(flat, cut) and not _ENDED.search(flat, max(0, cut - 8), cut))
     )
 
 
