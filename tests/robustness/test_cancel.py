@@ -129,7 +129,7 @@ def test_an_interrupted_invoke_ends_its_step_on_the_loop_behind(temporary: Path)
     with pytest.raises(KeyboardInterrupt):
         graph.invoke({"question": QUESTION})
     thread.join()
-    loop, end = wiring._background_loop(), time.monotonic() + 10
+    loop, end = wiring._background_loop(0), time.monotonic() + 10
     while asyncio.all_tasks(loop) and time.monotonic() < end:
         time.sleep(0.01)
     assert (asyncio.all_tasks(loop), door.left) == (set(), 1)
