@@ -31,12 +31,13 @@ _PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[�
 _MARKED_END = re.compile(
     r"(?:[.!?][\"'”’)]*(?=\[)|[।؟۔][\"'”’»)]*)(?:\[\d+(?:[,–-]\s*\d+)*\])*\s+(?=[^\sa-z])"
 )
+_DATED = "c|ca|approx|b|d|fl|r"
 # "Guardians of the Galaxy Vol. 2", "c. 700 BC": what is counted stands behind the abbreviation.
 _COUNTED = re.compile(
-    r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r)\.\s*$"
+    rf"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|{_DATED})\.\s*$"
 )
 # "Leonardo (b. 1452) began it c. 1503": pysbd takes such letters for those of a list.
-_COUNTING = re.compile(r"\(?(?:c|ca|approx|b|d|fl|r)\.\s*\d")
+_COUNTING = re.compile(rf"\(?(?:{_DATED})\.\s*\d")
 _ENDED = re.compile(r"[.!?…:;][\"'”’)\]]*\s*$")
 _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut behind its "?"
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
