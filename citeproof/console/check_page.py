@@ -46,7 +46,6 @@ def _places(report: CheckReport) -> dict[str, int]:
 
 
 def _head(report: CheckReport, title: str) -> Markup:
-    complete = report.counts.supported + report.counts.unchecked == len(report.sentences)
     share = 100 / max(1, len(report.sentences))
     bar = [
         element(
@@ -58,9 +57,10 @@ def _head(report: CheckReport, title: str) -> Markup:
         )
         for n, sentence in enumerate(report.sentences)
     ]
-    standing = ("answered", "Every sentence supported") if complete else ("partial", "Not proved")
-    if report.citation_recall is None:
-        standing = ("abstained", "Nothing to check")
+    standing = {
+        1.0: ("answered", "Every sentence supported"),
+        None: ("abstained", "Nothing to check"),
+    }.get(report.citation_recall, ("partial", "Not proved"))
     return element(
         "header",
         element("p", "citeproof", element("span", " · check"), class_="brand"),
