@@ -31,7 +31,7 @@ from tests.agents.calm_states import claim
 from tests.agents.evidence_log import Log
 from tests.graphs import dossier_scripts, r2_mga_scripts
 from tests.graphs.r2_mga_scripts import empty_bank
-from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
+from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script, timeless
 
 QUESTION = "Who built the tower?"
 ASKED: Question = {"question": QUESTION}
@@ -85,12 +85,6 @@ def proved(script: Script, draft: Any, **parameters: Any) -> Answer:
     answer = graph.invoke(ASKED)["answer"]
     assert isinstance(answer, Answer)
     return answer
-
-
-def timeless(answer: Answer) -> Answer:
-    return answer.model_copy(
-        update={"usage": answer.usage.model_copy(update={"seconds": 0.0, "cached_tokens": 0})}
-    )
 
 
 # verify_with

@@ -22,6 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from training import make
+from training.claims import asserted
 from training.rows import Row, read, write
 
 UNSEEN = ("mnli_val_m", "fm2", "wice_oracle", "wice_partial", "begin", "snli_test1k")
@@ -44,6 +45,7 @@ def build(
     for name, rows in _made(data, pool, sources).items():
         typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
     more(data, out)
+    claims_of_questions(data, out)
     rng = Random(11)
     for name in ("nq", "asqa"):
         asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
@@ -69,6 +71,21 @@ def more(data: Path, out: Path) -> None:
     }
     for name, rows in made.items():
         typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
+
+
+def claims_of_questions(data: Path, out: Path) -> None:
+    """Write the claims that are made of questions: SQuAD's to train on, the others' to measure."""
+    rng = Random(31)
+    passages = _lines(data / "passages.jsonl")
+    pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
+    squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
+    rng.shuffle(squad)
+    rows = list(asserted(squad, pool, rng))
+    typer.echo(f"made/asserted: {write(out / 'made' / 'asserted.jsonl', rows)}")
+    for name in ("nq", "asqa"):
+        asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
+        rows = list(asserted(asked, pool, rng, cropped=0))
+        _split(out, f"asserted_{name}", rows)
 
 
 def _made(data: Path, pool: dict[str, make.Text], sources: dict[str, str]) -> dict[str, list[Row]]:

@@ -13,7 +13,7 @@ from citeproof.console.opening import downloading
 from citeproof.console.text import plain
 from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import announced
-from citeproof.tools.chat_models import label
+from citeproof.tools.chat_models import judge_label
 from citeproof.tools.entailment import Entailment, open_entailment
 from citeproof.tools.llm import open_llm
 
@@ -56,7 +56,7 @@ def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
                 judge,
                 settings.models,
                 progress,
-                judge_name=f"judge {label(settings.for_role('judge'))}",
+                judge_name=judge_label(settings),
             )
             if chosen.model == "local" and chosen.backend != "judge":
                 entailment_folder(settings.models, progress)  # now: it may be a download

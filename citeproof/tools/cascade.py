@@ -45,7 +45,8 @@ class Cascade:
     def name(self) -> str:
         """Both models, and what decides between them, so that kept scores are not mixed up."""
         low, high = self._band
-        return f"{self._first.name} + {self._judge_name} [{low:g}, {high:g})"
+        weights = "/".join(f"{weight:g}" for weight in self._blend)
+        return f"{self._first.name} + {self._judge_name} [{low:g}, {high:g}) {weights}"
 
     @property
     def threshold(self) -> float:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from pydantic import SecretStr, ValidationError
 
 from citeproof.errors import CiteproofError, MissingExtraError, SettingsError
-from citeproof.settings import LLMSettings, ModelSettings
+from citeproof.settings import LLMSettings, ModelSettings, Settings
 from citeproof.tools.failures import scrub
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from citeproof.models.progress import Progress
 
-__all__ = ["ChatModels", "label", "open_chat_models", "secrets"]
+__all__ = ["ChatModels", "judge_label", "label", "open_chat_models", "secrets"]
 
 NO_KEY = "not-needed"
 VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
@@ -175,6 +175,11 @@ def label(settings: LLMSettings) -> str:
     if settings.model == "local":
         return f"the embedded model {settings.path.name}" if settings.path else "the embedded model"
     return f"{there} on vLLM" if settings.vllm else there
+
+
+def judge_label(settings: Settings) -> str:
+    """The model that judges for these settings, as an entailment model's name says it."""
+    return f"judge {label(settings.for_role('judge'))}"
 
 
 def secrets(model: BaseChatModel) -> Collection[str]:

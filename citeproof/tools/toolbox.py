@@ -114,7 +114,7 @@ class Toolbox:
         from citeproof.memory.index import Index, embedder_for
         from citeproof.models.entailment import entailment_folder
         from citeproof.settings import Settings
-        from citeproof.tools.chat_models import label
+        from citeproof.tools.chat_models import judge_label
         from citeproof.tools.entailment import open_entailment
         from citeproof.tools.llm import open_llm
 
@@ -155,7 +155,7 @@ class Toolbox:
                 lambda: llm.for_role("judge"),
                 chosen.models,
                 progress,
-                judge_name=f"judge {label(chosen.for_role('judge'))}",
+                judge_name=judge_label(chosen),
             ),
             evidence=evidence,
             bank=bank,

@@ -18,6 +18,13 @@ D = Passage(id="d", title="Storm", text="A storm broke the lamp in 1902.")
 BUILT, LIT, KEPT, BROKE = A.text, B.text, C.text, D.text
 
 
+def timeless(answer: Answer) -> Answer:
+    """The answer without what differs between two runs of the same script."""
+    return answer.model_copy(
+        update={"usage": answer.usage.model_copy(update={"seconds": 0.0, "cached_tokens": 0})}
+    )
+
+
 @dataclass
 class Script:
     """Replies of the three LLM nodes, in order, and the texts that a claim needs to be entailed.

@@ -25,7 +25,7 @@ from citeproof.tools.events import LLMCalled, NodeStarted
 from tests.agents.evidence_log import Log
 from tests.graphs.dossier_scripts import QUESTION, ROLES, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
-from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
+from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D, timeless
 
 flow: Any = partial(build_dossier, assess="llm")
 WRONG = "Cy Fox built the tower."
@@ -40,12 +40,6 @@ def refined(*texts: str, **more: Any) -> Script:
     """The first answer, ONE, is found faulty; `texts` are the replies of the refiner."""
     replies = {"assessor": [BAD], "planner": [PLAN], "refiner": texts, **more}
     return Script(**replies)
-
-
-def timeless(answer: Answer) -> Answer:
-    return answer.model_copy(
-        update={"usage": answer.usage.model_copy(update={"seconds": 0.0, "cached_tokens": 0})}
-    )
 
 
 # Search

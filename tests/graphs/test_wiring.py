@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 
-from citeproof import LLM, Answer, Claim, Passage, Toolbox, Usage, build_vtg
+from citeproof import LLM, Claim, Passage, Toolbox, Usage, build_vtg
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.graphs.wiring import Parameters, add_node, brief, compiled
@@ -23,7 +23,7 @@ from citeproof.state import Question, Result, RunState, VTGUpdate
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.events import AnswerReady, ClaimAccepted, NodeFinished
 from citeproof.tools.meter import note
-from tests.graphs.scripts import BUILT, LIT, A, B, Script
+from tests.graphs.scripts import BUILT, LIT, A, B, Script, timeless
 
 TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
 
@@ -35,11 +35,6 @@ def script() -> Script:
 def test_invoke_and_ainvoke_give_the_same_answer() -> None:
     sync = script().run()
     later = asyncio.run(build_vtg(script().toolbox()).ainvoke({"question": sync.question}))
-
-    def timeless(answer: Answer) -> Answer:
-        usage = answer.usage.model_copy(update={"seconds": 0.0})
-        return answer.model_copy(update={"usage": usage})
-
     assert timeless(later["answer"]) == timeless(sync)
 
 

@@ -1,0 +1,316 @@
+"""Questions and answers as the claims that a writer makes of them, right and nearly right.
+
+A writer that is asked what no passage says writes the question back with a name from a passage in
+it: "The first woman captain was Jonah Tregear". `asserted` makes such pairs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from training import edits
+from training.make import Asked, Text, crop, holds
+from training.rows import Row
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_IRREGULAR = dict(
+    pair.split(":")
+    for pair in _words(
+        """
+        be:was become:became begin:began bear:bore break:broke bring:brought build:built buy:bought
+        catch:caught choose:chose come:came cost:cost die:died do:did draw:drew drive:drove eat:ate
+        fall:fell feel:felt fight:fought find:found fly:flew forbid:forbade get:got give:gave
+        go:went grow:grew have:had hear:heard hold:held keep:kept know:knew lead:led leave:left
+        lend:lent lie:lay lose:lost make:made mean:meant meet:met pay:paid put:put read:read
+        ride:rode rise:rose run:ran say:said see:saw sell:sold send:sent set:set shoot:shot
+        show:showed sing:sang sink:sank sit:sat speak:spoke spend:spent split:split stand:stood
+        steal:stole strike:struck swim:swam take:took teach:taught tell:told think:thought
+        throw:threw wear:wore win:won write:wrote
+        """
+    )
+)
+_PARTICIPLES = _words(
+    """
+    born broken brought built bought caught chosen come cut done drawn driven fallen fought found
+    flown given gone grown heard held hit kept known led left lost made meant met paid put read run
+    said seen sold sent set shot shown sung spoken spent split stolen struck taken taught told
+    thought thrown won worn written begun become beaten based
+    """
+)
+_BEFORE_A_NOUN = _words(
+    """
+    the a an his her its their this that these those first second third last new old of and or many
+    most more some any no two three four five
+    """
+)
+_NO_VERBS = _words("and the us need hundred be me spee")
+_PREPOSITIONS = _words(
+    """
+    in on at of for to from by with as into about against under over during after before between
+    through around near
+    """
+)
+_BE = "is|was|were|are"
+_DO = "did|does|do"
+MOST_WORDS = 8
+"""Of an answer that makes a sentence: longer ones are often clauses."""
+_TIME_OR_PLACE = (
+    r"(?P<wh>when|where|(?:in|on|at|during) (?:what|which) (?:year|month|day|date|decade|century"
+    r"|city|country|state|county|town|place|region)|what year|what date|which year)"
+)
+
+
+@dataclass(frozen=True)
+class Declarer:
+    """Says a question and an answer to it as one sentence."""
+
+    past: Mapping[str, str] = field(default_factory=lambda: dict(_IRREGULAR))
+    """The past tense of each verb that is known."""
+
+    @classmethod
+    def of(cls, texts: Sequence[Text]) -> Declarer:
+        """Knows the regular verbs of these texts: words with and without their ending."""
+        counts = Counter(word for text in texts for word in re.findall(r"[a-z]+", text.text))
+        past = {}
+        for word, count in counts.items():
+            if count < 3 or not word.endswith("ed"):
+                continue
+            bases = [word[:-1], word[:-2]]
+            bases += [f"{word[:-3]}y"] if word.endswith("ied") else []
+            bases += [word[:-3]] if word[-3:-2] == word[-4:-3] else []
+            base = max(bases, key=lambda b: counts[b])
+            if counts[base] >= 3 and base not in _NO_VERBS:
+                past[base] = word
+        return cls(past | _IRREGULAR)
+
+    def sentence(self, question: str, answer: str) -> str | None:
+        """The sentence, or nothing for a question of another shape."""
+        asked = " ".join(question.split()).rstrip("?. ").strip()
+        answer = answer.strip().rstrip(".")
+        if "|" in asked or not answer or len(answer.split()) > MOST_WORDS:
+            return None
+        said = (
+            self._did(asked, answer)
+            or self._many(asked, answer)
+            or self._was_done(asked, answer)
+            or self._was(asked, answer)
+            or self._subject(asked, answer)
+        )
+        if not said:
+            return edits.declare(question, answer)
+        return f"{said[0].upper()}{said[1:]}."
+
+    def _did(self, asked: str, answer: str) -> str | None:
+        """“When did X open Y” makes: X opened Y in 1920; “what did X found”: X founded Y."""
+        found = re.match(
+            rf"^(?:{_TIME_OR_PLACE}|(?:what|which|who|whom)(?: [\w-]+){{0,2}}?)"
+            rf" (?P<do>{_DO}) (?P<rest>.+)$",
+            asked,
+            re.I,
+        )
+        if not found:
+            return None
+        cut = self._verb(found["rest"].split())
+        if not cut:
+            return None
+        subject, verb, rest = cut
+        verb = self._tensed(verb, found["do"].lower())
+        if found["wh"]:
+            return " ".join([*subject, verb, *rest, _placed(found["wh"], answer)])
+        if rest and rest[-1].lower() in _PREPOSITIONS:
+            return " ".join([*subject, verb, *rest, answer])
+        if not rest or (rest[0].lower() in _PREPOSITIONS and rest[1].lower() not in _PREPOSITIONS):
+            return " ".join([*subject, verb, answer, *rest])
+        return None
+
+    def _many(self, asked: str, answer: str) -> str | None:
+        found = re.match(rf"^how many (?P<what>.+?) (?P<do>{_DO}) (?P<rest>.+)$", asked, re.I)
+        if found:
+            cut = self._verb(found["rest"].split())
+            if not cut:
+                return None
+            subject, verb, rest = cut
+            verb = self._tensed(verb, found["do"].lower())
+            return " ".join([*subject, verb, answer, found["what"], *rest])
+        found = re.match(rf"^how many (?P<what>.+?) (?P<be>{_BE}) there (?P<rest>.+)$", asked, re.I)
+        if found:
+            return f"There {found['be']} {answer} {found['what']} {found['rest']}"
+        found = re.match(r"^how many (?P<what>[\w ]+)$", asked, re.I)
+        if found and any(word in self.past for word in found["what"].split()[1:]):
+            return f"{answer} {found['what']}"
+        return None
+
+    def _was_done(self, asked: str, answer: str) -> str | None:
+        """“When was X built” makes: X was built in 1920; “what is X known for”: it is for Y."""
+        found = re.match(
+            rf"^(?:{_TIME_OR_PLACE}|what|who|which) (?P<be>{_BE}) (?P<rest>.+)$", asked, re.I
+        )
+        if not found:
+            return None
+        words = found["rest"].split()
+        at = next(
+            (
+                i
+                for i, w in enumerate(words)
+                if i and (w in _PARTICIPLES or re.search(r"[a-z]ed$", w))
+            ),
+            None,
+        )
+        if at is None or words[at - 1].lower() in _BEFORE_A_NOUN:
+            if found["wh"] and found["wh"].lower() == "where" and edits.kind(answer) == "name":
+                return f"{found['rest']} {found['be']} {_placed('where', answer)}"
+            return None
+        done = [*words[:at], found["be"], *words[at:]]
+        if found["wh"]:
+            return " ".join([*done, _placed(found["wh"], answer)])
+        if words[-1].lower() in {*_PREPOSITIONS, "called", "named"}:
+            return " ".join([*done, answer])
+        return None
+
+    def _was(self, asked: str, answer: str) -> str | None:
+        """“Who was the first captain” makes: the first captain was X."""
+        found = re.match(rf"^(?:who|what|which)(?: (?P<be>{_BE})|'s) (?P<rest>.+)$", asked, re.I)
+        if not found:
+            return None
+        words = found["rest"].split()
+        if (
+            len(words) < 2
+            or words[-1].lower() in _PREPOSITIONS
+            or words[-1].endswith(("ed", "ing"))
+        ):
+            return None
+        if words[0].lower() not in _BEFORE_A_NOUN and "'s" not in found["rest"]:
+            return None
+        return f"{found['rest']} {found['be'] or 'is'} {answer}"
+
+    def _subject(self, asked: str, answer: str) -> str | None:
+        """“Which band released X” makes: Y released X."""
+        found = re.match(
+            r"^(?:what|which)(?P<kind>(?: [\w'-]+){1,3}?) (?P<rest>[\w']+ .+)$", asked, re.I
+        )
+        if not found:
+            return None
+        verb, after = found["rest"].split(" ", 1)
+        finite = verb in self.past.values() or verb in {"has", "had", "have", "can", "will"}
+        if not finite or after.split()[-1].lower() in _PREPOSITIONS:
+            return None
+        if set(found["kind"].lower().split()) & {*_BE.split("|"), *_DO.split("|")}:
+            return None
+        return f"{answer} {found['rest']}"
+
+    def _verb(self, words: list[str]) -> tuple[list[str], str, list[str]] | None:
+        """Subject, verb and the rest: the verb is the first that no article stands before."""
+        for at in range(1, len(words)):
+            if words[at] in self.past and words[at - 1].lower() not in _BEFORE_A_NOUN:
+                return words[:at], words[at], words[at + 1 :]
+        return None
+
+    def _tensed(self, verb: str, do: str) -> str:
+        if do == "did":
+            return self.past[verb]
+        if do == "do":
+            return verb
+        if verb in {"have", "be", "do", "go"}:
+            return {"have": "has", "be": "is", "do": "does", "go": "goes"}[verb]
+        if re.search(r"[^aeiou]y$", verb):
+            return f"{verb[:-1]}ies"
+        return f"{verb}es" if verb.endswith(("s", "x", "ch", "sh")) else f"{verb}s"
+
+
+def _placed(wh: str, answer: str) -> str:
+    """The answer to when or where, with the preposition that it needs."""
+    first = answer.split()[0].lower()
+    if first in _PREPOSITIONS or first in {
+        "early",
+        "late",
+        "since",
+        "until",
+        "every",
+        "once",
+        "when",
+    }:
+        return f"{answer[0].lower()}{answer[1:]}"
+    if edits.kind(answer) == "date" and "where" not in wh.lower():
+        return f"on {answer}"
+    return f"in {answer}"
+
+
+def asserted(
+    sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random, *, cropped: float = 0.5
+) -> Iterator[Row]:
+    """Claims made of questions: the right one, and some that a passage nearly states.
+
+    Args:
+        sets: Questions with their passages.
+        pool: All passages, for the others of an article.
+        rng: Where chance comes from.
+        cropped: Share of premises cut to the sentences around the answer.
+    """
+    declarer = Declarer.of(list(pool.values()))
+    beside: dict[str, list[Asked]] = defaultdict(list)
+    article: dict[str, list[Text]] = defaultdict(list)
+    for item in sets:
+        beside[item.gold.id].append(item)
+    for text in pool.values():
+        article[text.title].append(text)
+    for item in sets:
+        answer, gold = item.answers[0], item.gold
+        claim = declarer.sentence(item.question, answer)
+        of = edits.kind(answer)
+        if not claim or not holds(gold.text, answer):
+            continue
+
+        def row(text: Text, keep: str, hypothesis: str, label: str, recipe: str) -> Row:
+            body = crop(text.text, keep, rng) if rng.random() < cropped else text.text
+            premise = f"Title: {text.title}\n{body}" if rng.random() < 0.85 else body
+            return Row(premise, hypothesis, label, f"{item.source}/{recipe}")  # noqa: B023
+
+        def wrong(span: str, answers: tuple[str, ...] = item.answers) -> bool:
+            return not any(edits.same(span, a) for a in answers) and not holds(item.question, span)  # noqa: B023
+
+        yield row(gold, answer, claim, "entailed", "claim")
+        near = [s for s in edits.spans(gold.text, of) if wrong(s)]
+        near += [a for o in beside[gold.id] if edits.kind(a := o.answers[0]) == of and wrong(a)]
+        siblings = [
+            t
+            for t in article[gold.title]
+            if t.id != gold.id and not any(holds(t.text, a) for a in item.answers)
+        ]
+        choice = rng.random()
+        if near and choice < 0.7:
+            span = rng.choice(near)
+            put = declarer.sentence(item.question, span)
+            if put:
+                yield row(
+                    gold, span if rng.random() < 0.5 else answer, put, "not_entailed", "other name"
+                )
+        elif choice < 0.82:
+            changed = edits.rescope(claim, rng)
+            if changed:
+                yield row(gold, answer, changed, "not_entailed", "other scope")
+        elif choice < 0.92:
+            others = [
+                o
+                for o in beside[gold.id]
+                if o.question != item.question
+                and edits.kind(o.answers[0]) == of
+                and not any(edits.same(answer, a) for a in o.answers)
+            ]
+            put = declarer.sentence(rng.choice(others).question, answer) if others else None
+            if put:
+                yield row(gold, answer, put, "not_entailed", "other claim")
+        if siblings and rng.random() < 0.85:
+            sibling = rng.choice(siblings)
+            spans = [s for s in edits.spans(sibling.text, of) if wrong(s)]
+            span = rng.choice(spans) if spans else ""
+            put = declarer.sentence(item.question, span) if span else None
+            if put:
+                yield row(sibling, span, put, "not_entailed", "other passage")
