@@ -93,6 +93,9 @@ def adapter(
     base: Annotated[Path, typer.Option(help="Folder of all-mpnet-base-v2.")],
     adapter: Annotated[Path, typer.Option(help="Folder that training.fit wrote.")],
     data: Annotated[list[str], typer.Option(help="FILE or FILE=LIMIT, not trained on.")],
+    threshold: Annotated[
+        float | None, typer.Option(help="By default where the sets' balanced accuracy is best.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
 ) -> None:
     """Calibrate an adapter, and write it in half precision with its calibration."""
@@ -112,11 +115,15 @@ def adapter(
             best = min(best, (-float((gain * weight).sum()), heat, prior))
     _, heat, prior = best
     scores = tempered(found, heat, prior).tolist()
-    threshold = max(
+    best_threshold = max(
         (round(step / 100, 2) for step in range(30, 71, 2)),
         key=lambda t: _mean_balanced(scores, rows, sources, t),
     )
-    typer.echo(f"inverse temperature {heat:.2f}, prior {prior:+.2f}, threshold {threshold}")
+    threshold = best_threshold if threshold is None else threshold
+    typer.echo(
+        f"inverse temperature {heat:.2f}, prior {prior:+.2f}, "
+        f"threshold {threshold}, best {best_threshold}"
+    )
     error = measure.calibration_error(scores, truths.tolist())
     typer.echo(f"calibration error {error:.3f} on {len(rows)} pairs")
     tuned = load_file(adapter / "adapter_model.safetensors")
@@ -129,6 +136,9 @@ def adapter(
     save_file(halves, out / "adapter_model.safetensors", metadata={"format": "pt"})
     config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "sentence-transformers/all-mpnet-base-v2"
+    for name in ("modules_to_save", "target_modules"):
+        # peft writes a set in any order, and names again what each stage goes on with.
+        config[name] = sorted(set(config[name]))
     (out / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     note = out / "calibration.json"
     known = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
