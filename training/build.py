@@ -118,10 +118,15 @@ def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
     ours: list[Row] = []
     rest: list[Row] = []
     for row in rows:
-        digest = hashlib.sha256((row.group or row.premise).encode()).digest()
+        digest = hashlib.sha256((row.group or _untitled(row.premise)).encode()).digest()
         (ours if digest[0] < 154 else rest).append(row)
     typer.echo(f"final/{name}: {write(out / 'final' / f'{name}.jsonl', ours)}")
     typer.echo(f"held/{name}_rest: {write(out / 'held' / f'{name}_rest.jsonl', rest)}")
+
+
+def _untitled(premise: str) -> str:
+    """Without its title line, which some rows of a passage have and others have not."""
+    return premise.partition("\n")[2] if premise.startswith("Title: ") else premise
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

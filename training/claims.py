@@ -7,13 +7,13 @@ it: "The first woman captain was Jonah Tregear". `asserted` makes such pairs.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from training import edits
-from training.make import Asked, Text, crop, holds
+from training.make import Around, Asked, Text, crop, holds
 from training.rows import Row
 
 
@@ -51,7 +51,8 @@ _BEFORE_A_NOUN = _words(
     most more some any no two three four five
     """
 )
-_NO_VERBS = _words("and the us need hundred be me spee")
+_NO_VERBS = _words("and the us need hundred be me spee not last them she car")
+_NO_NAMES = _words("Jr Sr Dr Mr Mrs Ms St Us Table")
 _PREPOSITIONS = _words(
     """
     in on at of for to from by with as into about against under over during after before between
@@ -78,7 +79,7 @@ class Declarer:
     @classmethod
     def of(cls, texts: Sequence[Text]) -> Declarer:
         """Knows the regular verbs of these texts: words with and without their ending."""
-        counts = Counter(word for text in texts for word in re.findall(r"[a-z]+", text.text))
+        counts = Counter(word for text in texts for word in re.findall(r"\b[a-z]+\b", text.text))
         past = {}
         for word, count in counts.items():
             if count < 3 or not word.endswith("ed"):
@@ -104,6 +105,8 @@ class Declarer:
             or self._was(asked, answer)
             or self._subject(asked, answer)
         )
+        if not said and _goes_on(asked):
+            return None
         if not said:
             return edits.declare(question, answer)
         return f"{said[0].upper()}{said[1:]}."
@@ -225,6 +228,15 @@ class Declarer:
         return f"{verb}es" if verb.endswith(("s", "x", "ch", "sh")) else f"{verb}s"
 
 
+def _goes_on(asked: str) -> bool:
+    """Whether the answer belongs behind the last word, or is one of several."""
+    asks_on = asked.split()[-1].lower() in _PREPOSITIONS
+    return bool(
+        (asks_on and re.match(r"(?:what|which|how many) ", asked, re.I))
+        or re.match(r"who (?:else|not)\b", asked, re.I)
+    )
+
+
 def _placed(wh: str, answer: str) -> str:
     """The answer to when or where, with the preposition that it needs."""
     first = answer.split()[0].lower()
@@ -254,63 +266,106 @@ def asserted(
         rng: Where chance comes from.
         cropped: Share of premises cut to the sentences around the answer.
     """
-    declarer = Declarer.of(list(pool.values()))
-    beside: dict[str, list[Asked]] = defaultdict(list)
-    article: dict[str, list[Text]] = defaultdict(list)
+    claimant = _Claimant(Declarer.of(list(pool.values())), Around.of(sets, pool), rng, cropped)
     for item in sets:
-        beside[item.gold.id].append(item)
-    for text in pool.values():
-        article[text.title].append(text)
-    for item in sets:
-        answer, gold = item.answers[0], item.gold
-        claim = declarer.sentence(item.question, answer)
-        of = edits.kind(answer)
-        if not claim or not holds(gold.text, answer):
-            continue
+        yield from claimant.rows(item)
 
-        def row(text: Text, keep: str, hypothesis: str, label: str, recipe: str) -> Row:
-            body = crop(text.text, keep, rng) if rng.random() < cropped else text.text
-            premise = f"Title: {text.title}\n{body}" if rng.random() < 0.85 else body
-            return Row(premise, hypothesis, label, f"{item.source}/{recipe}")  # noqa: B023
 
-        def wrong(span: str, answers: tuple[str, ...] = item.answers) -> bool:
-            return not any(edits.same(span, a) for a in answers) and not holds(item.question, span)  # noqa: B023
+@dataclass(frozen=True)
+class _Claimant:
+    """Makes the rows of one question after the other."""
 
-        yield row(gold, answer, claim, "entailed", "claim")
-        near = [s for s in edits.spans(gold.text, of) if wrong(s)]
-        near += [a for o in beside[gold.id] if edits.kind(a := o.answers[0]) == of and wrong(a)]
-        siblings = [
-            t
-            for t in article[gold.title]
-            if t.id != gold.id and not any(holds(t.text, a) for a in item.answers)
-        ]
-        choice = rng.random()
-        if near and choice < 0.7:
-            span = rng.choice(near)
-            put = declarer.sentence(item.question, span)
-            if put:
-                yield row(
-                    gold, span if rng.random() < 0.5 else answer, put, "not_entailed", "other name"
-                )
+    declarer: Declarer
+    around: Around
+    rng: Random
+    cropped: float
+
+    def rows(self, item: Asked) -> Iterator[Row]:
+        claim = self.declarer.sentence(item.question, item.answers[0])
+        if not claim or not holds(item.gold.text, item.answers[0]):
+            return
+        yield self._row(item, item.gold, item.answers[0], claim, "claim", "entailed")
+        choice = self.rng.random()
+        if choice < 0.7:
+            yield from self._other_name(item)
         elif choice < 0.82:
-            changed = edits.rescope(claim, rng)
-            if changed:
-                yield row(gold, answer, changed, "not_entailed", "other scope")
+            yield from self._other_scope(item, claim)
         elif choice < 0.92:
-            others = [
-                o
-                for o in beside[gold.id]
-                if o.question != item.question
-                and edits.kind(o.answers[0]) == of
-                and not any(edits.same(answer, a) for a in o.answers)
-            ]
-            put = declarer.sentence(rng.choice(others).question, answer) if others else None
-            if put:
-                yield row(gold, answer, put, "not_entailed", "other claim")
-        if siblings and rng.random() < 0.85:
-            sibling = rng.choice(siblings)
-            spans = [s for s in edits.spans(sibling.text, of) if wrong(s)]
-            span = rng.choice(spans) if spans else ""
-            put = declarer.sentence(item.question, span) if span else None
-            if put:
-                yield row(sibling, span, put, "not_entailed", "other passage")
+            yield from self._other_claim(item)
+        if self.rng.random() < 0.85:
+            yield from self._other_passage(item)
+
+    def _other_name(self, item: Asked) -> Iterator[Row]:
+        """What the question asks for, said of something else that its passage names."""
+        of = edits.kind(item.answers[0])
+        near = edits.spans(item.gold.text, of)
+        near += [a for o in self.around.beside[item.gold.id] if edits.kind(a := o.answers[0]) == of]
+        near = [span for span in near if _wrong(span, item)]
+        span = self.rng.choice(near) if near else ""
+        claim = self.declarer.sentence(item.question, span)
+        if claim and claim not in self._right(item):
+            keep = span if self.rng.random() < 0.5 else item.answers[0]
+            yield self._row(item, item.gold, keep, claim, "other name")
+
+    def _other_scope(self, item: Asked, claim: str) -> Iterator[Row]:
+        changed = edits.rescope(claim, self.rng)
+        if changed:
+            yield self._row(item, item.gold, item.answers[0], changed, "other scope")
+
+    def _other_claim(self, item: Asked) -> Iterator[Row]:
+        """The answer, as if another question of the passage had been asked."""
+        answer = item.answers[0]
+        others = [
+            other
+            for other in self.around.beside[item.gold.id]
+            if other.question != item.question
+            and edits.kind(other.answers[0]) == edits.kind(answer)
+            and not any(edits.same(answer, a) for a in other.answers)
+        ]
+        if not others:
+            return
+        claim = self.declarer.sentence(self.rng.choice(others).question, answer)
+        if claim and claim not in self._right(item):
+            yield self._row(item, item.gold, answer, claim, "other claim")
+
+    def _other_passage(self, item: Asked) -> Iterator[Row]:
+        """A passage of the same article that has no answer, and a name of it as the answer."""
+        siblings = self.around.siblings(item)
+        if not siblings:
+            return
+        sibling = self.rng.choice(siblings)
+        of = edits.kind(item.answers[0])
+        spans = [span for span in edits.spans(sibling.text, of) if _wrong(span, item)]
+        span = self.rng.choice(spans) if spans else ""
+        claim = self.declarer.sentence(item.question, span)
+        if claim:
+            yield self._row(item, sibling, span, claim, "other passage")
+
+    def _right(self, item: Asked) -> set[str | None]:
+        """What the questions of this passage rightly claim: some ask for one of several answers."""
+        beside = self.around.beside[item.gold.id]
+        return {self.declarer.sentence(o.question, a) for o in beside for a in o.answers}
+
+    def _row(
+        self,
+        item: Asked,
+        text: Text,
+        keep: str,
+        claim: str,
+        recipe: str,
+        label: str = "not_entailed",
+    ) -> Row:
+        whole = self.rng.random() >= self.cropped
+        body = text.text if whole else crop(text.text, keep, self.rng, item.question)
+        premise = f"Title: {text.title}\n{body}" if self.rng.random() < 0.85 else body
+        return Row(premise, claim, label, f"{item.source}/{recipe}")
+
+
+def _wrong(span: str, item: Asked) -> bool:
+    """Whether a span of a passage is no answer: not like one, nor in the question already."""
+    return (
+        not any(edits.same(span, answer) for answer in item.answers)
+        and not holds(item.question, span)
+        and not span.endswith(("'s", "’s"))
+        and span not in _NO_NAMES
+    )

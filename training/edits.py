@@ -90,6 +90,7 @@ _WORDS = frozenset(
         "By",
         "With",
         "During",
+        "Throughout",
         "Since",
         "Although",
         "However",
@@ -235,12 +236,12 @@ _NEGATIONS = (
     (r"\bnever ", ""),
 )
 _SCOPES = (
-    (r"\ball\b", ("some", "few", "none")),
+    (r"\ball\b", ("few", "none")),
     (r"\bmost\b", ("all", "few")),
     (r"\bmany\b", ("all", "few")),
     (r"\bsome\b", ("all", "no")),
     (r"\bseveral\b", ("all", "two")),
-    (r"\balways\b", ("sometimes", "never")),
+    (r"\balways\b", ("never",)),
     (r"\boften\b", ("always", "rarely")),
     (r"\busually\b", ("always", "never")),
     (r"\bone of the\b", ("the only one of the", "none of the")),
@@ -268,7 +269,6 @@ _SCOPES = (
     (r"\bunder\b", ("over",)),
     (r"\bfirst\b", ("second", "last")),
     (r"\bsecond\b", ("first", "third")),
-    (r"\bonly\b", ("also",)),
     (r"\bpartly\b", ("entirely",)),
     (r"\bsouth\b", ("north", "west")),
     (r"\bnorth\b", ("south", "east")),
@@ -393,7 +393,7 @@ def declare(question: str, answer: str) -> str | None:
         joint = "on" if kind(answer) == "date" else "in"
         subject = when.group(1)
         return f"{subject[:1].upper()}{subject[1:]} was {when.group(2)} {joint} {answer}."
-    many = re.match(r"^how many ([\w ]+?) (?:are there|were there|were|are) (.+)$", q, re.I)
+    many = re.match(r"^how many ([\w ]+?) (are|were)(?: there)? (.+)$", q, re.I)
     if many:
-        return f"{answer[:1].upper()}{answer[1:]} {many.group(1)} were {many.group(2)}."
+        return f"{answer[:1].upper()}{answer[1:]} {many[1]} {many[2]} {many[3]}."
     return None

@@ -1,9 +1,9 @@
 """Makes labelled pairs of what the product meets, from question sets, passages and NLI rows.
 
 The recipes, each a function that yields rows: `questions` (a question with its answer, right or a
-near miss, against the passage), `sentences` (a sentence of a passage, copied or edited),
-`neighbours` (a true claim against evidence about something else), `together` (two claims that need
-two passages), `among` (the premise among other passages).
+near miss, against the passage), `sentences` (a sentence of a passage, copied or edited), `twins`
+(two rows that differ in a word or two), `neighbours` (a true claim against evidence about something
+else), `together` (two claims that need two passages), `among` (the premise among other passages).
 """
 
 from __future__ import annotations
@@ -43,6 +43,35 @@ class Asked:
     source: str
 
 
+@dataclass(frozen=True)
+class Around:
+    """What stands near a question: the others of its passage, the passages of its article."""
+
+    beside: Mapping[str, Sequence[Asked]]
+    """By the id of the passage."""
+    article: Mapping[str, Sequence[Text]]
+    """By the title."""
+
+    @classmethod
+    def of(cls, sets: Sequence[Asked], pool: Mapping[str, Text]) -> Around:
+        """That of all questions of some sets."""
+        beside: dict[str, list[Asked]] = defaultdict(list)
+        article: dict[str, list[Text]] = defaultdict(list)
+        for item in sets:
+            beside[item.gold.id].append(item)
+        for text in pool.values():
+            article[text.title].append(text)
+        return cls(beside, article)
+
+    def siblings(self, item: Asked) -> list[Text]:
+        """The other passages of the article, but for those that hold an answer."""
+        return [
+            text
+            for text in self.article[item.gold.title]
+            if text.id != item.gold.id and not any(holds(text.text, a) for a in item.answers)
+        ]
+
+
 def asked(rows: Sequence[dict[str, object]], pool: Mapping[str, Text], source: str) -> list[Asked]:
     """The questions of a set whose answer stands in a gold passage."""
     found = []
@@ -78,15 +107,24 @@ def phrased(question: str, answer: str, rng: Random) -> str:
     return f"{question} {answer}"
 
 
-def crop(text: str, answer: str, rng: Random) -> str:
-    """The sentences around an answer: shorter to read, as hard to judge."""
+def crop(text: str, answer: str, rng: Random, question: str) -> str:
+    """The sentences around an answer: shorter to read, as hard to judge.
+
+    Of several that hold the answer the one is kept that shares most words with the question.
+    """
     spans = split(text)
-    at = next((i for i, s in enumerate(spans) if holds(text[s.start : s.end], answer)), None)
-    if at is None or len(spans) < 3:
+    holding = [i for i, s in enumerate(spans) if holds(text[s.start : s.end], answer)]
+    if not holding or len(spans) < 3:
         return text
+    asked = _words(question)
+    at = max(holding, key=lambda i: len(asked & _words(text[spans[i].start : spans[i].end])))
     first = max(0, at - rng.randint(0, 2))
     last = min(len(spans) - 1, at + rng.randint(0, 2))
     return text[spans[first].start : spans[last].end]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def questions(
@@ -106,33 +144,22 @@ def questions(
         cropped: Share of premises cut to the sentences around the answer.
         others: Share of premises with another passage of the article beside the gold one.
     """
-    beside: dict[str, list[Asked]] = defaultdict(list)
-    for item in sets:
-        beside[item.gold.id].append(item)
-    article: dict[str, list[Text]] = defaultdict(list)
-    for text in pool.values():
-        article[text.title].append(text)
+    known = Around.of(sets, pool)
     all_names = [a for item in sets for a in item.answers[:1] if edits.kind(a) == "name"]
     for item in sets:
         answer, gold = item.answers[0], item.gold
         of = edits.kind(answer)
         near = [
             other.answers[0]
-            for other in beside[gold.id]
+            for other in known.beside[gold.id]
             if not any(edits.same(other.answers[0], a) for a in item.answers)
         ]
         near_alike = [a for a in near if edits.kind(a) == of]
-        siblings = [
-            t
-            for t in article[gold.title]
-            if t.id != gold.id and not any(holds(t.text, a) for a in item.answers)
-        ]
+        siblings = known.siblings(item)
 
-        def show(
-            text: str, keep: str, siblings: list[Text] = siblings, title: str = gold.title
-        ) -> str:
-            body = crop(text, keep, rng) if rng.random() < cropped else text
-            parts = [f"Title: {title}\n{body}" if rng.random() < 0.8 else body]
+        def show(text: str, keep: str, siblings: list[Text] = siblings, item: Asked = item) -> str:
+            body = crop(text, keep, rng, item.question) if rng.random() < cropped else text
+            parts = [f"Title: {item.gold.title}\n{body}" if rng.random() < 0.8 else body]
             if siblings and rng.random() < others:
                 parts.append(rng.choice(siblings).premise)
                 rng.shuffle(parts)
@@ -174,7 +201,7 @@ def questions(
                 "same article",
             )
         elif choice < 0.5 and len(near):
-            other = rng.choice(beside[gold.id])
+            other = rng.choice(known.beside[gold.id])
             if (
                 not any(edits.same(answer, a) for a in other.answers)
                 and other.question != item.question

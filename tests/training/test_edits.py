@@ -93,3 +93,10 @@ def test_plainer_sentences_stay_true() -> None:
         "It was lit.",
         "Orrin Tower was lit.",
     }
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_holds_of_all_is_not_edited_to_some(seed: int) -> None:
+    changed = edits.rescope("It always called on all members.", Random(seed))
+    assert changed is not None
+    assert not {"some", "sometimes"} & set(changed.split())

@@ -107,3 +107,9 @@ def test_other_passages_do_not_change_the_label() -> None:
     assert made.entailed
     assert row.premise in made.premise
     assert "Title: Orrin Tower" in made.premise
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_of_sentences_with_the_answer_the_one_is_kept_that_tells_it(seed: int) -> None:
+    text = "Two boats came. It rained. Some sat. It was hot. Boston had two stations."
+    assert "Boston" in make.crop(text, "two", Random(seed), "How many stations did Boston have?")
