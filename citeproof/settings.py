@@ -63,7 +63,8 @@ class LLMSettings(_Section):
     base_url: str | None = None
     """Address of an OpenAI-compatible server that runs already: `http://127.0.0.1:8000/v1`."""
     api_key: SecretStr | None = None
-    """Better left to the provider's own environment variable (`OPENAI_API_KEY`)."""
+    """Better left to the environment: to the provider's own variable (`OPENAI_API_KEY`), or with
+    `base_url`, where that one does not count, to `CITEPROOF_LLM__API_KEY`."""
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)
     """`none` leaves it to the model; some refuse any other temperature than their own."""
     seed: int | None = 0
@@ -106,9 +107,13 @@ class LLMSettings(_Section):
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None:
-            parts = urlsplit(value)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError("write it as http://host:port/v1 or https://host/v1")
+            try:
+                parts = urlsplit(value)
+                fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            except ValueError:  # a port that is no number, or too large
+                fits = False
+            if not fits:
+                raise ValueError("write it as http://127.0.0.1:8000/v1 or https://host/v1")
         return value
 
     @property
@@ -156,6 +161,11 @@ class EntailmentSettings(_Section):
         if self.kind == "auto":
             return "cascade" if self.model == "local" else "cross-encoder"
         return self.kind
+
+    @field_validator("model")
+    @classmethod
+    def _folder_from_home(cls, model: str) -> str:
+        return str(Path(model).expanduser()) if model.startswith("~") else model
 
     @field_validator("cache")
     @classmethod

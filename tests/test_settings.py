@@ -10,6 +10,7 @@ import pytest
 
 from citeproof.console.toml import as_toml
 from citeproof.errors import SettingsError
+from citeproof.models.vllm import VLLMServer
 from citeproof.settings import (
     BudgetSettings,
     ChromaSettings,
@@ -130,6 +131,10 @@ def test_paths_may_begin_at_home() -> None:
     settings = Settings.load(**arguments)
     assert settings.chroma.path == Path.home() / "notes"
     assert settings.entailment.cache == Path.home() / "scores.db"
+    assert EntailmentSettings(model="~/nli").model == str(Path.home() / "nli")
+    assert EntailmentSettings(model="org/nli").model == "org/nli"
+    assert VLLMServer("~/model").model == str(Path.home() / "model")
+    assert VLLMServer("org/model").model == "org/model"
 
 
 def test_what_is_shown_can_be_loaded_again() -> None:
@@ -218,7 +223,10 @@ def test_unknown_arguments() -> None:
             "input should be less than or equal to 2",
         ),
         ({"retriever.kind": "magic"}, "'magic' (from the arguments) is not allowed: input should"),
-        ({"llm.base_url": "localhost:8000"}, "write it as http://host:port/v1"),
+        ({"llm.base_url": "localhost:8000"}, "write it as http://127.0.0.1:8000/v1"),
+        ({"llm.base_url": "http://host:port/v1"}, "write it as http://127.0.0.1:8000/v1"),
+        ({"llm.base_url": "http://host:80000/v1"}, "write it as http://127.0.0.1:8000/v1"),
+        ({"llm.base_url": "http://[::1/v1"}, "write it as http://127.0.0.1:8000/v1"),
         ({"roles.judge.retries": -1}, "roles.judge.retries = -1 (from the arguments)"),
         ({"chroma.port": "x", "budget.calls": 0}, "; "),
     ],

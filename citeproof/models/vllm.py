@@ -20,6 +20,7 @@ import sysconfig
 import threading
 import time
 from collections import deque
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
 from citeproof.errors import MissingExtraError, ModelError
@@ -57,7 +58,7 @@ class VLLMServer:
     def __init__(
         self, model: str, *, tensor_parallel: int = 1, args: str = "", offline: bool = False
     ) -> None:
-        self.model = model
+        self.model = str(Path(model).expanduser()) if model.startswith("~") else model
         self.tensor_parallel = tensor_parallel
         self.args = args
         self.offline = offline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -191,7 +191,6 @@ def secrets(model: BaseChatModel) -> Collection[str]:
 def _compatible(
     settings: LLMSettings, model: str, url: str, key: SecretStr, slot: int | None = None
 ) -> BaseChatModel:
-    import openai
     from langchain_openai import ChatOpenAI
 
     return ChatOpenAI(
@@ -209,11 +208,8 @@ def _compatible(
         use_responses_api=False,
         extra_body=None if slot is None else {"id_slot": slot},
         openai_proxy=None,
-        # By default all ChatOpenAI objects share one client, whatever loop they run in. A
-        # proxy from the environment must not see what is meant for this machine.
-        http_async_client=openai.DefaultAsyncHttpxClient(
-            trust_env=urlsplit(url).hostname not in _LOOPBACK
-        ),
+        # A proxy from the environment must not see what is meant for this machine.
+        **_clients(trust_env=urlsplit(url).hostname not in _LOOPBACK),
     )
 
 
@@ -230,17 +226,52 @@ def _from_provider(settings: LLMSettings) -> BaseChatModel:
         arguments["temperature"] = settings.temperature
     if settings.api_key is not None:
         arguments["api_key"] = settings.api_key
+    clients = _clients(trust_env=True)  # first, since any provider's own would fail less clearly
     model = _init(settings.model, arguments)
     fields = type(model).model_fields
-    if "http_async_client" in fields and getattr(model, "openai_proxy", None) is None:
-        import openai
-
-        model = _init(
-            settings.model, {**arguments, "http_async_client": openai.DefaultAsyncHttpxClient()}
-        )
+    if getattr(model, "openai_proxy", "") is None:  # one of langchain-openai's, without its proxy
+        model = _init(settings.model, {**arguments, **clients})
     # Given to the constructor, they would be sent as they are by providers that lack them.
     late = {"seed": settings.seed, "stream_usage": True, "stream_chunk_timeout": settings.timeout}
     return model.model_copy(update={k: v for k, v in late.items() if k in fields})
+
+
+def _clients(*, trust_env: bool) -> dict[str, Any]:
+    """HTTP clients for one `ChatOpenAI`; by default all share one, whatever loop they run in.
+
+    Args:
+        trust_env: Whether the environment's proxies are used.
+
+    Raises:
+        SettingsError: Those proxies cannot be used.
+    """
+    import openai
+    from langchain_openai import ChatOpenAI
+
+    try:
+        clients: dict[str, Any] = {
+            "http_async_client": openai.DefaultAsyncHttpxClient(trust_env=trust_env),
+            "http_client": _unused_client(trust_env),
+        }
+    except OSError:  # certificates, not proxies
+        raise
+    except Exception as error:  # openai decides whose InvalidURL may be among them
+        raise SettingsError(
+            "The proxy settings cannot be used",
+            why=_reason(error),
+            fix="Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY.",
+        ) from error
+    if "http_socket_options" in ChatOpenAI.model_fields:
+        clients["http_socket_options"] = ()  # else it warns that proxies are ignored; they are not
+    return clients
+
+
+@cache  # making one reads all certificates
+def _unused_client(trust_env: bool) -> object:
+    """For calls that nobody makes; the one made by default would read the proxies in any case."""
+    import openai
+
+    return openai.DefaultHttpxClient(trust_env=trust_env)
 
 
 def _init(model: str, arguments: dict[str, Any]) -> BaseChatModel:

@@ -31,7 +31,7 @@ By name, since importing them all to ask `isinstance` would import every provide
 """
 _OTHER_LOOP = ("Event loop is closed", "different event loop", "different loop")
 _LONGEST_WAIT = 120.0
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|hf|AIza)[-_][\w*-]{6,}|(?<=Bearer )[^\s'\"]+")
+_KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|hf)[-_]|AIza)[\w*-]{6,}|(?<=Bearer )[^\s'\"]+")
 
 
 def status_code(error: BaseException) -> int | None:
@@ -145,7 +145,10 @@ def translate(
         return ModelOutageError(f"No answer from {name}{tries}", why=why, fix=fix)
     fix = ""
     if status in (401, 403):
-        fix = "Check llm.api_key, or the provider's own environment variable for its key."
+        fix = (
+            "Check llm.api_key (CITEPROOF_LLM__API_KEY). The provider's own environment variable "
+            "counts only without llm.base_url."
+        )
     elif status == 404:
         fix = 'Check llm.model and llm.base_url (base_url = "none" leaves the server).'
     elif status == 429:

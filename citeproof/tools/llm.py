@@ -153,7 +153,7 @@ class LLM:
             nonlocal given
             assert on_delta is not None
             model, arguments = asking.limited(model, max_tokens, temperature, sample)
-            if "stream_usage" in type(model).model_fields:
+            if getattr(model, "stream_usage", False) is not False:  # False: the caller's own wish
                 arguments["stream_usage"] = True
             stream = model.astream(messages, config, stop=stops, **arguments, **going_on)
             message: Any = None
@@ -177,6 +177,8 @@ class LLM:
             self._models.refuses.add("schema")
             going_on = unheld
             message = await self._call(prompt, run)
+        if prompt.schema is not None and "schema" in self._models.refuses:
+            self._note_no_schema()
         # llama.cpp repeats the beginning of a reply that is not streamed.
         added = replies.clean(message.text).removeprefix(prompt.begun)
         return added[: max_tokens * LONGEST_TOKEN]
@@ -262,19 +264,23 @@ class LLM:
     ) -> str:
         """The reply to a prompt for an object, its schema enforced as far as possible."""
         run = asking.structured(await self._models.here(), schema, max_tokens, temperature)
-        if run is not None and "schema" not in self._models.refuses:
-            try:
-                return asking.object_text(
-                    await self._call(prompt, run, may_refuse=asking.SCHEMA_WORDS)
-                )
-            except asking.RefusedError:
-                self._models.refuses.add("schema")
-                note(f"{self.name} does not take a schema; it is told the format in words.")
+        if run is not None:
+            if "schema" not in self._models.refuses:
+                try:
+                    return asking.object_text(
+                        await self._call(prompt, run, may_refuse=asking.SCHEMA_WORDS)
+                    )
+                except asking.RefusedError:
+                    self._models.refuses.add("schema")
+            self._note_no_schema()
         form = json.dumps(schema.model_json_schema(), ensure_ascii=False)
         task = f"{prompt.task}\n\nReply with one JSON object that fits this schema:\n{form}"
         return await self.text(
             replace(prompt, task=task), max_tokens=max_tokens, temperature=temperature
         )
+
+    def _note_no_schema(self) -> None:
+        note(f"{self.name} does not take a schema; it is told the format in words.")
 
     async def _call(self, prompt: Prompt, run: asking.Run, *, may_refuse: str = "") -> BaseMessage:
         """One reply, with as many attempts as it takes and the settings allow."""

@@ -107,7 +107,8 @@ class Toolbox:
             ModelError: A model cannot be had.
             StoreError: The store cannot be opened.
         """
-        from concurrent.futures import ThreadPoolExecutor
+        from concurrent.futures import CancelledError, ThreadPoolExecutor
+        from threading import Event
 
         from citeproof.memory.bank import Bank
         from citeproof.memory.evidence import EvidenceLog
@@ -119,9 +120,16 @@ class Toolbox:
         from citeproof.tools.llm import open_llm
 
         chosen = settings or Settings.load()
+        called_off = Event()
+
+        def told(label: str, done: int, total: int) -> None:
+            if called_off.is_set():
+                raise CancelledError  # else a download would go on behind an error, or a Ctrl-C
+            if progress is not None:
+                progress(label, done, total)
 
         def open_stores() -> tuple[Index, Bank]:
-            embeddings = embedder_for(chosen, progress)
+            embeddings = embedder_for(chosen, told)
             index = Index.open(chosen.chroma, chosen.retriever, embeddings)
             if embeddings is not None and chosen.retriever.kind != "bm25" and index.count():
                 embeddings.embed_query("")  # loads the model now, beside the other one
@@ -130,7 +138,7 @@ class Toolbox:
         def fetch_entailment() -> None:
             # Here, and not in the middle of a run: it may be a download.
             if chosen.entailment.model == "local" and chosen.entailment.backend != "judge":
-                entailment_folder(chosen.models, progress)
+                entailment_folder(chosen.models, told)
 
         # The server's start and the embedder's take seconds each, and neither needs the other.
         with ThreadPoolExecutor(1) as beside:
@@ -141,6 +149,8 @@ class Toolbox:
                 llm = open_llm(chosen.llm, chosen.models, roles=roles, progress=progress)
                 fetching.result()
             except BaseException:
+                called_off.set()
+                fetching.cancel()
                 if opening.exception() is None:
                     for store in opening.result():
                         store.close()

@@ -302,6 +302,23 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
         fetch(tiny(WEB), ModelSettings(cache=tmp_path / "file"), downloads=downloads())
 
 
+def test_a_good_model_needs_no_lock(
+    settings: ModelSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its cache may be another user's, with a stamp that a copy has made void."""
+    path = fetch(tiny(WEB), settings, downloads=downloads(web=FakeWeb()))
+    os.utime(path, ns=(1, 1))
+
+    def refuse(lock: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(lock))
+
+    monkeypatch.setattr("filelock.FileLock", refuse)
+    assert fetch(tiny(WEB), settings, downloads=downloads()) == path
+    path.write_bytes(CONTENT[::-1])
+    with pytest.raises(FetchError, match="cannot be stored"):
+        fetch(tiny(WEB), settings, downloads=downloads(web=FakeWeb()))
+
+
 def test_an_interrupt_leaves_nothing_in_place(settings: ModelSettings) -> None:
     def pip(requirement: str, folder: Path) -> None:
         if requirement == "tiny-2==1.0":

@@ -3,6 +3,9 @@
 import asyncio
 import json
 import math
+import os
+import subprocess
+import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Sequence
@@ -16,6 +19,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_openai import ChatOpenAI
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel, Field, SecretStr
 from typing_extensions import TypedDict
@@ -33,7 +37,7 @@ from citeproof.prompts import Prompt
 from citeproof.settings import BudgetSettings, LLMSettings, ModelSettings
 from citeproof.testing import Choice, ScriptedChatModel
 from citeproof.tools.events import LLMCalled
-from citeproof.tools.failures import is_transient, retry_after, translate
+from citeproof.tools.failures import is_transient, retry_after, scrub, translate
 from citeproof.tools.llm import LLM, open_llm
 from citeproof.tools.meter import Meter, metered
 from citeproof.types import Usage
@@ -131,6 +135,16 @@ async def test_tokens_are_counted_streamed_or_not() -> None:
     assert stub.requests[1]["stream_options"] == {"include_usage": True}
 
 
+@pytest.mark.parametrize(("wish", "sent"), [(None, True), (True, True), (False, False)])
+async def test_a_model_that_must_not_count_its_stream_does_not(
+    wish: bool | None, sent: bool
+) -> None:
+    with serve([Reply("Fine.")]) as stub:
+        model = ChatOpenAI(model="m", base_url=stub.url, api_key=SecretStr("k"), stream_usage=wish)
+        assert await LLM(model).text(ASK, on_delta=lambda _: None) == "Fine."
+    assert ("stream_options" in stub.requests[0]) is sent
+
+
 async def test_usage_that_is_missing_counts_as_zero() -> None:
     model = Plain(replies=["x"])
     with metered(Meter()) as meter:
@@ -174,7 +188,7 @@ async def test_an_outage_says_who_why_and_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("status", "error", "expected"),
     [
-        (401, f"bad key {KEY}", "Check llm.api_key"),
+        (401, f"bad key {KEY}", "Check llm.api_key (CITEPROOF_LLM__API_KEY)"),
         (403, "no", "Check llm.api_key"),
         (404, "no such model", "Check llm.model and llm.base_url"),
         (400, "exceeds the available context size", "Use fewer passages"),
@@ -275,6 +289,13 @@ async def test_cancellation_ends_the_wait_for_a_retry() -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
+
+
+@pytest.mark.parametrize("key", [KEY, "gsk_abcdef12", f"AIzaSy{'B' * 33}"])
+def test_what_looks_like_a_key_is_not_shown(key: str) -> None:
+    assert scrub(f"API key {key} is not valid; skip-this hfx") == (
+        "API key *** is not valid; skip-this hfx"
+    )
 
 
 def test_failures_of_any_provider_are_told_apart() -> None:
@@ -381,15 +402,17 @@ async def test_a_server_without_schemas_is_told_in_words() -> None:
             return Reply(status=400, error="response_format json_schema is not supported")
         return Reply('{"citations": [3]}')
 
-    with serve(answer) as stub, metered(Meter()) as meter:
+    with serve(answer) as stub:
         llm = at(stub)
-        assert (await llm.parse(ASK, Cited)).citations == [3]
-        assert (await llm.for_role("judge").parse(ASK, Cited)).citations == [3]
-    assert ["response_format" in request for request in stub.requests] == [True, False, False]
+        with metered(Meter()) as meter:
+            assert (await llm.parse(ASK, Cited)).citations == [3]
+            assert (await llm.for_role("judge").parse(ASK, Cited)).citations == [3]
+        with metered(Meter()) as later:
+            assert (await llm.parse(ASK, Cited)).citations == [3]
+    assert ["response_format" in request for request in stub.requests] == [True] + [False] * 3
     assert '"citations"' in stub.requests[1]["messages"][-1]["content"]
-    assert meter.notes == [
-        f"m at {stub.url} does not take a schema; it is told the format in words."
-    ]
+    told = f"m at {stub.url} does not take a schema; it is told the format in words."
+    assert meter.notes == later.notes == [told]
 
 
 async def test_a_prompt_that_is_too_long_is_not_taken_for_a_missing_schema() -> None:
@@ -597,6 +620,37 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         open_llm(LLMSettings(model="openai:x"), ModelSettings())
 
 
+@pytest.mark.parametrize("proxy", ["nonsense://x", "http://h:port", "socks5://127.0.0.1:9"])
+@pytest.mark.parametrize(
+    "llm", [{"model": "openai:m"}, {"model": "m", "base_url": "http://192.0.2.1/v1"}]
+)
+def test_a_proxy_that_cannot_be_used_is_named(
+    llm: dict[str, Any], proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as where it is not installed
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(SettingsError, match="proxy settings cannot be used.*Correct HTTPS_PROXY"):
+        open_llm(LLMSettings(**llm), ModelSettings())
+    here = LLMSettings(model="m", base_url="http://127.0.0.1:9/v1")
+    assert open_llm(here, ModelSettings()).name == "m at http://127.0.0.1:9/v1"
+
+
+def test_a_proxy_is_used_without_a_word() -> None:
+    code = """
+from citeproof.settings import LLMSettings, ModelSettings
+from citeproof.tools.llm import open_llm
+
+for llm in ({"base_url": "http://127.0.0.1:9/v1"}, {"base_url": "http://192.0.2.1/v1"}, {}):
+    open_llm(LLMSettings(model="openai:m", **llm), ModelSettings())
+"""
+    environment = os.environ | {"HTTPS_PROXY": "http://192.0.2.1:9", "OPENAI_API_KEY": KEY}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_local_with_an_address_is_an_error() -> None:
     with pytest.raises(SettingsError, match="llm.base_url is set"):
         open_llm(LLMSettings(base_url="http://127.0.0.1:1/v1"), ModelSettings())
@@ -709,8 +763,13 @@ async def test_a_server_that_refuses_schemas_is_asked_without() -> None:
     with serve(answers) as stub:
         llm = at(stub)
         for _ in range(2):
-            assert await llm.text(replace(ASK, schema=SCHEMA)) == "fine"
-    assert ["response_format" in request for request in stub.requests] == [True, False, False]
+            with metered(Meter()) as meter:
+                assert await llm.text(replace(ASK, schema=SCHEMA)) == "fine"
+            assert ["does not take a schema" in note for note in meter.notes] == [True]
+        with metered(Meter()) as meter:
+            assert await llm.text(ASK) == "fine"
+        assert meter.notes == []
+    assert ["response_format" in request for request in stub.requests] == [True, *[False] * 3]
 
 
 async def test_only_the_embedded_model_is_asked_for_json_unless_told() -> None:
