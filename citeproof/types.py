@@ -32,6 +32,11 @@ CheckVerdict = Literal["supported", "misattributed", "uncited", "unsupported", "
 """
 
 
+def shown_score(score: float) -> str:
+    """A score with two digits, rounded down: below a threshold it never looks like it."""
+    return f"{int(score * 100 + 1e-9) / 100:.2f}"
+
+
 class _Value(BaseModel):
     model_config = ConfigDict(
         frozen=True,
@@ -95,7 +100,7 @@ class Verdict(_Value):
 
     def __str__(self) -> str:
         """As in `supported 0.90`; without a number where nothing was scored."""
-        return self.status if self.score is None else f"{self.status} {self.score:.2f}"
+        return self.status if self.score is None else f"{self.status} {shown_score(self.score)}"
 
 
 class Claim(_Value):

@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 from pydantic import ValidationError
 
 from citeproof import Answer, Citation, Claim, Passage, Usage, Verdict
+from citeproof.types import shown_score
 
 ANSWER = Answer(
     question="Who built it?",
@@ -24,6 +25,11 @@ ANSWER = Answer(
     passages=(Passage(id="p", text="Ann built it in 1900.", title="The tower"),),
     usage=Usage(llm_calls=3),
 )
+
+
+def test_a_score_below_a_threshold_is_not_shown_as_on_it() -> None:
+    shown = [shown_score(score) for score in (0.496, 0.49999, 0.5, 0.58, 0.29, 1.0, 0.0)]
+    assert shown == ["0.49", "0.49", "0.50", "0.58", "0.29", "1.00", "0.00"]
 
 
 def test_an_answer_survives_json() -> None:
@@ -54,7 +60,7 @@ def test_ids_depend_on_source_place_and_text() -> None:
 
 
 def test_a_verdict_is_told_in_words() -> None:
-    assert str(Verdict(status="supported", score=0.896)) == "supported 0.90"
+    assert str(Verdict(status="supported", score=0.896)) == "supported 0.89"
     assert f"{Verdict(status='unchecked', reason='no verifier')}" == "unchecked"
 
 

@@ -8,13 +8,12 @@ from typing import Literal
 from citeproof.errors import StoreError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import VTGUpdate, WritingState
-from citeproof.tools.citations import marks
+from citeproof.tools.citations import FLAG, marks
 from citeproof.tools.nested import drafting
 from citeproof.types import Answer, Citation, Claim, Passage, Usage
 
 __all__ = ["AnswerComposer"]
 
-FLAG = "[unverified]"
 """What a flagged claim bears in the answer's text."""
 
 

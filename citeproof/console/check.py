@@ -15,7 +15,7 @@ from citeproof.errors import InputError
 from citeproof.tools.citations import strip_marks
 from citeproof.tools.documents import load
 from citeproof.tools.readers import decode
-from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support
+from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score
 
 if TYPE_CHECKING:
     from citeproof.tools.numbered import NumberedPassages
@@ -27,7 +27,7 @@ Look = tuple[str, str, str]
 
 LOOK: dict[CheckVerdict, Look] = {
     "supported": ("✓", "green", "supported by what it cites"),
-    "misattributed": ("≠", "yellow", "supported, but not by what it cites"),
+    "misattributed": ("≠", "magenta", "supported, but not by what it cites"),
     "uncited": ("+", "cyan", "supported, but cites nothing"),
     "unsupported": ("✗", "red", "not supported by anything found"),
     "unchecked": ("·", "dim", "states nothing to check"),
@@ -76,7 +76,7 @@ def show(report: CheckReport, console: Console) -> None:
         _sentence(sentence, console)
     console.print()
     if report.invalid_citations:
-        write_line(console, Text(_invalid(report.invalid_citations), style="yellow"))
+        write_line(console, Text(_invalid(report.invalid_citations), style="red"))
     complete = report.citation_recall == 1.0
     write_line(
         console,
@@ -110,7 +110,7 @@ def explained(sentence: CheckedSentence) -> str:
     if sentence.score is None:
         return words
     best = "best score" if sentence.verdict == "unsupported" else "score"
-    return f"{words}, {best} {sentence.score:.2f}"
+    return f"{words}, {best} {shown_score(sentence.score)}"
 
 
 def _sentence(sentence: CheckedSentence, console: Console) -> None:
@@ -123,7 +123,7 @@ def _sentence(sentence: CheckedSentence, console: Console) -> None:
     if sentence.verdict != "unchecked":
         write_line(console, Text(explained(sentence), style="dim"), indent=4)
     if sentence.invalid:
-        write_line(console, Text(_invalid(sentence.invalid), style="yellow"), indent=4)
+        write_line(console, Text(_invalid(sentence.invalid), style="red"), indent=4)
     for support in sentence.support:
         _support(support, console)
 

@@ -19,7 +19,7 @@ from citeproof.console.text import find, instruments, plain, proved, where
 from citeproof.console.timeline import timeline
 from citeproof.errors import InputError
 from citeproof.tools.events import Event
-from citeproof.types import Answer, Citation, Claim, Passage
+from citeproof.types import Answer, Citation, Claim, Passage, shown_score
 
 __all__ = ["refuse_place", "render_page", "write_page"]
 
@@ -242,7 +242,7 @@ def _verdict_card(claim: Claim) -> Markup:
     sign, words, _ = _VERDICTS[verdict.status]
     rows = [("Checked against", _TIERS[verdict.tier])]
     if verdict.score is not None:
-        rows.append(("Entailment score", f"{verdict.score:.2f}"))
+        rows.append(("Entailment score", shown_score(verdict.score)))
     rows.append(("Written", "once" if verdict.trials == 1 else f"{verdict.trials} times"))
     if verdict.reason:
         rows.append(("Reason", verdict.reason))

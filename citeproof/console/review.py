@@ -15,6 +15,7 @@ from citeproof.console.live import write_line
 from citeproof.console.text import count, plain, where
 from citeproof.errors import InputError
 from citeproof.tools.events import ReviewRequested
+from citeproof.types import shown_score
 
 __all__ = ["attended", "decide"]
 
@@ -70,7 +71,7 @@ def _show(request: ReviewRequested, console: Console) -> None:
         write_line(console, Text(plain(request.problem), style="red"))
     write_line(console, Text("Nothing proves this claim:", style="bold yellow"))
     write_line(console, Text(plain(claim.text)), indent=2)
-    score = "" if verdict.score is None else f"score {verdict.score:.2f}, "
+    score = "" if verdict.score is None else f"score {shown_score(verdict.score)}, "
     reason = f", {plain(verdict.reason)}" if verdict.reason else ""
     tried = f"{score}{count(verdict.trials, 'trial')}{reason}"
     write_line(console, Text(tried, style="dim"), indent=2)

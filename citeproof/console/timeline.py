@@ -28,7 +28,7 @@ from citeproof.tools.events import (
     PassagesRetrieved,
     ReviewRequested,
 )
-from citeproof.types import Passage
+from citeproof.types import Passage, shown_score
 
 __all__ = ["timeline"]
 
@@ -215,7 +215,7 @@ def _outcome(step: Step) -> Markup:
                 return _result("rejected", "✗", event.text)
             case ClaimVerified():
                 score = event.verdict.score
-                shown = "" if score is None else f"{score:.2f} · "
+                shown = "" if score is None else f"{shown_score(score)} · "
                 sign = _SIGNS[event.verdict.status]
                 return _result(event.verdict.status, sign, shown + event.text)
             case ClaimDrafted():
@@ -251,7 +251,7 @@ def _event(event: Event, before: str) -> Markup:
         case ClaimVerified():
             verdict = event.verdict
             title = f"Verdict: {verdict.status}{_BY[verdict.tier]}"
-            score = "" if verdict.score is None else f"score {verdict.score:.2f}"
+            score = "" if verdict.score is None else f"score {shown_score(verdict.score)}"
             said = element("p", element("b", _SIGNS[verdict.status]), " ", event.text)
             return _part(title, element("div", said, class_=f"result {verdict.status}"), score)
         case ClaimRejected():
@@ -315,7 +315,7 @@ def _pair(premise: str, hypothesis: str, score: float) -> Markup:
                 element("p", "⊢ ", hypothesis, class_="hypothesis"),
             ]
         ),
-        f"score {score:.2f}",
+        f"score {shown_score(score)}",
     )
 
 

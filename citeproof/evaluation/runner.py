@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from citeproof.agents.answer_composer import FLAG
 from citeproof.console.trace import place, recorded, write_trace
 from citeproof.errors import InputError
 from citeproof.evaluation.datasets import write_outputs
@@ -44,6 +43,7 @@ from citeproof.evaluation.results import (
     read_results,
     told,
 )
+from citeproof.tools.citations import FLAG
 from citeproof.tools.events import EvidenceFound, PassagesRetrieved
 from citeproof.types import Answer, Usage
 

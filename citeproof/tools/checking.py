@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from citeproof.errors import InputError
-from citeproof.tools.citations import strip_marks, supporting_sentence
+from citeproof.tools.citations import FLAG, strip_marks, supporting_sentence
 from citeproof.tools.entailment import Entailment, Pair, premise
 from citeproof.tools.marked_text import read_marked
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
@@ -29,10 +29,13 @@ _TOGETHER = 10
 _HEADING_WORDS = 12
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
 _BULLET = re.compile(r"\s*(?:[-*+•>]|\d{1,3}[.)])\s")
-_EMPHASIS = re.compile(r"\*\*|`|(?<!\w)__|__(?!\w)")
-_CLOSED = re.compile(r"[.!?…:;,。！？][\"'”’»)\]]*$")
-_STATES_NOTHING = ("?", "？", "؟", ":")
+_EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
+_TAIL = re.compile(r"(?<!\W)\W+$")
+_STOPS = frozenset(".!?…:;,。！？।؟۔：；，")
+_NOTE = re.compile(r"\[\^[^\]\n]{1,40}\]|【\d{1,6}】|[¹²³⁰-⁹]+")
+_STATES_NOTHING = ("?", "？", "؟", ":", "：")
 
 _Numbered = tuple[int | None, Passage]
 
@@ -79,9 +82,10 @@ async def check(
     cited = await _cited(asked, sources, k)
     found = await _others(asked, cited, retriever or from_passages(everything), k)
     numbers = _numbers(sources)
+    ids = {number: {passage.id for passage in sources[number]} for number in sources}
     tries = [
-        [*_of_citations(own), *(_Try(((numbers.get(p.id), p),), cited=False) for p in others)]
-        for own, others in zip(cited, found, strict=True)
+        [*_of_citations(own), *(_other(p, sentence, ids, numbers) for p in others)]
+        for sentence, own, others in zip(asked, cited, found, strict=True)
     ]
     pairs = [
         Pair(one.premise, sentence.text)
@@ -130,7 +134,7 @@ def _read(text: str) -> Iterator[_Said]:
     for place, paragraph in enumerate(paragraphs, start=1):
         is_heading = _is_heading(paragraph, last=place == len(paragraphs))
         for sentence in read_marked(paragraph):
-            said = " ".join(sentence.text.split())
+            said = " ".join(sentence.text.replace("`", "").split())
             states = not (is_heading or said.endswith(_STATES_NOTHING))
             yield _Said(said, place, sentence.numbers, states)
 
@@ -138,10 +142,12 @@ def _read(text: str) -> Iterator[_Said]:
 def _paragraphs(text: str) -> list[str]:
     """What stands between blank lines; a Markdown heading is a paragraph of its own."""
     found: list[str] = []
-    for block in _BLANK_LINE.split(_EMPHASIS.sub("", text)):
+    for block in _BLANK_LINE.split(_EMPHASIS.sub("", text.replace(f" {FLAG}", ""))):
         goes_on = False
         for line in block.split("\n"):
             if not any(map(str.isalnum, line)):  # a rule, or what underlines a heading
+                if goes_on and _UNDERLINE.match(line) and _can_be_heading(found[-1]):
+                    found[-1], goes_on = f"# {found[-1].strip()}", False
                 continue
             is_heading = bool(_HEADING.match(line))
             if found and not any(map(str.isalnum, strip_marks(line))):
@@ -159,8 +165,20 @@ def _is_heading(paragraph: str, *, last: bool) -> bool:
     if _HEADING.match(paragraph):
         return True
     line = paragraph.strip()
-    is_line = not (last or "\n" in line or _BULLET.match(paragraph) or _CLOSED.search(line))
+    is_line = not last and _can_be_heading(paragraph)
     return is_line and strip_marks(line) == line and len(words(line)) <= _HEADING_WORDS
+
+
+def _can_be_heading(paragraph: str) -> bool:
+    """Whether it is one line, no item of a list, and ends without a stop."""
+    line = paragraph.strip()
+    return not ("\n" in line or _BULLET.match(paragraph) or _is_closed(line))
+
+
+def _is_closed(line: str) -> bool:
+    """Whether a stop stands behind the last word, footnote marks apart."""
+    tail = _TAIL.search(_NOTE.sub("", line))
+    return tail is not None and not _STOPS.isdisjoint(tail[0])
 
 
 async def _cited(
@@ -208,6 +226,18 @@ def _of_citations(cited: Mapping[int, Sequence[Passage]]) -> list[_Try]:
     tries = [_Try((one,), cited=True) for one in _each(cited)]
     together = _each(cited, max(1, _TOGETHER // max(1, len(cited))))[:_TOGETHER]
     return [*tries, _Try(together, cited=True)] if len(together) > 1 else tries
+
+
+def _other(
+    passage: Passage,
+    sentence: _Said,
+    ids: Mapping[int, Set[str]],
+    numbers: Mapping[str, int],
+) -> _Try:
+    """A found passage; it counts as cited where a number of the sentence stands for it."""
+    own = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
+    number = numbers.get(passage.id) if own is None else own
+    return _Try(((number, passage),), cited=own is not None)
 
 
 def _each(cited: Mapping[int, Sequence[Passage]], most: int | None = None) -> tuple[_Numbered, ...]:

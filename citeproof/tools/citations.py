@@ -14,7 +14,10 @@ from citeproof.types import Claim
 if TYPE_CHECKING:
     from Stemmer import Stemmer
 
-__all__ = ["adds_nothing", "marks", "strip_marks", "supporting_sentence"]
+__all__ = ["FLAG", "adds_nothing", "marks", "strip_marks", "supporting_sentence"]
+
+FLAG = "[unverified]"
+"""Stands behind a claim that could not be proved."""
 
 _MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+(?:[.,]\d+)*")

@@ -59,6 +59,9 @@ class CrossEncoder:
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order.
 
+        A hypothesis that leaves no room for a premise, being longer than half of what the model
+        reads, scores 0: its end would go unread, and what is not read is not proved.
+
         Raises:
             MissingExtraError: sentence-transformers is not installed.
             ModelError: The model cannot be loaded, or has no entailment label.
@@ -109,8 +112,10 @@ class CrossEncoder:
             # Rooms in steps, so that hypotheses of like length share the windows of a premise.
             room = max(32, (limit - length(pair.hypothesis) - 8) // 16 * 16)
             for window in cut(pair.premise, room):
-                tokens = min(limit, length(window) + length(pair.hypothesis) + 8)
-                found.append(_Window(index, window, pair.hypothesis, tokens))
+                tokens = length(window) + length(pair.hypothesis) + 8
+                if tokens > limit and length(pair.hypothesis) > (limit - 8) // 2:
+                    continue
+                found.append(_Window(index, window, pair.hypothesis, min(limit, tokens)))
         return found
 
     def _model(self) -> Any:

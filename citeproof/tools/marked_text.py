@@ -16,7 +16,11 @@ MARK = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
 """A citation mark: its numbers are the group."""
 _MARK = re.compile(MARK, re.IGNORECASE)
 # Looking back spares a try from each space of a long run.
-_MARKS = re.compile(rf"(?<![^\S\n])(?:[^\S\n]*{MARK})+", re.IGNORECASE)
+_RUN = rf"{MARK}(?:[^\S\n]*(?:[,–-][^\S\n]*)?{MARK})*"  # "[1], [2]" and "[1]–[3]" as well
+_MARKS = re.compile(
+    rf"(?<![^\S\n])(?:[^\S\n]*(?:{_RUN}|\([^\S\n]*{_RUN}[^\S\n]*\)))+", re.IGNORECASE
+)
+_TO = re.compile(r"\s*\][^\S\n]*[–-][^\S\n]*\[\s*")
 _SPACE = re.compile(r"[^\S\n]*")
 _PART = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D*(\d+))?", re.IGNORECASE)
 _CODE = re.compile(r"`[^`\n]+`")
@@ -42,7 +46,8 @@ def read_marked(text: str) -> list[MarkedSentence]:
     removed, and so are sentences without a letter or digit.
     """
     plain, marks = _apart(text)
-    spans = split(plain)
+    # Signs alone are no sentence: a mark behind them belongs to what stands before.
+    spans = [span for span in split(plain) if any(map(str.isalnum, plain[slice(*span)]))]
     starts = [span.start for span in spans]
     cited: list[list[int]] = [[] for _ in spans]
     for place, numbers in marks:
@@ -88,7 +93,7 @@ def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
         assert space is not None
         goes_on = text[space.end() : space.end() + 1] not in ("", "\n")
         after = space.end() - done + 1 if begins_line and goes_on else 0
-        numbers = [n for inside in _MARK.findall(match[0]) for n in _numbers(inside)]
+        numbers = [n for inside in _MARK.findall(_TO.sub("–", match[0])) for n in _numbers(inside)]
         marks.append((place + after, numbers))
     return "".join([*parts, text[done:]]), marks
 

@@ -69,8 +69,8 @@ async def scored(found: Iterable[Row], entailment: Entailment) -> AsyncIterator[
 
 
 def written(row: Row) -> bytes:
-    """A scored object as a JSON line in UTF-8, its score rounded to four digits."""
-    rounded = row | {"score": round(row["score"], 4)}
+    """A scored object as a JSON line in UTF-8, its score rounded down to four digits."""
+    rounded = row | {"score": math.floor(row["score"] * 10_000 + 1e-9) / 10_000}
     try:
         return f"{json.dumps(rounded, ensure_ascii=False)}\n".encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write

@@ -169,6 +169,14 @@ async def test_a_huge_range_ends_somewhere() -> None:
         ("It is old.\n\nIt is white.", []),
         ("one two three four five six seven eight nine ten eleven twelve more\n\nIt is old.", []),
         ("The tower\nIt is old.", []),
+        ("The tower\n===\nIt is old.", ["The tower"]),
+        ("The tower:\n---\nIt is old.", ["The tower:"]),
+        ("它有这些部分：\n\nIt is old.", ["它有这些部分："]),
+        ("It is old.[^1]\n\nIt is white.", []),
+        ("It is old.²\n\nIt is white.", []),
+        ("It is old. 🎉\n\nIt is white.", []),
+        ("मीनार पुरानी है।\n\nIt is white.", []),
+        ("「塔は古い。」\n\nIt is white.", []),
     ],
 )
 async def test_what_is_not_checked(text: str, unchecked: list[str]) -> None:
@@ -183,6 +191,34 @@ async def test_bullets_emphasis_and_line_breaks_are_no_part_of_a_sentence() -> N
         "1. **Ann Lee** built\n   the `tower` [1].\n* It is white", PASSAGES, reader()
     )
     assert [one.text for one in report.sentences] == ["Ann Lee built the tower.", "It is white"]
+
+
+async def test_an_index_in_code_is_no_citation() -> None:
+    report = await check("Use `argv[2]` here [1].", PASSAGES, reader())
+    assert [(one.text, one.citations) for one in report.sentences] == [("Use argv[2] here.", (1,))]
+
+
+async def test_flags_of_an_answer_are_no_part_of_its_sentences() -> None:
+    text = "Ann Lee built the tower [1]. [unverified] It is white [1]. [unverified]"
+    report = await check(text, PASSAGES, reader())
+    assert [one.text for one in report.sentences] == ["Ann Lee built the tower.", "It is white."]
+
+
+async def test_what_the_search_finds_in_a_cited_document_is_cited() -> None:
+    near = [Passage(id=f"a{i}", text=f"The keeper of the tower lit lamp {i}.") for i in range(6)]
+    proof = Passage(id="proof", text="He lit the light at dusk.")
+    sources = {1: [*near, proof], 2: [TOWER]}
+    entailment = TableEntailment(lambda premise, _: 0.95 if "dusk" in premise else 0.1)
+    report = await check(
+        "The keeper of the tower lit a lamp [1].",
+        sources,
+        entailment,
+        retriever=ListRetriever([proof]),
+        k=5,
+    )
+    [sentence] = report.sentences
+    assert sentence.verdict == "supported"
+    assert [(own.number, own.passage.id) for own in sentence.support] == [(1, "proof")]
 
 
 async def test_paragraphs_are_counted() -> None:

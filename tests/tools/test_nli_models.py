@@ -197,6 +197,16 @@ def test_of_a_long_premise_the_best_window_counts(tmp_path: Path) -> None:
     assert whole > min(scores(model, [Pair(part, "1871") for part in set(parts)]))
 
 
+def test_a_claim_that_cannot_be_read_to_its_end_is_not_proved(tmp_path: Path) -> None:
+    told = "the tower was built in 1871 . "
+    long = Pair(told, f"{told * 10}lit by bo ray")
+    [short, cut] = scores(
+        CrossEncoder(bert(tmp_path, ["no", "entailed"])), [Pair(told, told), long]
+    )
+    assert short > 0
+    assert cut == 0
+
+
 def test_a_model_without_a_limit_of_its_own_reads_windows_of_512_tokens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
