@@ -165,7 +165,7 @@ def by_rank(found: Sequence[Candidate], c: int, share: float) -> Ranking:
 
 
 def report(searches: dict[str, Search], sets: dict[str, list[Question]]) -> list[str]:
-    heads = "recall@1 | recall@5 (± 95 % interval) | recall@20 | MRR | ms a question"
+    heads = "recall@1 | recall@5 (± 95 % interval) | recall@20 | MRR@20 | ms a question"
     lines = []
     for name, questions in sets.items():
         lines += [f"## {name}: {len(questions)} questions", "", f"| search | {heads} |"]

@@ -238,5 +238,6 @@ def _told(path: Path, what: str) -> Iterator[None]:
         raise StoreError(
             f"The index in {path} cannot be {what}",
             why=getattr(error, "strerror", None) or str(error),
-            fix="Make sure that you may write there, and that the disk is not full.",
+            fix="Make sure that you may write there (a search notes its use of the folder, too), "
+            "and that the disk is not full.",
         ) from error

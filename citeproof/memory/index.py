@@ -314,7 +314,7 @@ class _View:
         if self._kept is not None:
             try:
                 built.save(self._kept, fingerprint)
-            except OSError:  # a read-only folder can be searched all the same
+            except OSError:  # a full disk, say: it is built anew the next time
                 return built
         return built
 
