@@ -628,7 +628,9 @@ def models_list(config: Config = None, sets: Sets = None) -> None:
     rows = []
     for model in EMBEDDED:
         folder = model_folder(model, settings.models)
-        state = "ready" if is_stamped(model, folder) else "not fetched"
+        # Hashing a copy would take a minute; it is done when the model is first used.
+        there = "not verified yet" if folder.is_dir() else "not fetched"
+        state = "ready" if is_stamped(model, folder) else there
         size = f"{model.size / 1e6:,.0f} MB"
         rows.append((model.name, model.role, size, model.licence, state, str(folder)))
     models(rows, _console())

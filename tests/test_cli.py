@@ -15,8 +15,9 @@ from citeproof.console.arguments import ABOUT, METHODS
 from citeproof.doctor import Check
 from citeproof.errors import FetchError
 from citeproof.memory.index import Index
+from citeproof.models.fetch import model_folder
 from citeproof.models.manifest import LLM
-from citeproof.settings import Settings
+from citeproof.settings import ModelSettings, Settings
 from tests.graphs.scripts import BUILT, A, B, Script
 
 run = CliRunner().invoke
@@ -284,6 +285,9 @@ def test_models_are_listed_and_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(cli.app, ["models", "list", *cache])
     assert f"{LLM.name}  " in result.stdout
     assert "not fetched" in result.stdout
+    assert "not verified yet" not in result.stdout
+    model_folder(LLM, ModelSettings(cache=Path("kept"))).mkdir(parents=True)
+    assert "not verified yet" in run(cli.app, ["models", "list", *cache]).stdout
 
     def fetch(model: Any, settings: Any, *, progress: Any) -> Path:
         progress(f"{model.name} from somewhere", 1, 2_000_000)
