@@ -15,8 +15,11 @@ _NUMBER = r"(?:(?:passages?|documents?|sources?)\s+)?\d{1,6}"
 MARK = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
 """A citation mark: its numbers are the group."""
 _MARK = re.compile(MARK, re.IGNORECASE)
+# With the address of a Markdown link behind it, and as a superscript.
+_ADDRESS = r"\((?:https?://|#)[^\s()]*(?:\([^\s()]*\)[^\s()]*)*\)"
+_ONE = rf"(?:<sup>)?{MARK}(?:{_ADDRESS})?(?:</sup>)?"
+_RUN = rf"{_ONE}(?:[^\S\n]*(?:[,–-][^\S\n]*)?{_ONE})*"  # "[1], [2]" and "[1]–[3]" as well
 # Looking back spares a try from each space of a long run.
-_RUN = rf"{MARK}(?:[^\S\n]*(?:[,–-][^\S\n]*)?{MARK})*"  # "[1], [2]" and "[1]–[3]" as well
 _MARKS = re.compile(
     rf"(?<![^\S\n])(?:[^\S\n]*(?:{_RUN}|\([^\S\n]*{_RUN}[^\S\n]*\)))+", re.IGNORECASE
 )
