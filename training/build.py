@@ -44,8 +44,9 @@ def build(
         (out / name).mkdir(parents=True, exist_ok=True)
     for name, rows in _made(data, pool, sources).items():
         typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
-    more(data, out)
-    claims_of_questions(data, out)
+    texts = [pool[key] for key in pool if sources[key] in SEEN]
+    more(data, pool, texts, out)
+    claims_of_questions(data, pool, out)
     rng = Random(11)
     for name in ("nq", "asqa"):
         asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
@@ -56,12 +57,9 @@ def build(
         _split(out, name, list(read(data / "nli" / f"{name}.jsonl")))
 
 
-def more(data: Path, out: Path) -> None:
+def more(data: Path, pool: dict[str, make.Text], texts: list[make.Text], out: Path) -> None:
     """Write the sets of the last stage: twins, and questions with the sentences around them."""
     rng = Random(23)
-    passages = _lines(data / "passages.jsonl")
-    pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
-    texts = [pool[p["id"]] for p in passages if p["source"] in SEEN]
     rng.shuffle(texts)
     squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
     rng.shuffle(squad)
@@ -73,11 +71,9 @@ def more(data: Path, out: Path) -> None:
         typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
 
 
-def claims_of_questions(data: Path, out: Path) -> None:
+def claims_of_questions(data: Path, pool: dict[str, make.Text], out: Path) -> None:
     """Write the claims that are made of questions: SQuAD's to train on, the others' to measure."""
     rng = Random(31)
-    passages = _lines(data / "passages.jsonl")
-    pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
     squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
     rng.shuffle(squad)
     rows = list(asserted(squad, pool, rng))
