@@ -18,8 +18,10 @@
 
   window.addEventListener("hashchange", reveal);
   document.addEventListener("click", (event) => {
-    // To go where one is already changes no address.
-    if (event.target.closest(".graph a")) setTimeout(reveal);
+    // To go where one is already changes no address. Any other way is the address's to reveal, once:
+    // a second time would unfold what was folded in between.
+    const link = event.target.closest(".graph a");
+    if (link && link.getAttribute("href") === location.hash) setTimeout(reveal);
   });
   reveal();
 })();

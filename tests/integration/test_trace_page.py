@@ -125,10 +125,24 @@ def test_the_keyboard_comes_to_citations_and_steps(opened: Tab) -> None:
     assert opened.value("document.getElementById('card').hidden")
     opened.value("document.querySelector('.graph a').focus()")
     assert opened.value("document.activeElement.getAttribute('href')") == "#step-1"
-    opened.press("Enter")
-    opened.wait("document.querySelector('#step-1 > details').open")
-    opened.press("Enter")  # a step's own row has the keyboard now
-    opened.wait("!document.querySelector('#step-1 > details').open")
+    for _ in range(2):  # the second time the address is there already
+        opened.value("document.querySelector('.graph a').focus()")
+        opened.press("Enter")
+        opened.wait("document.querySelector('#step-1 > details').open")
+        opened.press("Enter")  # a step's own row has the keyboard now
+        opened.wait("!document.querySelector('#step-1 > details').open")
+
+
+def test_an_address_is_revealed_once(opened: Tab) -> None:
+    """Twice would unfold what was folded in between."""
+    opened.value(
+        "revealed = 0; Element.prototype.scrollIntoView = () => { revealed += 1 };"
+        "const clicked = new MouseEvent('click', { bubbles: true, cancelable: true });"
+        "document.querySelector('.graph a').dispatchEvent(clicked); settled = false;"
+        "setTimeout(() => { settled = true }, 300)"
+    )
+    opened.wait("settled")
+    assert opened.value("revealed") == 1
 
 
 def test_the_trace_unfolds_to_prompts_replies_and_verdicts(opened: Tab) -> None:
