@@ -28,6 +28,8 @@ _TOGETHER = 10
 """Most cited passages that are read as one premise: about 1,000 words, which a judge can hold."""
 _HEADING_WORDS = 12
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\S\n]*([^`\n]*?)[^\S\n]*$\n?", re.MULTILINE)
+_NO_CODE = frozenset({"", "markdown", "md", "text", "txt"})
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
 _BULLET = re.compile(r"\s*(?:[-*+•>]|\d{1,3}[.)])\s")
@@ -55,7 +57,8 @@ async def check(
     entailment model at once. One passage that entails is preferred to several. Of a number that
     stands for more than `k` passages, the `k` that share the most words with the sentence count.
 
-    Unchecked are sentences that state nothing: Markdown headings; a paragraph of one line of at
+    Unchecked are sentences that state nothing: Markdown headings; code in fences that name its
+    language; a paragraph of one line of at
     most 12 words, without citation or closing punctuation, that another paragraph follows; and
     whatever ends with a question mark or a colon.
 
@@ -132,6 +135,9 @@ def _read(text: str) -> Iterator[_Said]:
     """The sentences of a text, in order."""
     paragraphs = _paragraphs(text)
     for place, paragraph in enumerate(paragraphs, start=1):
+        if _FENCE.match(paragraph):
+            yield _Said(paragraph.strip(), place, (), states=False)
+            continue
         is_heading = _is_heading(paragraph, last=place == len(paragraphs))
         for sentence in read_marked(paragraph):
             said = " ".join(sentence.text.replace("`", "").split())
@@ -140,9 +146,12 @@ def _read(text: str) -> Iterator[_Said]:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """What stands between blank lines; a Markdown heading is a paragraph of its own."""
+    """What stands between blank lines; a Markdown heading is a paragraph of its own, as is code."""
     found: list[str] = []
-    for block in _BLANK_LINE.split(_EMPHASIS.sub("", text.replace(f" {FLAG}", ""))):
+    for block in _blocks(text.replace(f" {FLAG}", "")):
+        if _FENCE.match(block):
+            found.append(block)
+            continue
         goes_on = False
         for line in block.split("\n"):
             if not any(map(str.isalnum, line)):  # a rule, or what underlines a heading
@@ -159,6 +168,28 @@ def _paragraphs(text: str) -> list[str]:
                 found.append(line)
             goes_on = not is_heading
     return found
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Code with its fences, and what stands between blank lines without any.
+
+    Fences that name no language are no part of the text: a model may put its whole answer in them.
+    """
+    done = 0
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        mark, language = fence.groups()
+        if opened is None:
+            opened = None if language.lower() in _NO_CODE else fence
+        elif mark.startswith(opened[1]) and not language:
+            yield from _prose(text[done : opened.start()])
+            yield text[opened.start() : fence.end()]
+            done, opened = fence.end(), None
+    yield from _prose(text[done:])
+
+
+def _prose(text: str) -> list[str]:
+    return _BLANK_LINE.split(_EMPHASIS.sub("", _FENCE.sub("", text)))
 
 
 def _is_heading(paragraph: str, *, last: bool) -> bool:

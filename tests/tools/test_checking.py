@@ -198,6 +198,28 @@ async def test_an_index_in_code_is_no_citation() -> None:
     assert [(one.text, one.citations) for one in report.sentences] == [("Use argv[2] here.", (1,))]
 
 
+async def test_code_in_fences_is_not_checked() -> None:
+    code = "```python\nlamp = lens[2]  # lit\n\nprint(lamp)\n```"
+    report = await check(f"{BUILT[:-1]} [1].\n{code}\n{KEPT[:-1]} [2].", PASSAGES, reader())
+    assert [(one.text, one.citations, one.verdict) for one in report.sentences] == [
+        (BUILT, (1,), "supported"),
+        (code, (), "unchecked"),
+        (KEPT, (2,), "supported"),
+    ]
+
+
+@pytest.mark.parametrize("fence", ["```", "```markdown", "~~~ text"])
+async def test_an_answer_in_fences_is_checked(fence: str) -> None:
+    text = f"{fence}\n**{BUILT[:-1]}** [1].\n{fence[:3]}\n"
+    report = await check(text, PASSAGES, reader())
+    assert [(one.text, one.verdict) for one in report.sentences] == [(BUILT, "supported")]
+
+
+async def test_a_fence_that_never_closes_hides_nothing() -> None:
+    report = await check(f"```python\n{BUILT[:-1]} [1].\n~~~\n{KEPT}", PASSAGES, reader())
+    assert [one.verdict for one in report.sentences] == ["supported", "uncited"]
+
+
 async def test_flags_of_an_answer_are_no_part_of_its_sentences() -> None:
     text = "Ann Lee built the tower [1]. [unverified] It is white [1]. [unverified]"
     report = await check(text, PASSAGES, reader())
