@@ -76,7 +76,8 @@ def claims_of_questions(data: Path, pool: dict[str, make.Text], out: Path) -> No
     rng = Random(31)
     squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
     rng.shuffle(squad)
-    rows = list(asserted(squad, pool, rng))
+    # Twice, since the wrong answers and the sentences around them are drawn anew.
+    rows = list(dict.fromkeys(asserted([*squad, *squad], pool, rng)))
     typer.echo(f"made/asserted: {write(out / 'made' / 'asserted.jsonl', rows)}")
     for name in ("nq", "asqa"):
         asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
