@@ -14,8 +14,6 @@ from citeproof.types import Answer, Citation, Claim, Passage, Usage
 
 __all__ = ["AnswerComposer"]
 
-"""What a flagged claim bears in the answer's text."""
-
 
 class ComposerState(WritingState):
     """What the composer reads."""
@@ -85,7 +83,7 @@ class AnswerComposer:
     ) -> tuple[Literal["answered", "partial", "abstained"], str]:
         reasons = [state["stop"]] if state["stop"] else []
         if not claims:
-            if state["dropped"]:
+            if state["dropped"] or (state["rejected"] and not reasons):
                 reasons.append("No claim could be proved from the passages.")
             elif not reasons and not state["passages"]:
                 reasons.append("No passage was found for the question.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from citeproof.agents.answerer import introduced
 from citeproof.prompts import Prompt, context, fill, template
@@ -72,7 +73,8 @@ class ClaimGenerator:
 def sentences(reply: str) -> list[str]:
     """The sentences of a reply up to the end token, without labels and marks."""
     found = []
-    for said in read_marked(_LABEL.sub("", reply)):
+    lines = takewhile(lambda line: not is_end(line), reply.splitlines(keepends=True))
+    for said in read_marked(_LABEL.sub("", "".join(lines))):
         sentence = unwrapped(said.text)
         if is_end(sentence):
             break

@@ -20,6 +20,8 @@ class MemoryVerifier:
     """Checks the claim in hand against D_L ∪ D_S."""
 
     entailment: Entailment
+    max_trials: int = 2
+    """T: what has failed more often than that is not taken back, but accepted unverified."""
 
     async def __call__(self, state: DraftState) -> VTGUpdate:
         """Give the draft a verdict: a supported one cites the memory, a failed one is rejected.
@@ -41,9 +43,9 @@ class MemoryVerifier:
         if verdict.status == "supported":
             cited = tuple(passage.id for passage in memory.values())
             return {"draft": draft.model_copy(update={"verdict": verdict, "cited": cited})}
-        emit(
-            ClaimRejected(text=draft.text, reason="neither its citations nor the memory entail it")
-        )
+        if len(state["rejected"]) <= self.max_trials:
+            reason = "neither its citations nor the memory entail it"
+            emit(ClaimRejected(text=draft.text, reason=reason))
         return {
             "draft": draft.model_copy(update={"verdict": verdict}),
             "rejected": [*state["rejected"], draft.text],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from citeproof.errors import BudgetExceededError
 from citeproof.state import DraftState, VTGUpdate, numbered
 from citeproof.tools.entailment import Entailment, pair
+from citeproof.tools.meter import note
 from citeproof.types import Passage
 
 __all__ = ["Simplifier"]
@@ -20,13 +22,18 @@ class Simplifier:
     async def __call__(self, state: DraftState) -> VTGUpdate:
         """Reduce the draft's citations to a set from which none can be left out.
 
-        The verdict's score becomes that of the passages that are left.
+        The verdict's score becomes that of the passages that are left. Where a judge would
+        exceed the budget, the citations stay: the claim is proved.
         """
         draft = state["draft"]
         if draft is None or len(draft.cited) < 2:
             return {}
         cited = numbered(state, draft.cited)
-        kept, score = await self.smallest(state["question"], cited, draft.text)
+        try:
+            kept, score = await self.smallest(state["question"], cited, draft.text)
+        except BudgetExceededError as error:
+            note(f"citations were not trimmed: {error}")
+            return {}
         verdict = draft.verdict
         if verdict is not None and score is not None:
             verdict = verdict.model_copy(update={"score": score})

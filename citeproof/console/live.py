@@ -39,7 +39,7 @@ DOING = {
     "claim_generator": "writing…",
     "citation_generator": "looking for its sources…",
     "generation_verifier": "checking…",
-    "memory_verifier": "checking against everything found…",
+    "memory_verifier": "checking against all in memory…",
     "simplifier": "trimming its sources…",
     "evidence_finder": "looking for more evidence…",
     "reviewer": "waiting for a person…",

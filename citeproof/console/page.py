@@ -31,7 +31,7 @@ _VERDICTS = {
 }
 _TIERS = {
     "cited": "the passages that it cites",
-    "memory": "all passages found",
+    "memory": "all passages in memory",
     None: "nothing",
 }
 _STATUS = {

@@ -8,6 +8,8 @@ from citeproof.state import Draft
 from citeproof.testing import ScriptedChatModel
 from tests.agents.states import CLAIM, state
 
+LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if it were wrapped
+
 
 @pytest.mark.parametrize(
     ("reply", "found"),
@@ -28,6 +30,7 @@ from tests.agents.states import CLAIM, state
             "Dr. Lee built it in the 1870s, i.e. late.",
             ["Dr. Lee built it in the 1870s, i.e. late."],
         ),
+        (f"{LONG}\nDONE", [LONG]),
         ("DONE", []),
         ("Done. The answer is complete.", []),
         ("[1][2]", []),

@@ -11,7 +11,9 @@ from langgraph.types import Command
 from citeproof import PAPER_PARAMETERS, Toolbox, Usage, Verdict, build_vtg
 from citeproof.errors import InputError, SettingsError
 from citeproof.settings import BudgetSettings
-from citeproof.testing import ScriptedChatModel
+from citeproof.testing import Choice, ListRetriever, ScriptedChatModel
+from citeproof.tools.judge import Judge
+from citeproof.tools.llm import LLM
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
 
 WRONG = "Cy Fox built the tower."
@@ -116,6 +118,37 @@ def test_cited_evidence_enters_the_long_term_memory() -> None:
     last = [prompt for node, prompt in script.prompts if node == "claim_generator"][-1]
     assert all(f'number="{n}"' in last for n in (1, 2, 3, 4))
     assert answer.text == "Bo Ray kept the light [1]. A storm broke the lamp in 1902 [2]."
+
+
+def test_a_claim_that_is_accepted_unverified_is_not_said_to_be_taken_back() -> None:
+    script = Script(claims=[WRONG, WRONG, "DONE"], citations=[[1], [1]], questions=[["Who?"]])
+    graph = build_vtg(script.toolbox(), max_trials=0)
+    events: list[Any] = list(graph.stream({"question": "Who?"}, stream_mode="custom"))
+    told = [event.type for event in events]
+    assert told.count("claim_verified") == 4
+    assert told.count("claim_rejected") == 1
+    assert told.index("claim_accepted") > told.index("claim_rejected")
+
+
+def test_a_budget_that_ends_in_the_trimming_keeps_the_proved_claim() -> None:
+    model = ScriptedChatModel(
+        {
+            "citation_generator": [{"citations": [1, 2]}],
+            "claim_generator": [BUILT],
+            "judge": Choice(Yes=0.9, No=0.1),
+        }
+    )
+    judge = Judge(LLM(model, role="judge"))
+    tools = Toolbox(model, retriever=ListRetriever(lambda _: [A, B]), entailment=judge)
+    answer = build_vtg(tools, max_calls=3).invoke({"question": "Who built the tower?"})["answer"]
+    assert answer.text == "Ann Lee built the tower [1][2]."
+    assert answer.reason == "The budget of 3 calls is spent."
+    assert any("not trimmed" in told for told in answer.notes)
+
+
+def test_a_writer_that_gives_up_on_what_failed() -> None:
+    script = Script(claims=[WRONG, "DONE"], citations=[[1]], questions=[["Who?"]])
+    assert script.run().reason == "No claim could be proved from the passages."
 
 
 def test_the_claim_after_an_unverified_one_starts_with_a_fresh_count() -> None:
