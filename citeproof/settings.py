@@ -7,6 +7,7 @@ known one. The word `none` empties a key that may be empty, such as `seed`.
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -83,6 +84,9 @@ class LLMSettings(_Section):
     leaves marks out, marks of all others. (VTG writes single claims and cites them apart.)"""
     requests_per_second: float | None = Field(default=None, gt=0)
     """Most calls a second."""
+    extra_body: str = ""
+    """Further fields of each request, as a JSON object or a table. vLLM stops many models from
+    thinking at `{"chat_template_kwargs": {"enable_thinking": false}}`."""
     path: Path | None = None
     """A GGUF file to use in place of the embedded model (`local` only)."""
     context: int = Field(default=8192, ge=1024)
@@ -101,6 +105,19 @@ class LLMSettings(_Section):
         for word in shlex.split(value):
             if word.partition("=")[0].replace("_", "-") in _OWN_VLLM_ARGS:
                 raise ValueError(f"{word} is set by citeproof, so that it reaches the server")
+        return value
+
+    @field_validator("extra_body", mode="before")
+    @classmethod
+    def _is_an_object(cls, value: object) -> object:
+        if isinstance(value, dict):  # a table of citeproof.toml
+            return json.dumps(value)
+        try:
+            fits = not value or isinstance(json.loads(str(value)), dict)
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError('write a JSON object, such as {"reasoning_effort": "low"}')
         return value
 
     @field_validator("base_url")

@@ -1,5 +1,6 @@
 """Settings from a file, the environment and arguments."""
 
+import json
 import os
 import subprocess
 import sys
@@ -340,3 +341,13 @@ def test_importing_settings_is_cheap() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_further_fields_of_a_request_are_an_object(tmp_path: Path) -> None:
+    file = tmp_path / "citeproof.toml"
+    file.write_text("[llm]\nextra_body = { reasoning_effort = 'low' }\n", "utf-8")
+    assert json.loads(Settings.load(file).llm.extra_body) == {"reasoning_effort": "low"}
+    given = '{"reasoning_effort": "low"}'
+    assert Settings.load(**{"llm.extra_body": given}).llm.extra_body == given
+    with pytest.raises(SettingsError, match="write a JSON object"):
+        Settings.load(**{"llm.extra_body": "[1]"})

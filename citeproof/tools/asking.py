@@ -144,8 +144,12 @@ def held(model: BaseChatModel, schema: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     form = {"name": "reply", "strict": True, "schema": dict(schema)}
     # Given as an argument, the client would parse the reply, and throw away one that is cut.
-    body = {"response_format": {"type": "json_schema", "json_schema": form}}
-    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **body}}
+    return body(model, {"response_format": {"type": "json_schema", "json_schema": form}})
+
+
+def body(model: BaseChatModel, more: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call is given so that these fields are sent beside those that the model sends."""
+    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **more}}
 
 
 def _takes_format(model: BaseChatModel) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
@@ -206,7 +207,7 @@ def _compatible(
         stream_chunk_timeout=settings.timeout,
         # By name it would choose OpenAI's newer protocol, which few other servers speak.
         use_responses_api=False,
-        extra_body=None if slot is None else {"id_slot": slot},
+        extra_body={**({} if slot is None else {"id_slot": slot}), **_more(settings)} or None,
         openai_proxy=None,
         # A proxy from the environment must not see what is meant for this machine.
         **_clients(trust_env=urlsplit(url).hostname not in _LOOPBACK),
@@ -231,9 +232,20 @@ def _from_provider(settings: LLMSettings) -> BaseChatModel:
     fields = type(model).model_fields
     if getattr(model, "openai_proxy", "") is None:  # one of langchain-openai's, without its proxy
         model = _init(settings.model, {**arguments, **clients})
+    if settings.extra_body:
+        if "extra_body" not in fields:
+            raise SettingsError(
+                f"llm.extra_body is set, yet {settings.model} takes no further fields",
+                fix="Leave it out; it is for models behind OpenAI's protocol.",
+            )
+        model = model.model_copy(update={"extra_body": _more(settings)})
     # Given to the constructor, they would be sent as they are by providers that lack them.
     late = {"seed": settings.seed, "stream_usage": True, "stream_chunk_timeout": settings.timeout}
     return model.model_copy(update={k: v for k, v in late.items() if k in fields})
+
+
+def _more(settings: LLMSettings) -> dict[str, Any]:
+    return json.loads(settings.extra_body) if settings.extra_body else {}
 
 
 def _clients(*, trust_env: bool) -> dict[str, Any]:

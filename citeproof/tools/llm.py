@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from citeproof.errors import CiteproofError, InputError, ModelReplyError
+from citeproof.errors import CiteproofError, InputError, ModelError, ModelReplyError
 from citeproof.prompts import Prompt, fill, template
 from citeproof.settings import LLMSettings, ModelSettings
 from citeproof.tools import asking, replies
@@ -136,7 +136,7 @@ class LLM:
             task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=replies.END)
             prompt = replace(prompt, task=task, begun="")
         elif prompt.begun and self._models.continues:
-            going_on = {"extra_body": dict(self._models.continues)}
+            going_on = asking.body(await self._models.here(), self._models.continues)
         unheld = going_on
         if prompt.schema is not None and "schema" not in self._models.refuses:
             going_on = asking.held(await self._models.here(), prompt.schema) or unheld
@@ -180,7 +180,7 @@ class LLM:
         if prompt.schema is not None and "schema" in self._models.refuses:
             self._note_no_schema()
         # llama.cpp repeats the beginning of a reply that is not streamed.
-        added = replies.clean(message.text).removeprefix(prompt.begun)
+        added = self._said(message).removeprefix(prompt.begun)
         return added[: max_tokens * LONGEST_TOKEN]
 
     async def parse(
@@ -251,7 +251,7 @@ class LLM:
         elif (found := replies.option_probabilities(message, options)) is not None:
             return found
         note(f"{self.name} gave no probabilities for a choice; its reply counts as certain.")
-        said = replies.clean(message.text)
+        said = self._said(message)
         if (option := replies.read_option(said, options)) is None:
             raise ModelReplyError(
                 f"{self.name} chose none of {', '.join(options)} for {self.role}",
@@ -267,9 +267,9 @@ class LLM:
         if run is not None:
             if "schema" not in self._models.refuses:
                 try:
-                    return asking.object_text(
-                        await self._call(prompt, run, may_refuse=asking.SCHEMA_WORDS)
-                    )
+                    message = await self._call(prompt, run, may_refuse=asking.SCHEMA_WORDS)
+                    called = getattr(message, "tool_calls", None)
+                    return asking.object_text(message) if called else self._said(message)
                 except asking.RefusedError:
                     self._models.refuses.add("schema")
             self._note_no_schema()
@@ -278,6 +278,16 @@ class LLM:
         return await self.text(
             replace(prompt, task=task), max_tokens=max_tokens, temperature=temperature
         )
+
+    def _said(self, message: BaseMessage) -> str:
+        """The text of a reply, without what the model thought aloud before it."""
+        if replies.thought_only(message):
+            raise ModelError(
+                f"{self.name} thinks before it replies, and its reply to {self.role} was cut there",
+                why="replies are short; so many tokens do not hold a chain of thought",
+                fix="Switch its thinking off, with llm.extra_body: see docs/serving.md.",
+            )
+        return replies.said(message.text)
 
     def _note_no_schema(self) -> None:
         note(f"{self.name} does not take a schema; it is told the format in words.")

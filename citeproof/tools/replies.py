@@ -24,7 +24,9 @@ __all__ = [
     "option_probabilities",
     "problem",
     "read_option",
+    "said",
     "short",
+    "thought_only",
     "usage",
 ]
 
@@ -48,6 +50,28 @@ def clean(text: str) -> str:
     A reply becomes a part of later prompts, so it is as little trusted there as a passage.
     """
     return defuse(_CONTROL.sub("", text))
+
+
+def said(text: str) -> str:
+    """The reply without what a model thought aloud before it, cleaned.
+
+    Some servers put the opening tag into the prompt, so that only the closing one is in the reply.
+    """
+    _, closed, spoken = text.partition("</think>")
+    return clean(spoken.lstrip() if closed else text)
+
+
+def thought_only(message: BaseMessage) -> bool:
+    """Whether a reply was cut before the model had ended its thoughts.
+
+    They stand in the text, or the server has taken them out and nothing is left.
+    """
+    if "</think>" in message.text:
+        return False
+    told = message.response_metadata
+    reason = str(told.get("finish_reason") or told.get("stop_reason")).lower()
+    cut = not message.text and reason in ("length", "max_tokens")
+    return cut or message.text.lstrip().startswith("<think>")
 
 
 def first_object(text: str) -> dict[str, Any] | None:

@@ -46,6 +46,7 @@ from tests.tools.openai_stub import Reply, Stub, serve
 ASK = Prompt("System line.", "Question and passages.", "The task.")
 KEY = "sk-top-secret-1234"
 YES_NO = ("Yes", "No")
+CITED = '{"citations": [2]}'
 
 
 class Inner(BaseModel):
@@ -713,6 +714,60 @@ async def test_a_reply_that_is_begun_is_gone_on_with() -> None:
     assert stub.requests[0]["messages"][-1] == {"role": "assistant", "content": "It is old."}
     assert stub.requests[0]["continue_final_message"] is True
     assert stub.requests[0]["add_generation_prompt"] is False
+
+
+async def test_further_fields_are_sent_beside_those_of_each_call() -> None:
+    begun = replace(ASK, begun="It is old.")
+    table: Any = {"chat_template_kwargs": {"enable_thinking": False}}
+    with serve([Reply("It is high."), Reply(CITED)]) as stub:
+        settings = LLMSettings(model="m", base_url=stub.url, continues=True, extra_body=table)
+        llm = open_llm(settings, ModelSettings())
+        await llm.text(begun)
+        await llm.parse(ASK, Cited)
+    for request in stub.requests:
+        assert request["chat_template_kwargs"] == {"enable_thinking": False}
+    assert stub.requests[0]["continue_final_message"] is True
+
+
+async def test_a_provider_without_further_fields_refuses_them() -> None:
+    own = Plain(replies=[])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("langchain.chat_models.init_chat_model", lambda *_, **__: own)
+        with pytest.raises(SettingsError, match="takes no further fields"):
+            open_llm(LLMSettings(model="own:m", extra_body='{"a": 1}'), ModelSettings())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>\nWho? [1] says.\n</think>\n\nAnn Lee built it.",
+        "Who? [1] says.</think>\nAnn Lee built it.",  # a template may open the thoughts
+    ],
+)
+async def test_thoughts_are_no_part_of_a_reply(reply: str) -> None:
+    model = ScriptedChatModel([reply])
+    assert await LLM(model).text(ASK) == "Ann Lee built it."
+
+
+async def test_thoughts_before_an_object() -> None:
+    model = ScriptedChatModel([f'<think>{{"citations": [9]}}?</think>{CITED}'])
+    assert (await LLM(model).parse(ASK, Cited)).citations == [2]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply("<think>\nThe passages", finish="length"), Reply("", finish="length")],
+)
+async def test_a_reply_that_is_cut_in_its_thoughts_says_so(reply: Reply) -> None:
+    """Else it would pass for an answer that is finished."""
+    with serve([reply]) as stub:
+        with pytest.raises(ModelError, match="thinks before it replies") as caught:
+            await at(stub).text(ASK)
+        assert "llm.extra_body" in str(caught.value)
+        with pytest.raises(ModelError, match="thinks before it replies"):
+            await at(stub).text(ASK, on_delta=lambda _: None)
+        with pytest.raises(ModelError, match="thinks before it replies"):
+            await at(stub).choose(ASK, ["Yes", "No"])
 
 
 async def test_any_other_model_is_asked_in_words_to_go_on() -> None:
