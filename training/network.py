@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from citeproof.models.entailment import LABELS
-from citeproof.models.mpnet import fuse_attention
+from citeproof.models.mpnet import lean_attention
 
 TARGETS = ["q", "k", "v", "o", "intermediate.dense", "output.dense"]
 """The linear maps that get an adapter."""
@@ -39,7 +39,7 @@ def open_network(
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-    fuse_attention(model)
+    lean_attention(model)
     if adapter is not None:
         tuned = PeftModel.from_pretrained(
             model, adapter, is_trainable=True, autocast_adapter_dtype=False

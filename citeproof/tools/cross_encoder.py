@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
-from citeproof.models.mpnet import fuse_attention
+from citeproof.models.mpnet import lean_attention
 from citeproof.models.precision import half_precision
 from citeproof.tools.batcher import Batcher
 from citeproof.tools.entailment import Pair
@@ -167,7 +167,7 @@ def _load(source: str, name: str, *, offline: bool) -> Any:
     finally:
         if bars:
             logging.enable_progress_bar()
-    fuse_attention(encoder.model)
+    lean_attention(encoder.model)
     return encoder
 
 

@@ -1,4 +1,4 @@
-"""Fused attention gives the numbers of transformers' own."""
+"""Attention in few operations gives the numbers of transformers' own."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from types import SimpleNamespace
 import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
-from citeproof.models.mpnet import _attend, fuse_attention
+from citeproof.models.mpnet import _attend, lean_attention
 from tests.models.tiny import tiny_mpnet
 
 
-def test_fused_attention_changes_nothing_but_the_way(tmp_path: Path) -> None:
+def test_lean_attention_changes_nothing_but_the_way(tmp_path: Path) -> None:
     folder = tiny_mpnet(tmp_path)
     plain = AutoModel.from_pretrained(folder, num_hidden_layers=2).eval()
     texts = ["the tower was built by ann lee .", "bo ray ."]  # the second one is padded
     batch = AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")
     with torch.inference_mode():
         before = plain(**batch).last_hidden_state
-        fuse_attention(plain)
+        lean_attention(plain)
         after = plain(**batch).last_hidden_state
         masked = batch["attention_mask"].bool()
         unmasked = plain(input_ids=batch["input_ids"]).last_hidden_state
@@ -54,6 +54,6 @@ def test_other_models_are_left_as_they_are() -> None:
     )
     model = BertModel(config)
 
-    fuse_attention(model)
+    lean_attention(model)
 
     assert not any("forward" in vars(module) for module in model.modules())
