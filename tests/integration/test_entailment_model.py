@@ -18,7 +18,7 @@ from citeproof import Settings
 from citeproof.tools.entailment import Entailment, Pair, open_entailment
 
 CASES = Path(__file__).parents[1] / "data" / "hard_cases.jsonl"
-FLOOR = 146
+FLOOR = 148
 """Cases that the shipped cross-encoder gets right by itself. It may only rise."""
 ROUNDED = 3
 """Cases that may fall on the other side of the threshold on a processor that rounds otherwise."""
