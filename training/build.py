@@ -6,15 +6,15 @@ Reads `passages.jsonl`, the question sets and `nli/*.jsonl` of a data folder, an
 
     made/   pairs made of SQuAD's questions, of Wikipedia passages and of FEVER and SNLI rows
     final/  three fifths of each set that the measured model never saw, for the model that ships
-    held/   what no model is trained on: whole sets for the measured model are in `nli/` and in
-            `held/questions_*.jsonl`; the other two fifths, for calibration, are `held/*_rest.jsonl`
+    held/   the other two fifths, for calibration: no model is trained on them
+    whole/  all questions of the sets that the measured model never saw; the others are in `nli/`
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -31,6 +31,9 @@ UNSEEN = ("mnli_val_m", "fm2", "wice_oracle", "wice_partial", "begin", "snli_tes
 SEEN = ("squad", "qed", "2wiki", "hotpotqa", "musique")
 """Parts of the pool whose passages are used; those of the unseen question sets are not."""
 
+QUESTIONS = ("nq", "asqa")
+"""Question sets that the measured model is not trained on."""
+
 
 def build(
     data: Annotated[Path, typer.Option(help="Folder of passages, questions and nli/.")],
@@ -40,29 +43,53 @@ def build(
     passages = _lines(data / "passages.jsonl")
     pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
     sources = {p["id"]: p["source"] for p in passages}
-    for name in ("made", "final", "held"):
+    for name in ("made", "final", "held", "whole"):
         (out / name).mkdir(parents=True, exist_ok=True)
-    for name, rows in _made(data, pool, sources).items():
+    unseen = {name: _asked(data, name, pool) for name in QUESTIONS}
+    free = apart(pool, {item.gold.title for items in unseen.values() for item in items})
+    texts = [text for key, text in free.items() if sources[key] in SEEN]
+    squad = _asked(data, "squad", free)
+    for name, rows in _made(data, free, squad, texts).items():
         typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
-    texts = [pool[key] for key in pool if sources[key] in SEEN]
-    more(data, pool, texts, out)
-    claims_of_questions(data, pool, out)
+    more(free, squad, texts, out)
+    rng = Random(31)
+    mixed = rng.sample(squad, len(squad))
+    # Twice, since the wrong answers and the sentences around them are drawn anew.
+    rows = list(dict.fromkeys(asserted([*mixed, *mixed], free, rng)))
+    typer.echo(f"made/asserted: {write(out / 'made' / 'asserted.jsonl', rows)}")
+    for name, asked in unseen.items():
+        _split(out, f"asserted_{name}", list(asserted(asked, pool, rng, cropped=0)))
     rng = Random(11)
-    for name in ("nq", "asqa"):
-        asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
+    for name, asked in unseen.items():
         rows = list(make.questions(asked, pool, rng, cropped=0, others=0))
-        write(out / "held" / f"questions_{name}.jsonl", rows)
-        _split(out, f"questions_{name}", rows)
+        made = f"questions_{name}"
+        typer.echo(f"whole/{made}: {write(out / 'whole' / f'{made}.jsonl', rows)}")
+        _split(out, made, rows)
     for name in UNSEEN:
         _split(out, name, list(read(data / "nli" / f"{name}.jsonl")))
 
 
-def more(data: Path, pool: dict[str, make.Text], texts: list[make.Text], out: Path) -> None:
+def apart(pool: Mapping[str, make.Text], titles: Collection[str]) -> dict[str, make.Text]:
+    """The passages that share no sentence with the articles of these titles, by id."""
+    pieces = {key: make.pieces(text.text) for key, text in pool.items()}
+    kept = set().union(*(pieces[key] for key, text in pool.items() if text.title in titles))
+    return {
+        key: text
+        for key, text in pool.items()
+        if text.title not in titles and kept.isdisjoint(pieces[key])
+    }
+
+
+def more(
+    pool: Mapping[str, make.Text],
+    squad: Sequence[make.Asked],
+    texts: Sequence[make.Text],
+    out: Path,
+) -> None:
     """Write the sets of the last stage: twins, and questions with the sentences around them."""
     rng = Random(23)
-    rng.shuffle(texts)
-    squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
-    rng.shuffle(squad)
+    texts = rng.sample(texts, len(texts))
+    squad = rng.sample(squad, len(squad))
     made = {
         "twins": list(make.twins(texts[:7000], "wikipedia", rng)),
         "squad_near": list(make.questions(squad, pool, rng, cropped=1, others=0)),
@@ -71,27 +98,16 @@ def more(data: Path, pool: dict[str, make.Text], texts: list[make.Text], out: Pa
         typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
 
 
-def claims_of_questions(data: Path, pool: dict[str, make.Text], out: Path) -> None:
-    """Write the claims that are made of questions: SQuAD's to train on, the others' to measure."""
-    rng = Random(31)
-    squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
-    rng.shuffle(squad)
-    # Twice, since the wrong answers and the sentences around them are drawn anew.
-    rows = list(dict.fromkeys(asserted([*squad, *squad], pool, rng)))
-    typer.echo(f"made/asserted: {write(out / 'made' / 'asserted.jsonl', rows)}")
-    for name in ("nq", "asqa"):
-        asked = make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
-        rows = list(asserted(asked, pool, rng, cropped=0))
-        _split(out, f"asserted_{name}", rows)
-
-
-def _made(data: Path, pool: dict[str, make.Text], sources: dict[str, str]) -> dict[str, list[Row]]:
+def _made(
+    data: Path,
+    pool: Mapping[str, make.Text],
+    squad: Sequence[make.Asked],
+    texts: Sequence[make.Text],
+) -> dict[str, list[Row]]:
     rng = Random(7)
-    squad = make.asked(_lines(data / "squad_dev.jsonl"), pool, "squad")
-    rng.shuffle(squad)
+    squad = rng.sample(squad, len(squad))
     made = {"squad_qa": list(make.questions(squad, pool, rng))}
-    texts = [pool[key] for key in pool if sources[key] in SEEN]
-    rng.shuffle(texts)
+    texts = rng.sample(texts, len(texts))
     made["sentences"] = list(make.sentences(texts[:9000], "wikipedia", rng))
     fever = list(read(data / "nli" / "fever_dev.jsonl"))
     snli = list(read(data / "nli" / "cad_snli.jsonl"))
@@ -104,18 +120,22 @@ def _made(data: Path, pool: dict[str, make.Text], sources: dict[str, str]) -> di
 
     made["together"] = list(make.together(mostly_entailed(fever, 0.22), rng))[:1500]
     made["together"] += list(make.together(mostly_entailed(snli, 0.12), rng))[:700]
-    made["among"] = list(make.among(rng.sample(fever, 700), texts, rng, 2))
+    made["among"] = list(make.among(rng.sample(fever, min(700, len(fever))), texts, rng, 2))
     for rows in made.values():
         rng.shuffle(rows)
     return made
 
 
 def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
-    """Three fifths of the premises for training, all rows of a premise on one side."""
+    """Three fifths of the premises for training, all rows of a premise or a group on one side."""
     ours: list[Row] = []
     rest: list[Row] = []
+    grouped = len({row.group for row in rows}) < len(rows)
     for row in rows:
-        digest = hashlib.sha256((row.group or _untitled(row.premise)).encode()).digest()
+        if row.source.endswith("/edited passage"):
+            continue  # It would not lie with the passage that it was made of.
+        key = row.group if grouped else ""
+        digest = hashlib.sha256((key or _untitled(row.premise)).encode()).digest()
         (ours if digest[0] < 154 else rest).append(row)
     typer.echo(f"final/{name}: {write(out / 'final' / f'{name}.jsonl', ours)}")
     typer.echo(f"held/{name}_rest: {write(out / 'held' / f'{name}_rest.jsonl', rest)}")
@@ -124,6 +144,10 @@ def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
 def _untitled(premise: str) -> str:
     """Without its title line, which some rows of a passage have and others have not."""
     return premise.partition("\n")[2] if premise.startswith("Title: ") else premise
+
+
+def _asked(data: Path, name: str, pool: Mapping[str, make.Text]) -> list[make.Asked]:
+    return make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

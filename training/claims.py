@@ -61,6 +61,13 @@ _PREPOSITIONS = _words(
 )
 _BE = "is|was|were|are"
 _DO = "did|does|do"
+_AUXILIARIES = _words(
+    "is was were are did does do has have had will would can could may might must should"
+)
+_STUMBLES = re.compile(
+    r"\b(?:at|to|from|with|of|for|in|into) (?:in|on)\b|\b(\w{3,})s? \1s?\b", re.I
+)
+"""“They stop at in Edinburgh”, “182 tons tons”."""
 MOST_WORDS = 8
 """Of an answer that makes a sentence: longer ones are often clauses."""
 _TIME_OR_PLACE = (
@@ -105,11 +112,11 @@ class Declarer:
             or self._was(asked, answer)
             or self._subject(asked, answer)
         )
-        if not said and _goes_on(asked):
-            return None
-        if not said:
-            return edits.declare(question, answer)
-        return f"{said[0].upper()}{said[1:]}."
+        if said:
+            said = f"{said[0].upper()}{said[1:]}."
+        elif not _goes_on(asked):
+            said = edits.declare(question, answer)
+        return None if said and _STUMBLES.search(said) else said
 
     def _did(self, asked: str, answer: str) -> str | None:
         """“When did X open Y” makes: X opened Y in 1920; “what did X found”: X founded Y."""
@@ -202,10 +209,16 @@ class Declarer:
         if not found:
             return None
         verb, after = found["rest"].split(" ", 1)
-        finite = verb in self.past.values() or verb in {"has", "had", "have", "can", "will"}
+        finite = (verb in self.past.values() and verb != "did") or verb in {
+            "has",
+            "had",
+            "have",
+            "can",
+            "will",
+        }
         if not finite or after.split()[-1].lower() in _PREPOSITIONS:
             return None
-        if set(found["kind"].lower().split()) & {*_BE.split("|"), *_DO.split("|")}:
+        if not _AUXILIARIES.isdisjoint(found["kind"].lower().split()):
             return None
         return f"{answer} {found['rest']}"
 
@@ -279,6 +292,8 @@ class _Claimant:
     around: Around
     rng: Random
     cropped: float
+    right: dict[str, set[str | None]] = field(default_factory=dict)
+    """By the id of the passage: what its questions rightly claim."""
 
     def rows(self, item: Asked) -> Iterator[Row]:
         claim = self.declarer.sentence(item.question, item.answers[0])
@@ -343,8 +358,14 @@ class _Claimant:
 
     def _right(self, item: Asked) -> set[str | None]:
         """What the questions of this passage rightly claim: some ask for one of several answers."""
-        beside = self.around.beside[item.gold.id]
-        return {self.declarer.sentence(o.question, a) for o in beside for a in o.answers}
+        key = item.gold.id
+        if key not in self.right:
+            self.right[key] = {
+                self.declarer.sentence(o.question, a)
+                for o in self.around.beside[key]
+                for a in o.answers
+            }
+        return self.right[key]
 
     def _row(
         self,

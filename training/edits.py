@@ -237,7 +237,11 @@ _NEGATIONS = (
 )
 _SCOPES = (
     (r"\ball\b", ("few", "none")),
-    (r"\bmost\b", ("all", "few")),
+    (
+        r"(?<!the )(?<!its )(?<!his )(?<!her )(?<!their )(?<!second )\bmost"
+        r"(?= of\b| (?!(?:is|was|has|as|this|always)\b)[a-z]+(?<!ou)s\b)",
+        ("all", "few"),
+    ),
     (r"\bmany\b", ("all", "few")),
     (r"\bsome\b", ("all", "no")),
     (r"\bseveral\b", ("all", "two")),
@@ -279,6 +283,12 @@ _SCOPES = (
 )
 
 
+_AFTER_A_NAME = (
+    r"$|[.,;:)]| (?:in|on|at|to|from|by|as|for|into|about|against|under|over|during|after|before"
+    r"|between|near|is|was|were|are|has|had|will|can|[a-z]+ed)\b"
+)
+
+
 def negate(sentence: str, rng: Random) -> str | None:
     """The sentence with one negation put in or taken out."""
     usable = [(p, r) for p, r in _NEGATIONS if re.search(p, sentence)]
@@ -300,12 +310,34 @@ def rescope(sentence: str, rng: Random) -> str | None:
 
 def reverse(sentence: str, rng: Random) -> str | None:
     """The sentence with two of its names in each other's place."""
-    names = spans(sentence, "name")
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if not same(a, b)]
+    names = [name for name in spans(sentence, "name") if _moves(name, sentence)]
+    pairs = [
+        (a, b)
+        for i, a in enumerate(names)
+        for b in names[i + 1 :]
+        # "Princess Alice, the Duchess of Gloucester" says the same the other way round.
+        if not same(a, b)
+        and not re.search(
+            rf"{re.escape(a)}\W*(?:(?:is|was|are|were) )?(?:[Tt]he )?{re.escape(b)}", sentence
+        )
+    ]
     if not pairs or re.search(r"\b(?:and|married|with|or|met)\b", sentence):
         return None
     a, b = rng.choice(pairs)
     return swap(swap(swap(sentence, a, "\0"), b, a), "\0", b)
+
+
+def _moves(name: str, sentence: str) -> bool:
+    """Whether a name stands for itself: no adjective, no byname, no part of a longer name."""
+    if name.endswith(("'s", "’s", "'", "’")):
+        return False
+    name = re.escape(name)
+    unfit = (
+        rf"(?:\b(?:called|named|titled|known as|an?) |- ?){name}(?!\w)",
+        rf"(?<!\w){name}(?:['’-]| of\b)",
+        rf"(?<!^)(?<!\w){name}(?!\w)(?!{_AFTER_A_NAME})",
+    )
+    return not any(re.search(pattern, sentence) for pattern in unfit)
 
 
 def substitute(
@@ -341,7 +373,13 @@ def plainer(sentence: str, title: str, rng: Random) -> str:
     """The sentence said more plainly, and still true: without asides, with a name for a pronoun."""
     text = shorten(sentence)
     if rng.random() < 0.5:
-        text = re.sub(r",? (?:which|who|where|although|while|whereas) [^,.;]*(?=[,.])", "", text)
+        # Within the sentence only where no list may go on behind the comma.
+        text = re.sub(
+            r", (?:which|who|where|although|while|whereas) [^,.;]*"
+            r"(?:,(?= [^,;]*$)(?!.* (?:and|or) )|(?=\.$))",
+            "",
+            text,
+        )
     if rng.random() < 0.5:
         text = re.sub(
             r"^(?:In|On|At|By|During|After|Before|Since) [^,]{3,40}, (?=[a-zA-Z])", "", text

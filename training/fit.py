@@ -107,11 +107,11 @@ def fit(
     data: Annotated[list[str], typer.Option(help="FILE or FILE=LIMIT, as often as you like.")],
     adapter: Annotated[Path | None, typer.Option(help="Go on from this adapter.")] = None,
     epochs: int = 1,
-    rank: int = 16,
-    first_layer: int = 4,
+    rank: Annotated[int, typer.Option(help="Of a new adapter.")] = 16,
+    first_layer: Annotated[int, typer.Option(help="Of twelve, from 0; of a new adapter.")] = 5,
     rate: float = 5e-4,
     tokens: Annotated[int, typer.Option(help="Padded tokens of a batch.")] = 1536,
-    parts: Annotated[int, typer.Option(help="Batches a step.")] = 4,
+    parts: Annotated[int, typer.Option(help="Batches a step.")] = 3,
     longest: Annotated[int, typer.Option(help="Tokens of a pair at most.")] = 384,
     seed: int = 7,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 50,
@@ -120,11 +120,14 @@ def fit(
     """Train; started again with the same arguments, go on from the last checkpoint."""
     from transformers import AutoTokenizer
 
+    if out.is_file() or (any(out.glob("*")) and not (out / "training.json").exists()):
+        raise typer.BadParameter(f"{out} is no adapter of training.fit; name a new folder.")
     torch.manual_seed(seed)
     tokenizer = AutoTokenizer.from_pretrained(base)
     model = open_network(
         base, rank=rank, layers=range(first_layer, 12), device=device, adapter=adapter
     )
+    lora = model.peft_config["default"]
     model.train()
     rows = [row for epoch in range(epochs) for row in load(data, seed + epoch)]
     groups = steps(rows, tokenizer, longest, tokens, parts, Random(seed))
@@ -137,10 +140,10 @@ def fit(
         "adapter": str(adapter),
         "data": data,
         "epochs": epochs,
-        "rank": rank,
+        "rank": lora.r,
     }
     settings |= {
-        "first_layer": first_layer,
+        "first_layer": min(lora.layers_to_transform or [0]),
         "rate": rate,
         "tokens": tokens,
         "parts": parts,
@@ -151,7 +154,7 @@ def fit(
     checkpoint = out.with_name(out.name + ".checkpoint")
     done = 0
     if checkpoint.exists():
-        state = torch.load(checkpoint, weights_only=True)
+        state = torch.load(checkpoint, map_location="cpu", weights_only=True)
         if state["key"] != key:
             raise typer.BadParameter(
                 f"{checkpoint} is of a run with other arguments; remove it first."

@@ -123,6 +123,15 @@ def crop(text: str, answer: str, rng: Random, question: str) -> str:
     return text[spans[first].start : spans[last].end]
 
 
+def pieces(text: str) -> set[str]:
+    """The pieces of six words or more between full stops: texts that share one overlap.
+
+    Cut by a plain rule, which cuts the same sentence the same way in every text.
+    """
+    cut = re.split(r"(?<=[.!?])\s+", text.strip())
+    return {piece for piece in cut if len(piece.split()) >= 6}
+
+
 def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
@@ -347,21 +356,29 @@ def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
 
 
 def neighbours(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
-    """True claims against the evidence of another claim that shares a name with them."""
+    """True claims against the evidence of another claim that shares a name with them.
+
+    Neither that claim nor its evidence names what is named first, of which they might say the same.
+    """
     by_name: dict[str, list[Row]] = defaultdict(list)
+    gold: dict[str, set[str]] = defaultdict(set)
     for row in rows:
+        gold[row.hypothesis] |= pieces(row.premise)
         for name in edits.spans(row.hypothesis, "name"):
             by_name[name].append(row)
     for row in rows:
+        names = edits.spans(row.hypothesis, "name")
+        if not row.entailed or not names:
+            continue
         near = [
             other
-            for name in edits.spans(row.hypothesis, "name")
+            for name in names
             for other in by_name[name]
-            if other.premise[:60] not in row.premise
-            and row.premise[:60] not in other.premise
-            and other.hypothesis != row.hypothesis
+            if not edits.same(names[0], edits.spans(other.hypothesis, "name")[0])
+            and not edits.same(names[0], other.premise)
+            and gold[row.hypothesis].isdisjoint(pieces(other.premise))
         ]
-        if near and row.entailed:
+        if near:
             yield replace(
                 row,
                 premise=rng.choice(near).premise,

@@ -49,6 +49,9 @@ def read(path: Path) -> Iterator[Row]:
                 label = fields["label"]
                 if label not in TARGETS:
                     raise ValueError(f"unknown label {label!r}")
+                for name in ("premise", "hypothesis"):
+                    if not isinstance(fields[name], str):
+                        raise ValueError(f"{name} is no text: {fields[name]!r}")
                 yield Row(
                     premise=fields["premise"],
                     hypothesis=fields["hypothesis"],

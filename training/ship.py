@@ -131,19 +131,24 @@ def adapter(
     tuned[f"{head}.weight"] = tuned[f"{head}.weight"].float() * heat
     tuned[f"{head}.bias"] = tuned[f"{head}.bias"].float() * heat
     tuned[f"{head}.bias"][0] += prior
-    out.mkdir(parents=True, exist_ok=True)
     halves = {name: value.half().contiguous() for name, value in tuned.items()}
-    save_file(halves, out / "adapter_model.safetensors", metadata={"format": "pt"})
     config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "sentence-transformers/all-mpnet-base-v2"
     for name in ("modules_to_save", "target_modules"):
         # peft writes a set in any order, and names again what each stage goes on with.
         config[name] = sorted(set(config[name]))
-    (out / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    out.mkdir(parents=True, exist_ok=True)
     note = out / "calibration.json"
     known = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
     known = {"band": [0.2, 0.8], "blend": [0.5, 0.5, 0.0]} | known | {"threshold": threshold}
-    note.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory(dir=out) as folder:
+        for name, values in (("calibration.json", known), ("adapter_config.json", config)):
+            text = json.dumps(values, indent=2) + "\n"
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        save_file(halves, Path(folder) / "adapter_model.safetensors", metadata={"format": "pt"})
+        # The weights last: new ones are never read with an old threshold.
+        for name in ("calibration.json", "adapter_config.json", "adapter_model.safetensors"):
+            (Path(folder) / name).replace(out / name)
 
 
 def _mean_balanced(
@@ -172,6 +177,11 @@ def blend(
     high = known["band"][1] if high is None else high
     rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
     inside = [row for row in rows if low <= row["score"] < high and "judge" in row]
+    if len({row["entailed"] for row in inside}) < 2:
+        raise typer.BadParameter(
+            f"{scores}: needs judged pairs of both kinds with a score from {low} to {high}; "
+            "write it with `--judge band`."
+        )
     odds = torch.tensor(
         [
             [measure.log_odds(row["score"], 1e-3), measure.log_odds(row["judge"], 1e-3)]

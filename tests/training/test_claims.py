@@ -41,6 +41,11 @@ def test_a_question_and_its_answer_make_a_sentence(question: str, answer: str, c
         ("Who was captain?|Who was the captain?", "Ada"),
         ("What school is Ada a member of?", "Tern"),
         ("Who else saw the boat?", "Ada"),
+        ("Which faith did Henry renounce with his friends?", "Protestantism"),
+        ("What would have to be increased for the line?", "Mass"),
+        ("Where did Ada keep her boat at?", "Edinburgh"),
+        ("How many children did Ada have?", "six children"),
+        ("How many tons of dust were carried?", "182 million tons"),
         ("When did the line open?", "in the year in which the old pier fell into the sea"),
     ],
 )
@@ -97,3 +102,20 @@ def test_claims_are_right_by_the_gold_passage_and_wrong_by_another_of_its_articl
     for row in rows:
         if row.source == "made/other passage":
             assert other.text in row.premise
+
+
+def test_what_a_passage_rightly_claims_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"Ann{letter} Lee{letter}" for letter in "abcdefghijklmnopqrst"]
+    gold = Text("1", "School", " ".join(f"{name} played part {name[3]}." for name in names))
+    sets = [Asked(f"Who played part {name[3]}?", (name,), gold, "made") for name in names]
+    said: list[str] = []
+    sentence = Declarer.sentence
+
+    def count(self: Declarer, question: str, answer: str) -> str | None:
+        said.append(question)
+        return sentence(self, question, answer)
+
+    monkeypatch.setattr(Declarer, "sentence", count)
+    assert list(asserted(sets, {"1": gold}, Random(1)))
+    # The claim of each question, a wrong one, and once what all of them claim.
+    assert len(said) <= 3 * len(sets)

@@ -100,3 +100,62 @@ def test_what_holds_of_all_is_not_edited_to_some(seed: int) -> None:
     changed = edits.rescope("It always called on all members.", Random(seed))
     assert changed is not None
     assert not {"some", "sometimes"} & set(changed.split())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "plain"),
+    [
+        (
+            "The President of Cuba, who is elected, serves for five years.",
+            "The President of Cuba serves for five years.",
+        ),
+        ("It was lit by Ann Lee, who had built it.", "It was lit by Ann Lee."),
+        ("She went on in ads in which Bo Ray sang.", None),
+        ("The keeper who lit it, Bo Ray, slept.", None),
+        ("Ann, who played drums, flute and harp, sang.", None),
+        ("It was lit, which pleased Dr. Ray.", None),
+    ],
+)
+def test_an_aside_goes_with_both_of_its_commas(sentence: str, plain: str | None) -> None:
+    said = {edits.plainer(sentence, "tower", Random(seed)) for seed in range(30)}
+    assert said == {sentence, plain or sentence}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The most important for Luther was grace.",
+        "The NBA's second most wins are his.",
+        "Its most loved streets are here.",
+        "It is most famous for salt.",
+    ],
+)
+def test_superlatives_are_not_counts(sentence: str) -> None:
+    assert edits.rescope(sentence, Random(1)) in {None, sentence.replace("second", "first")} | {
+        sentence.replace("second", "third")
+    }
+
+
+def test_most_of_some_are_all_or_few() -> None:
+    said = {edits.rescope("It lit most ships and most of the bay.", Random(n)) for n in range(20)}
+    assert said == {
+        "It lit all ships and most of the bay.",
+        "It lit few ships and most of the bay.",
+    }
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ann Lee is an American actor.",
+        "Danse Macabre, also called Death Dance, is old.",
+        "Bo Ray sold Metro- Goldwyn- Mayer.",
+        "Ann Lee was seen by English writers.",
+        "Bo Ray's boat carried Ann Lee.",
+        "The first king of Vessay saw Ann Lee of Orrin.",
+        "Princess Alice, the Duchess, slept.",
+        "Ann Lee was the Keeper.",
+    ],
+)
+def test_what_makes_no_sentence_or_none_that_differs_is_not_reversed(sentence: str) -> None:
+    assert {edits.reverse(sentence, Random(seed)) for seed in range(20)} <= {None}

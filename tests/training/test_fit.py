@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import typer
 
 from tests.models.tiny import tiny_mpnet
 from training import fit, rows
@@ -86,6 +87,31 @@ def test_another_runs_checkpoint_is_refused(base: Path, data: Path, tmp_path: Pa
         run(base, out, data)
 
 
+@pytest.mark.parametrize("name", ["notes.txt", ".hidden"])
+def test_a_folder_of_something_else_is_not_written_over(
+    base: Path, data: Path, tmp_path: Path, name: str
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("mine")
+    for given in (out, out / name):
+        with pytest.raises(typer.BadParameter, match="no adapter of training.fit"):
+            run(base, given, data)
+    assert (out / name).read_text() == "mine"
+
+
+def test_what_goes_on_from_an_adapter_notes_its_rank_and_layers(
+    base: Path, data: Path, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    second.mkdir()
+    run(base, first, data)
+    fit.fit(base, second, [str(data)], adapter=first, rank=5, first_layer=1, device="cpu")
+    kept = json.loads((second / "training.json").read_text())
+    assert (kept["rank"], kept["first_layer"], kept["parts"]) == (2, 0, 3)
+    run(base, first, data)  # Its own adapter may be written anew.
+
+
 def test_the_loss_of_a_pair_that_is_only_not_entailed() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0]])
     share = logits.softmax(-1)[0]
@@ -99,6 +125,8 @@ def test_the_loss_of_a_pair_that_is_only_not_entailed() -> None:
     [
         ('{"premise": "p", "hypothesis": "h", "label": "maybe"}', "unknown label 'maybe'"),
         ('{"premise": "p", "label": "neutral"}', "hypothesis"),
+        ('{"premise": 1, "hypothesis": "h", "label": "neutral"}', "line 1: premise is no text: 1"),
+        ('{"premise": "p", "hypothesis": null, "label": "neutral"}', "hypothesis is no text"),
         ("[]", "line 1"),
         ("{", "line 1"),
     ],

@@ -90,15 +90,32 @@ def test_two_claims_need_both_premises() -> None:
         assert row.entailed == (both and "not" not in row.hypothesis)
 
 
-def test_neighbours_are_not_entailed_and_share_a_name() -> None:
-    rows = [
-        Row("Ann Lee built it in 1871 and left.", "Ann Lee built it.", "entailed", "s"),
-        Row("In a letter Ann Lee named the cook.", "She was seen by Ann Lee.", "entailed", "s"),
-        Row("Bo Ray kept the light for years.", "Light was kept by Bo Ray.", "entailed", "s"),
-    ]
-    made = list(make.neighbours(rows, Random(1)))
-    assert {row.hypothesis for row in made} == {rows[0].hypothesis, rows[1].hypothesis}
-    assert all(row.label == "neutral" and "Ann Lee" in row.premise for row in made)
+BUILT = Row(
+    "The yard in Vessay was built by Ann Lee in 1871.", "Ann Lee left Vessay.", "entailed", "s"
+)
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "near"),
+    [
+        ("Bo Ray kept the light of Vessay for years.", "Bo Ray kept Vessay lit.", True),
+        ("Bo Ray kept the light of Vessay for years.", "Bo Ray kept it lit.", False),
+        ("Bo Ray and Mrs Lee kept the light of Vessay.", "Bo Ray kept Vessay lit.", False),
+        ("It is an island and its light was kept.", "Ann Lee kept Vessay lit.", False),
+        (f"He kept the light. {BUILT.premise}", "Bo Ray kept Vessay lit.", False),
+        ("Somebody kept the light there for years.", "it was lit", False),
+    ],
+)
+def test_neighbours_share_a_name_but_not_what_the_claim_is_about(
+    premise: str, hypothesis: str, near: bool
+) -> None:
+    other = Row(premise, hypothesis, "contradiction", "s")
+    # The same claim bears other evidence too.
+    again = Row("Ann Lee left Vessay when she was very old.", BUILT.hypothesis, "entailed", "s")
+    made = list(make.neighbours([BUILT, again, other], Random(1)))
+    assert [(row.premise, row.hypothesis, row.label) for row in made] == (
+        [(premise, BUILT.hypothesis, "neutral")] * 2 if near else []
+    )
 
 
 def test_other_passages_do_not_change_the_label() -> None:
