@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-__all__ = ["half_precision"]
+__all__ = ["half_precision", "has_half_precision"]
+
+
+def has_half_precision(device: str) -> bool:
+    """Whether the hardware multiplies in bfloat16 natively.
+
+    Args:
+        device: torch's type of device: `cpu`, `cuda`, `mps`.
+    """
+    import torch
+
+    if device == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    able: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
+    return device == "cpu" and bool(able.get("avx512_bf16") or able.get("amx_bf16"))
 
 
 def half_precision(device: str) -> AbstractContextManager[object]:
@@ -19,10 +33,7 @@ def half_precision(device: str) -> AbstractContextManager[object]:
     """
     import torch
 
-    if device == "cuda":
-        native = torch.cuda.is_bf16_supported()
-    else:
-        able: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
-        native = device == "cpu" and bool(able.get("avx512_bf16") or able.get("amx_bf16"))
-    context: AbstractContextManager[object] = torch.autocast(device, torch.bfloat16, native)
+    context: AbstractContextManager[object] = torch.autocast(
+        device, torch.bfloat16, has_half_precision(device)
+    )
     return context

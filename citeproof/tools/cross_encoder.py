@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models.mpnet import lean_attention
-from citeproof.models.precision import half_precision
+from citeproof.models.precision import half_precision, has_half_precision
 from citeproof.tools.batcher import Batcher
 from citeproof.tools.entailment import Pair
 from citeproof.tools.windows import windows
@@ -20,13 +21,17 @@ __all__ = ["CrossEncoder", "entailment_index"]
 _TOKENS = {"cpu": 2048}
 """Tokens in one forward pass: more is no faster on a CPU, whose caches they then leave."""
 _GPU_TOKENS = 32_768
+_CLOSE = 0.01
+"""Scores so near to the threshold are read again in full precision: bfloat16 is off by 0.001 on
+the mean, and by 0.006 at most on 72 pairs."""
 
 
 class CrossEncoder:
     """An NLI cross-encoder with two or three labels, or with one output.
 
     It is loaded when the first pair comes, on a GPU where there is one, and multiplies in bfloat16
-    where the hardware does.
+    where the hardware does; what then comes close to the threshold is read again in full
+    precision, so that the decision is the same on all hardware.
 
     Args:
         model: A sentence-transformers or transformers model name, or a folder; what reports and
@@ -69,17 +74,27 @@ class CrossEncoder:
         return await self._batcher.scores(pairs)
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
-        import torch
-
         model = self._model()
-        label = entailment_index(model.config.id2label, self.name)
         items = self._windows(model, pairs)
-        best = [0.0] * len(pairs)
         # The longest first: what does not fit into memory fails at once.
         items.sort(key=lambda item: item.tokens, reverse=True)
+        halved = has_half_precision(str(model.device.type))
+        best = self._best(model, items, halved=halved)
+        if halved:
+            close = {pair for pair in best if abs(best[pair] - self.threshold) < _CLOSE}
+            again = [item for item in items if item.pair in close]
+            best |= self._best(model, again, halved=False)
+        return [best.get(pair, 0.0) for pair in range(len(pairs))]
+
+    def _best(self, model: Any, items: Sequence[_Window], *, halved: bool) -> dict[int, float]:
+        """Pair → the score of its best window."""
+        import torch
+
+        label = entailment_index(model.config.id2label, self.name)
+        best: dict[int, float] = {}
         device = str(model.device.type)
         for batch in _batches(items, _TOKENS.get(device, _GPU_TOKENS), self._batch_size):
-            with torch.inference_mode(), half_precision(device):
+            with torch.inference_mode(), half_precision(device) if halved else nullcontext():
                 logits = model.predict(
                     [(item.window, item.hypothesis) for item in batch],
                     batch_size=len(batch),
@@ -90,7 +105,7 @@ class CrossEncoder:
             one_output = logits.ndim == 1 or logits.shape[-1] == 1
             chances = logits.reshape(-1).sigmoid() if one_output else logits.softmax(-1)[:, label]
             for item, chance in zip(batch, chances.tolist(), strict=True):
-                best[item.pair] = max(best[item.pair], chance)
+                best[item.pair] = max(best.get(item.pair, 0.0), chance)
         return best
 
     def _windows(self, model: Any, pairs: Sequence[Pair]) -> list[_Window]:

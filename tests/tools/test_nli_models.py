@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +128,7 @@ def test_labels_without_names_are_an_error() -> None:
 @pytest.fixture
 def full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers that can be compared to five places, on hardware with bfloat16 too."""
-    monkeypatch.setattr(cross_encoder, "half_precision", lambda device: nullcontext())
+    monkeypatch.setattr(cross_encoder, "has_half_precision", lambda device: False)
 
 
 @pytest.mark.usefixtures("full_precision")
@@ -154,6 +153,26 @@ def test_probabilities_are_the_models_own_whatever_the_batch(
     assert scores(CrossEncoder(folder, batch_size=32), PAIRS[::-1])[::-1] == pytest.approx(
         got, abs=1e-5
     )
+
+
+def test_what_comes_close_to_the_threshold_is_read_in_full_precision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    folder = bert(tmp_path, ["no", "entailed"])
+    monkeypatch.setattr(cross_encoder, "has_half_precision", lambda device: False)
+    full = scores(CrossEncoder(folder), PAIRS)
+    half = torch.autocast("cpu", torch.bfloat16)
+    monkeypatch.setattr(cross_encoder, "has_half_precision", lambda device: True)
+    monkeypatch.setattr(cross_encoder, "half_precision", lambda device: half)
+    halved = scores(CrossEncoder(folder, threshold=-1.0), PAIRS)  # close to none
+    assert any(abs(a - b) > 1e-5 for a, b in zip(full, halved, strict=True))
+    for place, score in enumerate(full):
+        got = scores(CrossEncoder(folder, threshold=score), PAIRS)
+        assert got[place] == pytest.approx(score, abs=1e-6)
+        for other, value in enumerate(got):
+            assert abs(halved[other] - score) < 0.01 or value == pytest.approx(halved[other])
 
 
 @pytest.mark.parametrize(
