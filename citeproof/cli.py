@@ -341,7 +341,7 @@ def check(
     if html is not None:
         refuse_place(html)
     read = read_numbered(docs, settings.retriever.passage_words)
-    shown.refuse_own(text, read)
+    shown.refuse_own(text, read, html)
     for problem in read.problems:
         _complain(problem)
     err = _console(stderr=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,18 +52,24 @@ def read(text: Path) -> str:
     return said
 
 
-def refuse_own(text: Path, documents: NumberedPassages) -> None:
-    """Refuse a text that is one of the documents.
+def refuse_own(text: Path, documents: NumberedPassages, html: Path | None) -> None:
+    """Refuse a text that is one of the documents, and a page that would replace what is read.
 
     Raises:
-        InputError: It is, and would prove itself.
+        InputError: The text would prove itself, or it or a document would be overwritten.
     """
-    path = text.expanduser()
-    if str(text) != "-" and any(file.exists() and path.samefile(file) for file in documents.files):
+    read = [] if str(text) == "-" else [text]
+    if any(_is_among(path, documents.files) for path in read):
         raise InputError(
             f"{text} is one of the documents",
             why="it would support itself",
             fix="Move it out of their folder.",
+        )
+    if html is not None and _is_among(html, [*read, *documents.files]):
+        raise InputError(
+            f"{html} is what is to be checked, or checked against",
+            why="it would be overwritten",
+            fix="Name another file with --html.",
         )
 
 
@@ -111,6 +118,12 @@ def explained(sentence: CheckedSentence) -> str:
         return words
     best = "best score" if sentence.verdict == "unsupported" else "score"
     return f"{words}, {best} {shown_score(sentence.score)}"
+
+
+def _is_among(path: Path, files: Iterable[Path]) -> bool:
+    path = path.expanduser()
+    known = (file.expanduser() for file in files)
+    return path.exists() and any(file.exists() and path.samefile(file) for file in known)
 
 
 def _sentence(sentence: CheckedSentence, console: Console) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from citeproof.errors import InputError
-from citeproof.tools.citations import FLAG, strip_marks, supporting_sentence
+from citeproof.tools.citations import FLAG, supporting_sentence
 from citeproof.tools.entailment import Entailment, Pair, premise
-from citeproof.tools.marked_text import read_marked
+from citeproof.tools.marked_text import MarkedSentence, read_marked
+from citeproof.tools.paragraphs import paragraphs
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
-from citeproof.tools.sentences import words
 from citeproof.types import (
     CheckCounts,
     CheckedSentence,
@@ -26,17 +25,6 @@ __all__ = ["check"]
 
 _TOGETHER = 10
 """Most cited passages that are read as one premise: about 1,000 words, which a judge can hold."""
-_HEADING_WORDS = 12
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\S\n]*([^`\n]*?)[^\S\n]*$\n?", re.MULTILINE)
-_NO_CODE = frozenset({"", "markdown", "md", "text", "txt"})
-_HEADING = re.compile(r" {0,3}#{1,6}\s")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
-_BULLET = re.compile(r"\s*(?:[-*+•>]|\d{1,3}[.)])\s")
-_EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
-_TAIL = re.compile(r"(?<!\W)\W+$")
-_STOPS = frozenset(".!?…:;,。！？।؟۔：；，")
-_NOTE = re.compile(r"\[\^[^\]\n]{1,40}\]|【\d{1,6}】|[¹²³⁰-⁹]+")
 _STATES_NOTHING = ("?", "？", "؟", ":", "：")
 
 _Numbered = tuple[int | None, Passage]
@@ -57,10 +45,11 @@ async def check(
     entailment model at once. One passage that entails is preferred to several. Of a number that
     stands for more than `k` passages, the `k` that share the most words with the sentence count.
 
-    Unchecked are sentences that state nothing: Markdown headings; code in fences that name its
-    language; a paragraph of one line of at
-    most 12 words, without citation or closing punctuation, that another paragraph follows; and
-    whatever ends with a question mark or a colon.
+    The text is read as Markdown. Unchecked is what states nothing: sentences that end with a
+    question mark or a colon; code in fences that name its language; the names of a table's columns;
+    headings, an underlined one if it is one line and ends without a stop; and a paragraph of one
+    line, or a line of bold type, of at most 12 words, without citation or closing punctuation,
+    that something follows. A row of a table is one sentence.
 
     Args:
         text: Sentences with citation marks such as `[1]`, `[1][2]`, `[1, 2]` and `[1-3]`, or
@@ -133,83 +122,22 @@ class _Try:
 
 def _read(text: str) -> Iterator[_Said]:
     """The sentences of a text, in order."""
-    paragraphs = _paragraphs(text)
-    for place, paragraph in enumerate(paragraphs, start=1):
-        if _FENCE.match(paragraph):
-            yield _Said(paragraph.strip(), place, (), states=False)
+    for paragraph in paragraphs(text.replace(f" {FLAG}", "")):
+        if paragraph.kind == "code":
+            yield _Said(paragraph.text, paragraph.number, (), states=False)
             continue
-        is_heading = _is_heading(paragraph, last=place == len(paragraphs))
-        for sentence in read_marked(paragraph):
+        sentences = read_marked(paragraph.text)
+        if (
+            sentences and paragraph.kind != "prose"
+        ):  # a name or a row is one, whatever stops are in it
+            said = " ".join(sentence.text for sentence in sentences)
+            cited = dict.fromkeys(n for sentence in sentences for n in sentence.numbers)
+            sentences = [MarkedSentence(said, tuple(cited))]
+        for sentence in sentences:
             said = " ".join(sentence.text.replace("`", "").split())
-            states = not (is_heading or said.endswith(_STATES_NOTHING))
-            yield _Said(said, place, sentence.numbers, states)
-
-
-def _paragraphs(text: str) -> list[str]:
-    """What stands between blank lines; a Markdown heading is a paragraph of its own, as is code."""
-    found: list[str] = []
-    for block in _blocks(text.replace(f" {FLAG}", "")):
-        if _FENCE.match(block):
-            found.append(block)
-            continue
-        goes_on = False
-        for line in block.split("\n"):
-            if not any(map(str.isalnum, line)):  # a rule, or what underlines a heading
-                if goes_on and _UNDERLINE.match(line) and _can_be_heading(found[-1]):
-                    found[-1], goes_on = f"# {found[-1].strip()}", False
-                continue
-            is_heading = bool(_HEADING.match(line))
-            if found and not any(map(str.isalnum, strip_marks(line))):
-                found[-1] += f" {line.strip()}"  # marks alone belong to what stands above
-                continue
-            if goes_on and not is_heading:
-                found[-1] += f"\n{line.strip()}"
-            else:
-                found.append(line)
-            goes_on = not is_heading
-    return found
-
-
-def _blocks(text: str) -> Iterator[str]:
-    """Code with its fences, and what stands between blank lines without any.
-
-    Fences that name no language are no part of the text: a model may put its whole answer in them.
-    """
-    done = 0
-    opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
-        mark, language = fence.groups()
-        if opened is None:
-            opened = None if language.lower() in _NO_CODE else fence
-        elif mark.startswith(opened[1]) and not language:
-            yield from _prose(text[done : opened.start()])
-            yield text[opened.start() : fence.end()]
-            done, opened = fence.end(), None
-    yield from _prose(text[done:])
-
-
-def _prose(text: str) -> list[str]:
-    return _BLANK_LINE.split(_EMPHASIS.sub("", _FENCE.sub("", text)))
-
-
-def _is_heading(paragraph: str, *, last: bool) -> bool:
-    if _HEADING.match(paragraph):
-        return True
-    line = paragraph.strip()
-    is_line = not last and _can_be_heading(paragraph)
-    return is_line and strip_marks(line) == line and len(words(line)) <= _HEADING_WORDS
-
-
-def _can_be_heading(paragraph: str) -> bool:
-    """Whether it is one line, no item of a list, and ends without a stop."""
-    line = paragraph.strip()
-    return not ("\n" in line or _BULLET.match(paragraph) or _is_closed(line))
-
-
-def _is_closed(line: str) -> bool:
-    """Whether a stop stands behind the last word, footnote marks apart."""
-    tail = _TAIL.search(_NOTE.sub("", line))
-    return tail is not None and not _STOPS.isdisjoint(tail[0])
+            asks = paragraph.kind == "prose" and said.endswith(_STATES_NOTHING)
+            states = paragraph.kind != "name" and not asks
+            yield _Said(said, paragraph.number, sentence.numbers, states)
 
 
 async def _cited(

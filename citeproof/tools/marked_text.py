@@ -17,20 +17,29 @@ MARK = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
 _MARK = re.compile(MARK, re.IGNORECASE)
 # With the address of a Markdown link behind it, and as a superscript.
 _ADDRESS = r"\((?:https?://|#)[^\s()]*(?:\([^\s()]*\)[^\s()]*)*\)"
-_ONE = rf"(?:<sup>)?{MARK}(?:{_ADDRESS})?(?:</sup>)?"
+_ONE = rf"(?:<sup>)?(?:{MARK}|\[{MARK}\])(?:{_ADDRESS})?(?:</sup>)?"
 _RUN = rf"{_ONE}(?:[^\S\n]*(?:[,–-][^\S\n]*)?{_ONE})*"  # "[1], [2]" and "[1]–[3]" as well
-# Looking back spares a try from each space of a long run.
+# "([1])", "(Source: [1])", and ChatGPT's "([Wikipedia][1])".
+_NAMED = rf"(?:(?!{MARK})\[[^\[\]\n]{{1,80}}\])?{_ONE}"
+_ASIDE = (
+    r"\([^\S\n]*(?:(?:sources?|see|see also|cf\.|refs?\.?|references?):?[^\S\n]+)?"
+    rf"{_NAMED}(?:(?:[^\S\n]*[,;–-])?[^\S\n]*{_NAMED})*[^\S\n]*\)"
+)
+# "It is old.[1]:12–13": pages, as encyclopedias give them.
+_PAGED = rf"(?<=[.!?])(?:{MARK})+:[^\S\n]?\d{{1,4}}(?:[–-]\d{{1,4}})?(?=\s|$|\[)"
+# Code goes first: `sys.argv[1]` is an index. Looking back spares a try from each space of many.
 _MARKS = re.compile(
-    rf"(?<![^\S\n])(?:[^\S\n]*(?:{_RUN}|\([^\S\n]*{_RUN}[^\S\n]*\)))+", re.IGNORECASE
+    rf"`[^`\n]+`|(?<![^\S\n])(?:[^\S\n]*(?:{_PAGED}|{_RUN}|{_ASIDE}))+", re.IGNORECASE
 )
 _TO = re.compile(r"\s*\][^\S\n]*[–-][^\S\n]*\[\s*")
 _SPACE = re.compile(r"[^\S\n]*")
 _PART = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D*(\d+))?", re.IGNORECASE)
-_CODE = re.compile(r"`[^`\n]+`")
 _LONGEST_RANGE = 100
 _EMPHASIS = ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_")
 _QUOTES = ('"', '"'), ("“", "”")
-_BULLET = re.compile(r"^(?:[-*+•#>:]+|\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"^(?:[-*+•◦‣▪●#>:]+|o(?=\t)|\d{1,3}[.)]|[ivx]{2,5}[.)])\s+")
+_LABEL = re.compile(r"[ivx]{1,5}[.)]")
+_BELOW = re.compile(r"[^\S\n]*\n[^\S\n]*[\"“'‘(*_]*(\w)")
 
 
 class MarkedSentence(NamedTuple):
@@ -50,7 +59,7 @@ def read_marked(text: str) -> list[MarkedSentence]:
     """
     plain, marks = _apart(text)
     # Signs alone are no sentence: a mark behind them belongs to what stands before.
-    spans = [span for span in split(plain) if any(map(str.isalnum, plain[slice(*span)]))]
+    spans = [span for span in split(plain) if _says(plain[slice(*span)])]
     starts = [span.start for span in spans]
     cited: list[list[int]] = [[] for _ in spans]
     for place, numbers in marks:
@@ -64,6 +73,11 @@ def read_marked(text: str) -> list[MarkedSentence]:
         for span, numbers in zip(spans, cited, strict=True)
     ]
     return [sentence for sentence in found if any(map(str.isalnum, sentence.text))]
+
+
+def _says(text: str) -> bool:
+    """Whether it holds a letter or digit, and is not just the number `ii.` of an item."""
+    return any(map(str.isalnum, text)) and not _LABEL.fullmatch(text)
 
 
 def unwrapped(text: str, *, quotes: bool = True) -> str:
@@ -84,10 +98,9 @@ def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
     parts: list[str] = []
     place, done, begins_line = 0, 0, True
     marks = []
-    code = [match.span() for match in _CODE.finditer(text)]
     for match in _MARKS.finditer(text):
-        if any(start < match.start() < end for start, end in code):
-            continue  # `sys.argv[1]` is an index
+        if match[0].startswith("`"):
+            continue
         part = text[done : match.start()]
         begins_line = not part.rpartition("\n")[2].strip() and (begins_line or "\n" in part)
         parts.append(part)
@@ -98,6 +111,10 @@ def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
         after = space.end() - done + 1 if begins_line and goes_on else 0
         numbers = [n for inside in _MARK.findall(_TO.sub("–", match[0])) for n in _numbers(inside)]
         marks.append((place + after, numbers))
+        below = _BELOW.match(text, done)
+        if below and not begins_line and below[1].isupper():
+            parts.append("\n")  # the mark ended a sentence that has no stop
+            place += 1
     return "".join([*parts, text[done:]]), marks
 
 

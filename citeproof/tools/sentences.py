@@ -14,7 +14,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-__all__ = ["BLOCK", "Span", "split", "starts", "words"]
+__all__ = ["BLOCK", "LIST_ITEM", "Span", "split", "starts", "words"]
 
 BLOCK = 2000
 """No sentence is longer: text without full stops is cut at a space before this length."""
@@ -24,12 +24,16 @@ _MOST_MARKERS = 40
 _MARKER = re.compile(r"(?:^|(?<=[\s(]))(?:[a-zA-Z]{1,5}|\d{1,2})[.)](?=\s|$)")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n")
-_LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪|>#]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
+LIST_ITEM = re.compile(
+    r"\s*(?:[-*+•◦‣▪●|>#]\s|o\t|(?:\d{1,3}[.)]|[a-zA-Z][.)]|[ivx]{2,5}[.)]|[IVX]{2,5}\))\s)"
+)
+"""How a line begins that is an item of a list. `o` and a tab is what Word writes for a bullet."""
 _PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
-# "It closed.[3] Then": pysbd does not see an end before a reference mark; its English rules do
-# not know the stops of Hindi, Arabic and Urdu.
+# "It closed.[3]:12 Then", "It closed.[citation needed] Then": pysbd does not see an end before a
+# reference mark; its English rules do not know the stops of Hindi, Arabic and Urdu.
 _MARKED_END = re.compile(
-    r"(?:[.!?][\"'”’)]*(?=\[)|[।؟۔][\"'”’»)]*)(?:\[\d+(?:[,–-]\s*\d+)*\])*\s+(?=[^\sa-z])"
+    r"(?:[.!?][\"'”’)]*(?=[\[【])|[।؟۔][\"'”’»)]*)"
+    r"(?:\[[^\[\]\n]{1,40}\](?::\s?\d{1,4}(?:[–-]\d{1,4})?)?|【[^】\n]{1,60}】)*\s+(?=[^\sa-z])"
 )
 _DATED = "c|ca|approx|b|d|fl|r"
 # "Guardians of the Galaxy Vol. 2", "c. 700 BC": what is counted stands behind the abbreviation.
@@ -97,7 +101,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
     """Whether the line break at `stop` stands between two sentences."""
-    if _LIST_ITEM.match(text, after, after + 12):
+    if LIST_ITEM.match(text, after, after + 12):
         return True
     following = text[after : after + 1]
     return stop - line < _WRAPPED and not following.islower()

@@ -193,6 +193,28 @@ def test_a_text_among_the_documents_would_prove_itself(folder: Path) -> None:
     assert "docs/a.md is one of the documents: it would support itself." in result.stderr
 
 
+@pytest.mark.parametrize("page", ["t.md", "link.html", "docs/a.md", "docs/b.txt", "d.jsonl"])
+def test_a_page_replaces_nothing_that_is_read(
+    table: TableEntailment, folder: Path, page: str
+) -> None:
+    Path("t.md").write_text(f"{BUILT} [1]", "utf-8")
+    Path("link.html").symlink_to("t.md")
+    docs = str(jsonl(Path("d.jsonl"), {"text": BUILT})) if page == "d.jsonl" else str(folder)
+    before = Path(page).read_bytes()
+    result = run(cli.app, ["check", "t.md", "--docs", docs, "--html", page])
+    assert result.exit_code == 2
+    assert f"{page} is what is to be checked, or checked against" in result.stderr
+    assert Path(page).read_bytes() == before
+    assert table.batches == []
+
+
+def test_a_page_may_replace_another(folder: Path) -> None:
+    Path("r.html").write_text("old")
+    result = run(cli.app, ["check", "-", "--docs", str(folder), "--html", "r.html"], input=BUILT)
+    assert result.exit_code == 1
+    assert BUILT in Path("r.html").read_text("utf-8")
+
+
 def test_a_folder_of_which_nothing_can_be_read_says_why(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -220,6 +220,73 @@ async def test_a_fence_that_never_closes_hides_nothing() -> None:
     assert [one.verdict for one in report.sentences] == ["supported", "uncited"]
 
 
+async def test_a_row_of_a_table_is_one_sentence_and_its_names_are_none() -> None:
+    table = (
+        "| Year | Event | Source |\n|---|---|:-:|\n"
+        "| 1871 | Ann Lee built it. It is white. [1] | [2] |\n| 1902 | Who? | |"
+    )
+    report = await check(table, PASSAGES, reader())
+    assert [(one.text, one.citations, one.verdict) for one in report.sentences] == [
+        ("Year; Event; Source", (), "unchecked"),
+        ("Year: 1871; Event: Ann Lee built it. It is white.", (1, 2), "unsupported"),
+        ("Year: 1902; Event: Who?", (), "unsupported"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [" ([Lee](https://x.org/))", "【1†source】", "[citation needed]", "[a]", " (Lee 2019)"],
+)
+async def test_what_stands_behind_a_stop_does_not_hide_it(behind: str) -> None:
+    report = await check(f"Bo built it.{behind}\n\nIt is white [1].", PASSAGES, reader())
+    assert report.sentences[0].text.startswith("Bo built it.")
+    assert report.sentences[0].verdict == "unsupported"
+    assert report.counts.unchecked == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "checked"),
+    [
+        (
+            "> Ann Lee built the tower, and\n> it is white [1].\n>\n> It is old [2].",
+            [("Ann Lee built the tower, and it is white.", (1,)), ("It is old.", (2,))],
+        ),
+        (
+            "It is old. ([Wiki][1]) It is white ([A][2], [Wiki][1]).\n\n"
+            '[1]: https://x.org/a "A"\n[2]: https://x.org/b',
+            [("It is old.", (1,)), ("It is white.", (2, 1))],
+        ),
+        (
+            "It is old[1][2]. It is white[2].\n\nCitations:\n[1] https://x.org/a_b\n[2] https://x.org",
+            [("It is old.", (1, 2)), ("It is white.", (2,))],
+        ),
+        (
+            "**1. History**\n\nIt is old [1].\n\n**Keepers**\nIt is white.",
+            [("It is old.", (1,)), ("It is white.", ())],
+        ),
+        ("1. **History**\n   - It is old [1].", [("It is old.", (1,))]),
+        (
+            "The `__init__` gives `2**10`, or 2**10 [1]. Call f(**kw) [2].",
+            [("The __init__ gives 2**10, or 2**10.", (1,)), ("Call f(**kw).", (2,))],
+        ),
+        (
+            r"It is old.[\[3\]](https://x.org#cite_note-3) It is white.[[2]](#cite_note-2)",
+            [("It is old.", (3,)), ("It is white.", (2,))],
+        ),
+        (
+            "•\tBo Ray kept the light [2]\no\tHe was born in 1840 [1]\no\tHe died [3]",
+            [("Bo Ray kept the light", (2,)), ("He was born in 1840", (1,)), ("He died", (3,))],
+        ),
+        ("# ii.\n\n# 1. Old\n\nIt is old [1].", [("It is old.", (1,))]),
+    ],
+)
+async def test_texts_as_people_paste_them(text: str, checked: list[tuple[str, tuple[int]]]) -> None:
+    report = await check(text, PASSAGES, reader())
+    found = [(one.text, one.citations) for one in report.sentences if one.verdict != "unchecked"]
+    assert found == checked
+    assert all(one.text for one in report.sentences)
+
+
 async def test_flags_of_an_answer_are_no_part_of_its_sentences() -> None:
     text = "Ann Lee built the tower [1]. [unverified] It is white [1]. [unverified]"
     report = await check(text, PASSAGES, reader())

@@ -27,6 +27,14 @@ from citeproof.tools.marked_text import read_marked, unwrapped
         ("It is old.[1](#note-1)[2](https://x.org/)", (1, 2)),
         ("It is old.<sup>[1]</sup>", (1,)),
         ("It is old. ✅ [1]", (1,)),
+        ("It is old [[1]](#cite_note-1)[[2]](https://x.org/).", (1, 2)),
+        ("It is old [[1]][[2]].", (1, 2)),
+        ("It is old.[1]:12–13", (1,)),
+        ("It is old.[2][1]: 12[3]", (2, 1, 3)),
+        ("It is old. (Source: [2])", (2,)),
+        ("It is old (see also [1], [2]; [4]).", (1, 2, 4)),
+        ("It is old. ([Wikipedia][1])", (1,)),
+        ("It is old ([The Light][2], [Wikipedia][1]).", (2, 1)),
         ("It is old [Passage 2].", (2,)),
         ("It is old [passages 2 to 4].", (2, 3, 4)),
         ("It [1] is old [1][1].", (1,)),
@@ -58,6 +66,13 @@ def test_a_sentence_and_its_numbers(text: str, numbers: tuple[int, ...]) -> None
         "- It is old [1].\n- It is white [2].",
         "1. It is old. [1]\n2. It is white. [2]",
         "It is old.\n[1]\nIt is white.\n[2]",
+        "It is old.[1]: 12–13 It is white.[2]",
+        "It is old. (Source: [1]) It is white. (Sources: [2])",
+        "It is old. ([Wikipedia][1]) It is white. ([The Light][2])",
+        "It is old [[1]](#cite_note-1). It is white.[[2]](https://x.org)",
+        "•\tIt is old. [1]\no\tIt is white. [2]",
+        "◦ It is old. [1]\n● It is white. [2]",
+        "ii. It is old. [1]\niii. It is white. [2]",
     ],
 )
 def test_each_mark_belongs_to_its_sentence(text: str) -> None:
@@ -65,6 +80,33 @@ def test_each_mark_belongs_to_its_sentence(text: str) -> None:
         ("It is old.", (1,)),
         ("It is white.", (2,)),
     ]
+
+
+@pytest.mark.parametrize("note", ["[a]", "[citation needed]", "[^1]", "【1†source】"])
+def test_a_note_behind_a_stop_ends_the_sentence(note: str) -> None:
+    assert [
+        tuple(sentence) for sentence in read_marked(f"It is old.{note}[1] It is white.[2]")
+    ] == [
+        (f"It is old.{note}", (1,)),
+        ("It is white.", (2,)),
+    ]
+
+
+def test_a_mark_at_the_end_of_a_line_ends_a_sentence_without_a_stop() -> None:
+    first = "Ann Lee of Penzance built the white tower at Pellow Head in 1871"
+    second = "**Bo Ray** of Saint Ives kept the light there for about thirty years"
+    read = [tuple(own) for own in read_marked(f"{first} [1]\n{second} [2][3]  \n“It fell” [4]")]
+    assert read == [(first, (1,)), (second, (2, 3)), ("“It fell”", (4,))]
+    [wrapped] = read_marked(f"{first} [1]\nand was painted white [2].")
+    assert wrapped.numbers == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["([1] " * 4000, f"({'[1]' * 4000} x", f"({'[1] ' * 4000}x", f"({'[a][1]' * 4000} x"],
+)
+def test_brackets_that_stay_open_are_read_all_the_same(text: str) -> None:
+    assert read_marked(f"It is old {text}")[0].numbers == (1,)
 
 
 def test_an_address_stays_whole_and_has_the_mark_of_its_sentence() -> None:

@@ -24,6 +24,37 @@ def texts(text: str) -> list[str]:
         ('"Really?" she asked. Yes.', ['"Really?" she asked.', "Yes."]),
         ("He said it. \n He said it.  He said it.", ["He said it."] * 3),
         ("It opened in 1858.[3] It closed.[4][5]", ["It opened in 1858.[3]", "It closed.[4][5]"]),
+        ("It is old.[4]:12 It is white.[5]", ["It is old.[4]:12", "It is white.[5]"]),
+        ("It is old.[4]: 12–13 It is white.", ["It is old.[4]: 12–13", "It is white."]),
+        (
+            "It is old.[5][citation needed] It is white.[a] It fell.[^1][2] It rose.【1†a】 Yes.",
+            [
+                "It is old.[5][citation needed]",
+                "It is white.[a]",
+                "It fell.[^1][2]",
+                "It rose.【1†a】",
+                "Yes.",
+            ],
+        ),
+        ("She spoke at 5 p.m.: 12 Men came.", ["She spoke at 5 p.m.: 12 Men came."]),
+        ("He said it.[sic] and left.", ["He said it.[sic] and left."]),
+        (
+            "ii. The tower that Ann Lee built in 1871 is old\niii) It is white\no\tIt fell\n● So",
+            [
+                "ii.",
+                "The tower that Ann Lee built in 1871 is old",
+                "iii) It is white",
+                "o\tIt fell",
+                "● So",
+            ],
+        ),
+        (
+            "This is the tower that was built by order of King Henry\nVIII. He never saw it.",
+            [
+                "This is the tower that was built by order of King Henry\nVIII.",
+                "He never saw it.",
+            ],
+        ),
         ("这是一个句子。这是第二个。", ["这是一个句子。", "这是第二个。"]),
         ("मीनार ऊँची है। पुल नया है।", ["मीनार ऊँची है।", "पुल नया है।"]),
         ("هل هو عالٍ؟ نعم، هو عالٍ.", ["هل هو عالٍ؟", "نعم، هو عالٍ."]),
