@@ -166,13 +166,14 @@ def test_what_comes_close_to_the_threshold_is_read_in_full_precision(
     half = torch.autocast("cpu", torch.bfloat16)
     monkeypatch.setattr(cross_encoder, "has_half_precision", lambda device: True)
     monkeypatch.setattr(cross_encoder, "half_precision", lambda device: half)
+    monkeypatch.setattr(cross_encoder, "_CLOSE", 0.1)  # random weights are rounded by as much
     halved = scores(CrossEncoder(folder, threshold=-1.0), PAIRS)  # close to none
     assert any(abs(a - b) > 1e-5 for a, b in zip(full, halved, strict=True))
     for place, score in enumerate(full):
         got = scores(CrossEncoder(folder, threshold=score), PAIRS)
-        assert got[place] == pytest.approx(score, abs=1e-6)
+        assert got[place] == pytest.approx(score, abs=1e-5)
         for other, value in enumerate(got):
-            assert abs(halved[other] - score) < 0.01 or value == pytest.approx(halved[other])
+            assert abs(halved[other] - score) < 0.1 or value == pytest.approx(halved[other])
 
 
 @pytest.mark.parametrize(
