@@ -249,10 +249,9 @@ def ask(
     err = _console(stderr=True)
     if asks := getattr(fixed, "review", False):
         attended(err)
-    if docs:
-        refuse_nothing(docs)
-    if html is not None:
-        refuse_place(html)
+    sources = refuse_nothing(docs) if docs else ()
+    for path in filter(None, (html, kept_events)):
+        refuse_place(path, sources)
     chroma = settings.chroma
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
     if reads and not (docs or chroma.in_memory or chroma.host or chroma.path.is_dir()):
@@ -338,10 +337,10 @@ def check(
 
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
     said = shown.read(text)
-    if html is not None:
-        refuse_place(html)
     read = read_numbered(docs, settings.retriever.passage_words)
-    shown.refuse_own(text, read, html)
+    shown.refuse_own(text, read)
+    if html is not None:
+        refuse_place(html, [*read.files, *([] if str(text) == "-" else [text])])
     for problem in read.problems:
         _complain(problem)
     err = _console(stderr=True)
@@ -561,10 +560,13 @@ def trace_(
     import asyncio
 
     from citeproof.console.live import show
-    from citeproof.console.page import write_page
+    from citeproof.console.page import refuse_place, write_page
     from citeproof.console.trace import find_trace, read_trace, render_trace, replayed
 
-    kept = read_trace(find_trace(run, example))
+    source = find_trace(run, example)
+    if html is not None:
+        refuse_place(html, [source])
+    kept = read_trace(source)
     if html is None:
         asyncio.run(show(replayed(kept), _console(), question=kept.question, trace=True))
     else:

@@ -371,6 +371,26 @@ def test_a_run_is_kept_and_shown_again() -> None:
 
 
 @pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize("option", ["--html", "--events"])
+def test_ask_replaces_no_document(tmp_path: Path, option: str) -> None:
+    folder = documents(tmp_path / "docs")
+    file = next(folder.iterdir())
+    before = file.read_bytes()
+    result = run(cli.app, ["ask", "Who?", "--docs", str(folder), option, str(file)])
+    assert result.exit_code == 2
+    assert "what is read from it would be lost" in result.stderr
+    assert file.read_bytes() == before
+
+
+@pytest.mark.usefixtures("opened")
+def test_the_page_of_a_run_does_not_replace_the_run() -> None:
+    run(cli.app, ["ask", "Who built the tower?", "--events", "a.jsonl"])
+    before = Path("a.jsonl").read_bytes()
+    made = run(cli.app, ["trace", "a.jsonl", "--html", "a.jsonl"])
+    assert (made.exit_code, Path("a.jsonl").read_bytes()) == (2, before)
+
+
+@pytest.mark.usefixtures("opened")
 def test_json_stays_json_where_the_run_is_kept() -> None:
     result = run(cli.app, ["ask", "Who built the tower?", "--json", "--events", "a.jsonl"])
     assert Answer.model_validate_json(result.stdout).status == "answered"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.live import write_line, write_signed
+from citeproof.console.page import is_among
 from citeproof.console.text import count, find, plain, where
 from citeproof.errors import InputError
 from citeproof.tools.citations import strip_marks
@@ -52,24 +52,17 @@ def read(text: Path) -> str:
     return said
 
 
-def refuse_own(text: Path, documents: NumberedPassages, html: Path | None) -> None:
-    """Refuse a text that is one of the documents, and a page that would replace what is read.
+def refuse_own(text: Path, documents: NumberedPassages) -> None:
+    """Refuse a text that is one of the documents.
 
     Raises:
-        InputError: The text would prove itself, or it or a document would be overwritten.
+        InputError: The text would prove itself.
     """
-    read = [] if str(text) == "-" else [text]
-    if any(_is_among(path, documents.files) for path in read):
+    if str(text) != "-" and is_among(text, documents.files):
         raise InputError(
             f"{text} is one of the documents",
             why="it would support itself",
             fix="Move it out of their folder.",
-        )
-    if html is not None and _is_among(html, [*read, *documents.files]):
-        raise InputError(
-            f"{html} is what is to be checked, or checked against",
-            why="it would be overwritten",
-            fix="Name another file with --html.",
         )
 
 
@@ -118,12 +111,6 @@ def explained(sentence: CheckedSentence) -> str:
         return words
     best = "best score" if sentence.verdict == "unsupported" else "score"
     return f"{words}, {best} {shown_score(sentence.score)}"
-
-
-def _is_among(path: Path, files: Iterable[Path]) -> bool:
-    path = path.expanduser()
-    known = (file.expanduser() for file in files)
-    return path.exists() and any(file.exists() and path.samefile(file) for file in known)
 
 
 def _sentence(sentence: CheckedSentence, console: Console) -> None:

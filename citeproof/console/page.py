@@ -21,7 +21,7 @@ from citeproof.errors import InputError
 from citeproof.tools.events import Event
 from citeproof.types import Answer, Citation, Claim, Passage, shown_score
 
-__all__ = ["refuse_place", "render_page", "write_page"]
+__all__ = ["is_among", "refuse_place", "render_page", "write_page"]
 
 PLACE = re.compile(r"@@([a-z]+)@@")
 _VERDICTS = {
@@ -78,11 +78,15 @@ def render_page(
     return PLACE.sub(lambda place: parts[place[1]], asset("page.html"))
 
 
-def refuse_place(path: Path) -> None:
+def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
     """Tell before a run, and not after it, that a file cannot be written where it is wanted.
 
+    Args:
+        path: The file.
+        read: Files that the run reads, which must not be lost.
+
     Raises:
-        InputError: It is a folder, or is to be in one that does not exist.
+        InputError: It is a folder, or is to be in one that does not exist, or is read.
     """
     path = path.expanduser()
     what = f"{path} cannot be written"
@@ -91,6 +95,15 @@ def refuse_place(path: Path) -> None:
     if not path.parent.is_dir():
         why = f"there is no folder {path.parent}"
         raise InputError(what, why=why, fix="Make it, or name another one.")
+    if is_among(path, read):
+        raise InputError(what, why="what is read from it would be lost", fix="Name another file.")
+
+
+def is_among(path: Path, files: Iterable[Path]) -> bool:
+    """Whether a file is one of some others, whatever they are called."""
+    path = path.expanduser()
+    known = (file.expanduser() for file in files)
+    return path.exists() and any(file.exists() and path.samefile(file) for file in known)
 
 
 def write_page(path: Path, page: str) -> None:

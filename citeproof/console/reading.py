@@ -40,8 +40,8 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
         raise _nothing(message for _, message in report.errors)
 
 
-def refuse_nothing(documents: Sequence[Path]) -> None:
-    """Tell a wrong path at once, before anything is loaded.
+def refuse_nothing(documents: Sequence[Path]) -> Sequence[Path]:
+    """Tell a wrong path at once, before anything is loaded; else the files that will be read.
 
     Raises:
         InputError: There is no file that a reader reads.
@@ -49,6 +49,7 @@ def refuse_nothing(documents: Sequence[Path]) -> None:
     found = find(documents)
     if not found.files:
         raise _nothing(message for _, message in found.errors)
+    return found.files
 
 
 def _nothing(messages: Iterable[str]) -> InputError:
