@@ -73,7 +73,8 @@ def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
 class PlainLoop:
     """One pair at a time in full precision, as a first program would write it.
 
-    Like the tool it reads long premises to their end; cut off, they would be other questions.
+    Like the tool it reads long premises to their end, and in the same windows; cut off, or cut
+    elsewhere, they would be other questions.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -92,9 +93,13 @@ class PlainLoop:
 
     def _score(self, pair: Pair) -> float:
         tokenizer = self._tokenizer
-        room = tokenizer.model_max_length - len(tokenizer.encode(pair.hypothesis)) - 8
+
+        def length(text: str) -> int:
+            return len(tokenizer.encode(text, add_special_tokens=False))
+
+        room = (tokenizer.model_max_length - length(pair.hypothesis) - 8) // 16 * 16
         best = 0.0
-        for window in windows(pair.premise, room, lambda text: len(tokenizer.encode(text))):
+        for window in windows(pair.premise, room, length):
             ids = tokenizer(window, pair.hypothesis, truncation="only_first", return_tensors="pt")
             best = max(best, float(self._model(**ids).logits.softmax(-1)[0, self._label]))
         return best

@@ -59,7 +59,9 @@ def read_marked(text: str) -> list[MarkedSentence]:
     """
     plain, marks = _apart(text)
     # Signs alone are no sentence: a mark behind them belongs to what stands before.
-    spans = [span for span in split(plain) if _says(plain[slice(*span)])]
+    spans = [span for span in split(plain) if any(map(str.isalnum, plain[slice(*span)]))]
+    # Nor is the number `ii.` of an item, beside what it numbers.
+    spans = [span for span in spans if not _LABEL.fullmatch(plain[slice(*span)])] or spans
     starts = [span.start for span in spans]
     cited: list[list[int]] = [[] for _ in spans]
     for place, numbers in marks:
@@ -73,11 +75,6 @@ def read_marked(text: str) -> list[MarkedSentence]:
         for span, numbers in zip(spans, cited, strict=True)
     ]
     return [sentence for sentence in found if any(map(str.isalnum, sentence.text))]
-
-
-def _says(text: str) -> bool:
-    """Whether it holds a letter or digit, and is not just the number `ii.` of an item."""
-    return any(map(str.isalnum, text)) and not _LABEL.fullmatch(text)
 
 
 def unwrapped(text: str, *, quotes: bool = True) -> str:

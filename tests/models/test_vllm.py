@@ -361,7 +361,7 @@ def test_the_page_on_serving_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyP
     page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     read = [Settings.load(**tomllib.loads(block)) for block in blocks]
-    assert {"Qwen/Qwen2.5-7B-Instruct", None} == {one.llm.vllm for one in read}
+    assert {"Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen3-8B", None} == {one.llm.vllm for one in read}
     judge = read[-1].for_role("judge")
     assert (judge.vllm, judge.api_key) == ("Qwen/Qwen2.5-7B-Instruct", None)
     assert read[-1].for_role("calm_verifier").embedded

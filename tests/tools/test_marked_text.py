@@ -179,3 +179,7 @@ def test_quotation_marks_may_stay() -> None:
 def test_a_wide_range_is_cut() -> None:
     [sentence] = read_marked("It is old [1-999999].")
     assert len(sentence.numbers) == 101
+
+
+def test_a_letter_that_could_number_an_item_is_a_sentence_by_itself() -> None:
+    assert read_marked("x [2].") == [("x.", (2,))]
