@@ -127,9 +127,8 @@ def _read(text: str) -> Iterator[_Said]:
             yield _Said(paragraph.text, paragraph.number, (), states=False)
             continue
         sentences = read_marked(paragraph.text)
-        if (
-            sentences and paragraph.kind != "prose"
-        ):  # a name or a row is one, whatever stops are in it
+        # A name or a row is one, whatever stops are in it.
+        if sentences and paragraph.kind != "prose":
             said = " ".join(sentence.text for sentence in sentences)
             cited = dict.fromkeys(n for sentence in sentences for n in sentence.numbers)
             sentences = [MarkedSentence(said, tuple(cited))]
