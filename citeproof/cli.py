@@ -337,10 +337,12 @@ def check(
 
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
     said = shown.read(text)
+    if html is not None:  # a wrong place is told before documents are read
+        refuse_place(html, [] if str(text) == "-" else [text])
     read = read_numbered(docs, settings.retriever.passage_words)
     shown.refuse_own(text, read)
     if html is not None:
-        refuse_place(html, [*read.files, *([] if str(text) == "-" else [text])])
+        refuse_place(html, read.files)
     for problem in read.problems:
         _complain(problem)
     err = _console(stderr=True)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.text import Text
 
+from citeproof.console.page import is_among
 from citeproof.console.text import count
 from citeproof.errors import InputError
 from citeproof.tools.pairs import Agreement, rows, scored, written
@@ -175,7 +176,7 @@ def _refuse(out: Path, pairs: Path) -> None:
         return
     if not out.is_file():
         raise InputError(f"{out} is not a plain file", fix="Name another one with --out.")
-    if str(pairs) != "-" and out.samefile(pairs.expanduser()):
+    if str(pairs) != "-" and is_among(out, [pairs]):
         raise InputError(
             f"{out} is the input", why="it would be overwritten", fix="Name another file."
         )
