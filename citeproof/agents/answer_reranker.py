@@ -8,6 +8,7 @@ from typing import Literal
 from citeproof.agents.claims_keeper import share
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.form_answerer import AnyForm
+from citeproof.errors import BudgetExceededError
 from citeproof.state import BaselineUpdate, SamplesState, remembered
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.events import ClaimVerified, emit
@@ -20,7 +21,7 @@ NONE_COUNTS = "No sample scored more than 0, and ALCE's released program then gi
 
 @dataclass(frozen=True)
 class AnswerReranker:
-    """Scores all samples in one batch; of equal ones the first is kept."""
+    """Scores all samples in one batch; of equal ones the first is kept that holds anything."""
 
     entailment: Entailment
     definition: Literal["paper", "released"] = "paper"
@@ -33,12 +34,16 @@ class AnswerReranker:
         """Set `claims` to the best sample; by the paper's definition its claims bear verdicts.
 
         Numbers that no passage bears were dropped when the samples were read, so a claim is
-        judged by the citations that the answer would show.
+        judged by the citations that the answer would show. Where a judge would exceed the
+        budget, the first sample that holds anything is kept, unchecked.
         """
         samples = state["samples"]
-        judged = await self._judged(state)
+        try:
+            judged = await self._judged(state)
+        except BudgetExceededError as error:
+            return {"claims": next(filter(None, samples), []), "stop": str(error)}
         recalls = [share(claims) for claims in judged]
-        best = max(range(len(samples)), key=recalls.__getitem__)
+        best = max(range(len(samples)), key=lambda n: (recalls[n], bool(samples[n])))
         if self.definition == "released":
             return {"claims": samples[best]} if recalls[best] else {"stop": NONE_COUNTS}
         for claim in judged[best]:

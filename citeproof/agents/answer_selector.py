@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from citeproof.agents.form_answerer import AnyForm, written_out
-from citeproof.errors import ModelReplyError
+from citeproof.errors import BudgetExceededError, ModelReplyError
 from citeproof.prompts import Prompt, context, fill, template
 from citeproof.state import BaselineUpdate, SamplesState, remembered
 from citeproof.tools.llm import LLM
@@ -33,7 +33,7 @@ class AnswerSelector:
         """Set `claims` to the sample that was chosen.
 
         No model is called where all samples are the same; the first is kept where no number of
-        a sample can be read.
+        a sample can be read, and where the budget ends before the choice.
         """
         samples = state["samples"]
         texts = [written_out(claims, self.form) or "(no answer)" for claims in samples]
@@ -53,6 +53,8 @@ class AnswerSelector:
                 Prompt(template("system"), shared, task), Choice, max_tokens=24
             )
             number = reply.number
+        except BudgetExceededError as error:
+            return {"claims": next(filter(None, samples), []), "stop": str(error)}
         except ModelReplyError as error:
             note(f"answer_selector: the first answer was kept ({error.what})")
         if number > len(samples):

@@ -33,6 +33,8 @@ class CaseKeeper:
     gate: Gate = "both"
     least_score: float = 1.0
     """The least share of supported claims at which the entailment model agrees."""
+    unverified: Literal["keep", "flag", "drop"] = "flag"
+    """What becomes of claims that are not supported: dropped ones are no part of the case."""
     remember: bool = True
     """False leaves the bank as it is."""
     method: str = "r2-mga"
@@ -51,7 +53,12 @@ class CaseKeeper:
         score = None if self.gate == "llm" else share(state["claims"], state["dropped"])
         if not self._passes(state, score):
             return {}
-        first, final = rounds[0], written_out(state["claims"], "prose")
+        shown = [
+            claim
+            for claim in state["claims"]
+            if self.unverified != "drop" or claim.verdict.status != "unsupported"
+        ]
+        first, final = rounds[0], written_out(shown, "prose")
         case = Case(
             question=state["question"],
             passages=tuple(state["passages"]),

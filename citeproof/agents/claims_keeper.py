@@ -15,7 +15,7 @@ __all__ = ["ClaimsKeeper", "share"]
 
 @dataclass(frozen=True)
 class ClaimsKeeper:
-    """Ends a refinement: what it proved stands, unless the answer before it was proved better."""
+    """Ends a refinement: what it proved stands, unless more of the answer before it was."""
 
     async def __call__(self, state: RefiningState) -> DossierUpdate:
         """Put back the first claims where the proof of the others was cut short or found less."""
@@ -24,7 +24,9 @@ class ClaimsKeeper:
         first, dropped = state["first"], state["first_dropped"]
         done = len(state["claims"]) + len(state["dropped"]) >= len(state["given"])
         approved = any(claim.verdict.reason == APPROVED for claim in state["claims"])
-        if done and (approved or share(state["claims"], state["dropped"]) >= share(first, dropped)):
+        as_well = share(state["claims"], state["dropped"]) >= share(first, dropped)
+        # A refinement that lost proved sentences on the way may still have the greater share.
+        if done and (approved or (as_well and _proved(state["claims"]) >= _proved(first))):
             return {}
         note("the refined answer was not proved as well; the one before it stands")
         return {"claims": first, "dropped": dropped}
@@ -32,5 +34,8 @@ class ClaimsKeeper:
 
 def share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:
     """Share of the claims that are supported, 0 to 1; those that were dropped are not."""
-    supported = sum(claim.verdict.status == "supported" for claim in claims)
-    return supported / max(1, len(claims) + len(dropped))
+    return _proved(claims) / max(1, len(claims) + len(dropped))
+
+
+def _proved(claims: Sequence[Claim]) -> int:
+    return sum(claim.verdict.status == "supported" for claim in claims)

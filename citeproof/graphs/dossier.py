@@ -45,6 +45,8 @@ METHOD = "dossier"
 class DossierParameters(VTGParameters):
     """The knobs of the composed flow: those of VTG, and these."""
 
+    ranked: bool = False
+    """Without `search`: True takes the first k of the documents that come with a question."""
     search: bool = True
     """False retrieves k passages and asks nobody whether they suffice."""
     search_rounds: int = Field(default=2, ge=1, le=20)

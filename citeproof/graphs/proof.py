@@ -46,7 +46,8 @@ class ProofParameters(Parameters):
     """True interrupts the run at such a claim, and a person approves, edits or drops it. Needs a
     checkpointer."""
     verify: bool = True
-    """False leaves the two-tier verifier out (ablation, Table 3)."""
+    """False leaves the two-tier verifier out (ablation, Table 3), and with it the simplifier, which
+    trims the citations of proved claims only."""
     memory: bool = True
     """False keeps the memory as first retrieved (ablation, Table 3)."""
     simplify: bool = True

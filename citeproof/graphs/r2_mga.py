@@ -69,7 +69,8 @@ class R2MGAParameters(Parameters):
     """Part of the memory bank that is read and written; empty for the one of the settings."""
     gate: Gate = "both"
     """Who must find the final answer right before its case is kept: `llm`, as in the paper, `nli`
-    or `both`. Unless it is `llm`, the entailment model gives every claim its verdict."""
+    or `both`. Unless it is `llm`, the entailment model gives every claim its verdict. With
+    `assess="nli"` its assessment counts as the language model's, which is not asked."""
     least_score: float = Field(default=1.0, gt=0.0, le=1.0)
     """The least share of supported claims at which the entailment model finds an answer right."""
     unverified: Literal["keep", "flag", "drop"] = "flag"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from citeproof.agents.answer_reranker import AnswerReranker
+from citeproof.errors import BudgetExceededError
 from citeproof.testing import TableEntailment
 from tests.agents.baseline_states import sampled
 from tests.agents.calm_states import BUILT, KEPT, LIT, claim
@@ -32,6 +33,21 @@ async def test_where_nothing_is_proved_the_paper_keeps_the_first() -> None:
     update = await AnswerReranker(TableEntailment({}))(sampled([claim(BUILT, 1)], [claim(LIT)]))
     assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, "unsupported")]
     assert "stop" not in update
+
+
+async def test_an_empty_sample_is_not_kept_where_another_says_something() -> None:
+    update = await AnswerReranker(TableEntailment({}))(sampled([], [claim(BUILT, 1)]))
+    assert [c.text for c in update["claims"]] == [BUILT]
+
+
+async def test_a_budget_that_ends_before_the_choice_leaves_the_first_that_says_something() -> None:
+    def spent(premise: str, hypothesis: str) -> float:
+        raise BudgetExceededError("The budget of 4 calls is spent.")
+
+    samples = sampled([], [claim(BUILT, 1)], [claim(LIT, 2)])
+    update = await AnswerReranker(TableEntailment(spent))(samples)
+    assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, "unchecked")]
+    assert update["stop"].startswith("The budget of 4 calls")
 
 
 async def test_the_program_asks_all_passages_and_not_those_that_are_cited() -> None:

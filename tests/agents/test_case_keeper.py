@@ -43,6 +43,13 @@ PROVED = ("supported", "supported")
 BLANK = Answer(question="Who?", method="mine", status="abstained")
 
 
+async def test_what_the_answer_drops_is_no_part_of_the_case(bank: Bank) -> None:
+    half = finished("supported", "unsupported")
+    update = await CaseKeeper(bank, least_score=0.5, unverified="drop")(half)
+    assert (await bank.cases())[0].case.final == f"{BUILT[:-1]} [1]."
+    assert update["case_id"]
+
+
 async def test_the_case_has_the_first_round_and_the_final_answer(bank: Bank) -> None:
     update = await CaseKeeper(bank)(finished(*PROVED))
     found = await bank.best("planning", question="Who built the tower?", passages=[A])

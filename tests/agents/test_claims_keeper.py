@@ -42,6 +42,8 @@ def refining(**changes: Any) -> RefiningState:
         ([yes(BUILT)], [], [yes(LIT)], [KEPT], False),
         ([yes(BUILT)], [BROKE], [yes(LIT)], [KEPT], True),
         ([yes(BUILT)], [BROKE], [], [LIT, KEPT], False),
+        # All of the refinement is proved, yet it lost a sentence that was.
+        ([yes(BUILT), yes(BROKE), yes(LIT), no(KEPT)], [], [yes(LIT), yes(KEPT)], [], False),
         ([yes(BUILT)], [], [yes(LIT)], [], False),  # cut short: one claim was not looked at
     ],
 )

@@ -171,6 +171,14 @@ def test_usc_lets_the_model_choose_among_nine() -> None:
     assert listed.startswith(answer.text[:20])
 
 
+def test_a_budget_that_ends_before_the_choice_leaves_an_answer() -> None:
+    run = Run("usc", {"answerer": [GOOD] * 4 + [BAD] * 5}, max_calls=9)
+    answer = run()
+    assert run.counts == {"answerer": 9}
+    assert (answer.status, answer.reason[:24]) == ("partial", "The budget of 9 calls is")
+    assert answer.text
+
+
 def test_cot_reasons_first() -> None:
     run = Run("cot", f"Passage 1 names Ann Lee [1].\nAnswer: {GOOD}")
     assert run().text == GOOD
