@@ -13,7 +13,7 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models.fetch import fetch
-from citeproof.models.lanes import in_lanes, take_turns
+from citeproof.models.lanes import in_lanes, lanes_of, take_turns
 from citeproof.models.manifest import MINILM
 from citeproof.models.precision import half_precision, pack_weights
 
@@ -85,9 +85,12 @@ class LocalEmbeddings(Embeddings):
                     )
 
             order = sorted(range(len(texts)), key=lambda place: len(texts[place]), reverse=True)
+            lanes, size = lanes_of(device), self.batch_size
+            if len(texts) >= 16 * lanes > 16:
+                size = min(size, len(texts) // (2 * lanes))  # so that each lane has its two parts
             parts = [
-                [texts[place] for place in order[start : start + self.batch_size]]
-                for start in range(0, len(texts), self.batch_size)
+                [texts[place] for place in order[start : start + size]]
+                for start in range(0, len(texts), size)
             ]
             ranked = torch.cat(in_lanes(run, parts, device)).float().cpu()
             vectors = torch.nn.functional.normalize(ranked, dim=-1)

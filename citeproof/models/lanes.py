@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from citeproof.models.cores import cores
 
-__all__ = ["in_lanes", "take_turns"]
+__all__ = ["in_lanes", "lanes_of", "take_turns"]
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -29,13 +29,18 @@ def in_lanes(run: Callable[[Part], Result], parts: Sequence[Part], device: str) 
         parts: Its arguments, the longest first.
         device: torch's type of device: `cpu`, `cuda`, `mps`.
     """
-    import torch
-
-    lanes = min(cores(), torch.get_num_threads())
-    if device != "cpu" or lanes == 1 or len(parts) < 2 * lanes:
+    lanes = lanes_of(device)
+    if lanes == 1 or len(parts) < 2 * lanes:
         return [run(part) for part in parts]
     with ThreadPoolExecutor(lanes, "citeproof-lane", initializer=_alone) as pool:
         return list(pool.map(run, parts))
+
+
+def lanes_of(device: str) -> int:
+    """How many parts `in_lanes` runs at once."""
+    import torch
+
+    return min(cores(), torch.get_num_threads()) if device == "cpu" else 1
 
 
 def take_turns(model: Any) -> None:
@@ -57,4 +62,6 @@ def _alone() -> None:
     from threadpoolctl import threadpool_limits
 
     torch.get_num_threads()  # at its first question in a thread, torch sets the number
-    threadpool_limits(1, user_api="openmp")  # torch's own call would bind new threads as well
+    # torch's own call would bind new threads as well. Before threadpoolctl 3.7 this one could wait
+    # for ever for a thread that imports a module.
+    threadpool_limits(1, user_api="openmp")

@@ -47,8 +47,8 @@ def pack_weights(model: Any) -> None:
     Within `half_precision` on a CPU that copies weights for bfloat16 anew in each call, and lays
     them out anew for the product; packed once, the products are bit for bit the same and take
     three quarters of the time. Outside of it, on a GPU, and while gradients are recorded, the
-    layers do as before. The copy takes half of the weights' memory, and later changes to the
-    weights do not reach it.
+    layers do as before. The copy takes half of the weights' memory, later changes to the
+    weights do not reach it, and a model that has it can be neither copied nor pickled.
     """
     import torch
 

@@ -69,6 +69,29 @@ def test_vectors_have_length_one(loads: list[tuple[str, bool]]) -> None:
     ]
 
 
+def test_vectors_come_back_in_the_order_of_the_texts(loads: list[tuple[str, bool]]) -> None:
+    texts = ["abc", "e", "abcdef", "ab"]  # to sort them is no permutation that undoes itself
+    got = LocalEmbeddings("x", lambda: "folder", batch_size=2).embed_documents(texts)
+    for text, vector in zip(texts, got, strict=True):
+        plain = torch.tensor([float(len(text)), float(text.count("e"))])
+        assert vector == pytest.approx((plain / plain.norm()).tolist())
+
+
+def test_each_core_has_a_part_of_a_batch(
+    loads: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def in_lanes(run: Any, parts: Any, device: str) -> list[Any]:
+        sizes.extend(map(len, parts))
+        return [run(part) for part in parts]
+
+    monkeypatch.setattr(module, "lanes_of", lambda device: 4)
+    monkeypatch.setattr(module, "in_lanes", in_lanes)
+    LocalEmbeddings("x", lambda: "folder", batch_size=64).embed_documents(["text"] * 320)
+    assert sizes == [40] * 8
+
+
 def test_nothing_is_loaded_for_nothing(loads: list[tuple[str, bool]]) -> None:
     assert LocalEmbeddings("x", lambda: "folder").embed_documents([]) == []
     assert loads == []
