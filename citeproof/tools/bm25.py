@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from citeproof.tools.sentences import MARKS, UNSPACED
+
 __all__ = ["BM25"]
 
 # Scripts without spaces are searched character by character.
-_UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
-_TOKEN = rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+"
-_VERSION = 1
+_TOKEN = rf"[{UNSPACED}]|(?:[^\W{UNSPACED}][{MARKS}]*)+"
+_VERSION = 2
 """Goes up when the tokens change, so that an index kept by an older version is built anew."""
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from citeproof.tools.marked_text import MARK
-from citeproof.tools.sentences import UNSPACED, split
+from citeproof.tools.sentences import MARKS, UNSPACED, split
 from citeproof.types import Claim
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ FLAG = "[unverified]"
 """Stands behind a claim that could not be proved."""
 
 _MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+(?:[.,]\d+)*")
+_WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}][{MARKS}]*)+(?:[.,]\d+)*")
 _END = re.compile(r"([.!?…]+[\"'”’)]*)$")
 _FUNCTION_WORDS = frozenset(
     re.findall(
@@ -86,7 +87,7 @@ def content(text: str) -> set[str]:
 
 
 def _content_list(text: str) -> list[str]:
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = [word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text))]
     kept = [word for word in words if word not in _FUNCTION_WORDS]
     return [str(stem) for stem in _stemmer().stemWords(kept)]
 

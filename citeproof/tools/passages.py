@@ -32,10 +32,14 @@ def cut(document: Document, passage_words: int = 100) -> list[Passage]:
         passage_words: Words that a passage has, more or less; a sentence that is much longer
             is cut between words.
     """
+    own = {part.id for part in document.parts if part.id}
     passages: dict[str, Passage] = {}
     for group in _groups(document.parts, passage_words):
         for passage in _passages(document, group, passage_words):
-            passages.setdefault(passage.id, passage)
+            key = passage.id
+            while key in own and key != group[0].id:  # an object may be called like another's piece
+                key += "#"
+            passages.setdefault(key, passage.model_copy(update={"id": key}))
     return list(passages.values())
 
 

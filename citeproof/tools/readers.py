@@ -31,7 +31,12 @@ __all__ = [
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+# Only what begins with a key: other text below a rule is text.
+_FRONT_MATTER = re.compile(
+    r"\A---[ \t]*\n(?=(?:[ \t]*(?:#[^\n]*)?\n)*[\w\"'][^\n:]*:\s)"
+    r"(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
+    re.DOTALL,
+)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.MULTILINE)
 _INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]|(?<!\w)_+|_+(?!\w)")
 _BLOCK = re.compile(r"(?:\A|(?<=\n\n)|(?<=\n[ \t]\n))[ \t]*(\S[^\n]*)\n[ \t]*\n\s*(?=\S)")

@@ -8,13 +8,14 @@ characters; where even that would be slow, a plain rule stands in.
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-__all__ = ["BLOCK", "LIST_ITEM", "Span", "split", "starts", "words"]
+__all__ = ["BLOCK", "LIST_ITEM", "MARKS", "UNSPACED", "Span", "split", "starts", "words"]
 
 BLOCK = 2000
 """No sentence is longer: text without full stops is cut at a space before this length."""
@@ -47,7 +48,10 @@ _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut 
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts written without spaces: each character counts as a word, or a page would be one.
 UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’.,:-][^\W{UNSPACED}]+)*")
+MARKS = "".join(chr(n) for n in range(0x300, 0x1E00) if unicodedata.category(chr(n))[0] == "M")
+"""Marks that belong to the letter before them: accents written apart, vowels of Hindi."""
+_LETTERS = rf"(?:[^\W{UNSPACED}][{MARKS}]*)+"
+_WORD = re.compile(rf"[{UNSPACED}]|{_LETTERS}(?:['’.,:-]{_LETTERS})*")
 _WRAPPED = 40
 """A line this long that ends without a full stop was wrapped; the sentence goes on below."""
 

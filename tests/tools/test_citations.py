@@ -59,6 +59,11 @@ def test_without_spaces_between_words_the_supporting_sentence_is_found_too() -> 
     assert supporting_sentence("塔建于1850年。它很高。桥是新的。", "塔很高。") == "它很高。"
 
 
+def test_accents_written_apart_are_those_of_the_letters() -> None:
+    text = "The pool is shut. Mu\u0308ller opens it."
+    assert supporting_sentence(text, "Müller opens.") == "Mu\u0308ller opens it."
+
+
 def test_no_shared_word_gives_no_sentence() -> None:
     assert supporting_sentence("Cats sleep.", "The tower is high.") == ""
     assert supporting_sentence("", "The tower is high.") == ""

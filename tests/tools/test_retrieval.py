@@ -122,6 +122,12 @@ async def test_accents_case_and_endings_do_not_matter() -> None:
         assert len(await retriever.retrieve(query, 5)) == 1
 
 
+async def test_words_are_not_cut_at_their_vowel_marks() -> None:
+    retriever = from_texts(["वह कलम है", "वह किताब है"])
+    [found] = await retriever.retrieve("किताब", 5)
+    assert found.text == "वह किताब है"
+
+
 async def test_searches_run_at_the_same_time(index: Index) -> None:
     retriever = index.retriever()
     found = await asyncio.gather(*(retriever.retrieve(title, 1) for title in FACTS for _ in "123"))

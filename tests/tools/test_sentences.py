@@ -109,6 +109,11 @@ def test_words_and_where_they_start() -> None:
     assert [text[place] for place in starts(text)] == ["I", "3", "k", "s", "日", "本"]
 
 
+def test_marks_belong_to_their_letters() -> None:
+    apart = ["Mu\u0308ller", "o\u0308ffnet"]
+    assert words(f"पाँच बजे, {' '.join(apart)}") == ["पाँच", "बजे", *apart]
+
+
 def test_what_is_counted_stays_with_its_abbreviation() -> None:
     text = "She plays in Guardians, Vol. 2 (2017). It is No. 1 of them. See fig. 3 on pp. 10 to 12."
     assert [text[s.start : s.end] for s in split(text)] == [
