@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from citeproof.errors import CiteproofError, InputError
+from citeproof.paths import expanded, is_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -254,7 +255,7 @@ def ask(
         refuse_place(path, sources)
     chroma = settings.chroma
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
-    if reads and not (docs or chroma.in_memory or chroma.host or chroma.path.is_dir()):
+    if reads and not (docs or chroma.in_memory or chroma.host or is_folder(chroma.path)):
         raise _nothing_indexed(chroma.path)  # before a folder is made for nothing
 
     err.quiet = as_json and not err.is_terminal
@@ -301,7 +302,7 @@ def check(
         ),
     ],
     docs: Annotated[
-        Path,
+        list[Path],
         typer.Option(
             "--docs",
             help="What [1] means: line 1 of a .jsonl of passages, or file 1 of a folder.",
@@ -335,11 +336,17 @@ def check(
     from citeproof.tools.checking import check as checked
     from citeproof.tools.numbered import read_numbered
 
+    if len(docs) > 1:
+        raise InputError(
+            "--docs is given twice",
+            why="numbers mean the files of one folder",
+            fix="Put them into one folder.",
+        )
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
     said = shown.read(text)
     if html is not None:  # a wrong place is told before documents are read
         refuse_place(html, [] if str(text) == "-" else [text])
-    read = read_numbered(docs, settings.retriever.passage_words)
+    read = read_numbered(docs[0], settings.retriever.passage_words)
     shown.refuse_own(text, read)
     if html is not None:
         refuse_place(html, read.files)
@@ -349,7 +356,7 @@ def check(
     with verifier(settings, err) as entailment, err.status("checking…"):
         report = asyncio.run(checked(said, read.passages, entailment, k=k))
     if as_json:
-        typer.echo(report.model_dump_json(indent=2))
+        _echo_json(report.model_dump_json(indent=2))
     else:
         shown.show(report, _console())
     if html is not None:
@@ -533,7 +540,7 @@ def report(
     if metrics is not None:
         made = made.only([name for each in metrics.split(",") if (name := each.strip())])
     if out is not None:
-        put(out.expanduser(), markdown(made))
+        put(expanded(out), markdown(made))
         typer.echo(f"Report: {out}")
     else:
         typer.echo(markdown(made), nl=False)
@@ -661,7 +668,7 @@ def bank_list(
         entries = asyncio.run(bank.newest(limit, everywhere=everywhere))
     if as_json:
         rows = [entry.model_dump(mode="json") for entry in entries]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        _echo_json(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         shown.listed(entries, total, _console(), everywhere=everywhere)
 
@@ -682,7 +689,7 @@ def bank_show(
     with shown.opened(_settings(config, store, sets), None) as bank:
         entry = asyncio.run(bank.find(case))
     if as_json:
-        typer.echo(entry.model_dump_json(indent=2))
+        _echo_json(entry.model_dump_json(indent=2))
     else:
         shown.shown(entry, _console())
 
@@ -705,7 +712,7 @@ def bank_stats(
     with shown.opened(_settings(config, store, sets), namespace) as bank:
         statistics = asyncio.run(bank.statistics(everywhere=namespace is None))
     if as_json:
-        typer.echo(statistics.model_dump_json(indent=2))
+        _echo_json(statistics.model_dump_json(indent=2))
     else:
         shown.figures(statistics, _console())
 
@@ -964,7 +971,7 @@ def _run(
             typer.echo(f"\nThe whole answer: {answer.text}")
         return answer
     answer = asyncio.run(follow(stream(), err, question=question, trace=trace))
-    typer.echo(answer.model_dump_json(indent=2))
+    _echo_json(answer.model_dump_json(indent=2))
     return answer
 
 
@@ -975,6 +982,10 @@ def _console(*, stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = 1000  # a file has no edge to wrap at, and paths must stay whole
     return console
+
+
+def _echo_json(text: str) -> None:
+    typer.echo(text.encode())  # JSON is UTF-8, whatever the terminal's encoding
 
 
 def _complain(text: str) -> None:

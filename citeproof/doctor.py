@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -16,6 +19,7 @@ from citeproof.models.fetch import model_folder, named_gguf
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
 from citeproof.models.verify import check
 from citeproof.models.vllm import vllm_program
+from citeproof.paths import is_folder
 from citeproof.settings import ChromaSettings, Settings
 
 __all__ = ["Check", "diagnose"]
@@ -142,9 +146,13 @@ def _store(chroma: ChromaSettings) -> Check:
     if chroma.host:
         return Check(name, "ok", f"server {chroma.host}:{chroma.port}; not contacted")
     path = chroma.path.resolve()
-    if not path.is_dir():
+    if not is_folder(path):
         return Check(name, "warn", f"{path} does not exist", "Run: citeproof index DOCUMENTS")
-    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    size = 0
+    for folder, _, files in os.walk(path):
+        for file in files:
+            with contextlib.suppress(OSError):  # an index that is being written drops files
+                size += Path(folder, file).stat().st_size
     return Check(name, "ok", f"{path}, {_megabytes(size)}")
 
 

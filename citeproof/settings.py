@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from citeproof.paths import expanded
+
 __all__ = [
     "ROLES",
     "BankSettings",
@@ -182,12 +184,12 @@ class EntailmentSettings(_Section):
     @field_validator("model")
     @classmethod
     def _folder_from_home(cls, model: str) -> str:
-        return str(Path(model).expanduser()) if model.startswith("~") else model
+        return str(expanded(Path(model))) if model.startswith("~") else model
 
     @field_validator("cache")
     @classmethod
     def _from_home(cls, cache: Path | None) -> Path | None:
-        return cache and cache.expanduser()
+        return cache and expanded(cache)
 
     @field_validator("band", mode="before")
     @classmethod
@@ -239,7 +241,7 @@ class ChromaSettings(_Section):
     @field_validator("path")
     @classmethod
     def _from_home(cls, path: Path) -> Path:
-        return path.expanduser()
+        return expanded(path)
 
 
 class BankSettings(_Section):

@@ -46,6 +46,13 @@ def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(folder: 
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("store", ["x" * 300, "~nosuchuser/store"])
+def test_ask_of_a_store_that_cannot_be_says_what_to_do(store: str) -> None:
+    result = run(cli.app, ["ask", "Who built the tower?", "--store", store])
+    assert result.exit_code == 2
+    assert f"There are no documents in the index {store}" in result.stderr
+
+
 @pytest.mark.usefixtures("opened")
 def test_ask_of_an_empty_index_says_what_to_do(folder: Path) -> None:
     store = folder / "other"
@@ -341,6 +348,11 @@ def test_the_version_is_that_of_the_package() -> None:
 def test_json_stays_json_whatever_the_question(opened: list[Settings]) -> None:
     result = run(cli.app, ["ask", "--json", "--", "--debug [red]é\u202e"])
     assert json.loads(result.stdout)["question"] == "--debug [red]é\u202e"
+
+
+def test_json_is_utf_8_whatever_the_terminal_shows(opened: list[Settings]) -> None:
+    result = CliRunner(charset="cp1252").invoke(cli.app, ["ask", "--json", "日本?"])
+    assert json.loads(result.stdout_bytes)["question"] == "日本?"
     assert len(opened) == 1
 
 

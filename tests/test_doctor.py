@@ -106,3 +106,13 @@ def test_a_package_that_is_not_installed() -> None:
     assert doctor._package("no-such-package", '"citeproof[local]"') == Check(
         "no-such-package", "missing", "not installed", 'Run: pip install "citeproof[local]"'
     )
+
+
+def test_a_file_that_goes_while_the_store_is_measured_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept").write_bytes(b"x" * 1_500_000)
+    (tmp_path / "gone").symlink_to("nowhere")
+    monkeypatch.setattr(Path, "is_file", lambda _: True)  # as if it had still been there
+    found = doctor._store(ChromaSettings(path=tmp_path))
+    assert found == Check("Chroma store", "ok", f"{tmp_path}, 1.5 MB")

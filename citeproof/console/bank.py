@@ -19,6 +19,7 @@ from citeproof.console.live import write_line
 from citeproof.console.text import count, plain, where
 from citeproof.errors import InputError
 from citeproof.memory.bank import Bank, Entry, ImportReport, Order, Statistics
+from citeproof.paths import expanded
 from citeproof.tools.documents import load
 from citeproof.tools.readers import decode
 
@@ -192,7 +193,7 @@ def read(file: Path) -> tuple[list[str], str]:
         name = "The standard input"
         text = decode(sys.stdin.buffer.read(), Path(name))
     else:
-        name, path = str(file), file.expanduser()
+        name, path = str(file), expanded(file)
         text = decode(load(path), path)
     if not text.strip():
         raise InputError(

@@ -13,6 +13,7 @@ from citeproof.console.live import write_line, write_signed
 from citeproof.console.page import is_among
 from citeproof.console.text import count, find, plain, where
 from citeproof.errors import InputError
+from citeproof.paths import expanded
 from citeproof.tools.citations import strip_marks
 from citeproof.tools.documents import load
 from citeproof.tools.readers import decode
@@ -45,7 +46,7 @@ def read(text: Path) -> str:
     if str(text) == "-":
         said = decode(sys.stdin.buffer.read(), Path("The standard input"))
     else:
-        path = text.expanduser()
+        path = expanded(text)
         said = decode(load(path), path)
     if not any(map(str.isalnum, strip_marks(said))):
         raise InputError("The text holds no sentence", fix="Give it words to check.")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from citeproof.console.diagram import svg
 from citeproof.console.layers import Edge, Shape
 from citeproof.errors import InputError, MissingExtraError
+from citeproof.paths import expanded
 
 __all__ = ["draw", "shape", "write_drawing", "write_mermaid"]
 
@@ -71,7 +72,7 @@ def write_mermaid(path: Path, graph: Any) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     try:
-        path.expanduser().write_bytes(data)
+        expanded(path).write_bytes(data)
     except OSError as error:
         raise InputError(
             f"The drawing {path} cannot be written",

@@ -19,6 +19,7 @@ from rich.text import Text
 from citeproof.console.page import is_among
 from citeproof.console.text import count
 from citeproof.errors import InputError
+from citeproof.paths import exists, expanded
 from citeproof.tools.pairs import Agreement, rows, scored, written
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def opened(pairs: Path) -> Iterator[IO[bytes]]:
             if str(pairs) == "-":
                 file = sys.stdin.buffer
             else:
-                file = closing.enter_context(pairs.expanduser().open("rb"))
+                file = closing.enter_context(expanded(pairs).open("rb"))
             if str(pairs) == "-" or not file.seekable():
                 # What comes from a pipe comes once; a file keeps it without filling the memory.
                 kept = closing.enter_context(tempfile.TemporaryFile())
@@ -85,7 +86,7 @@ def result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
     if out is None or str(out) == "-":
         yield sys.stdout.buffer
         return
-    out = out.expanduser()
+    out = expanded(out)
     _refuse(out, pairs)
     draft = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     with _telling(str(out)):
@@ -172,7 +173,7 @@ def _name(pairs: Path) -> str:
 
 
 def _refuse(out: Path, pairs: Path) -> None:
-    if not out.exists():
+    if not exists(out):
         return
     if not out.is_file():
         raise InputError(f"{out} is not a plain file", fix="Name another one with --out.")

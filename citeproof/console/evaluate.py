@@ -37,6 +37,7 @@ from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Scorecard, scored, write_scorecard
 from citeproof.evaluation.scoring import aggregate, score
 from citeproof.evaluation.sweep import Plan
+from citeproof.paths import expanded
 from citeproof.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class _Made:
             "settings": public(self.settings),
             "models": models_of(tools, self.settings),
             "name": self.plan.data,
-            "sha256": sha256(Path(self.plan.data).expanduser()),
+            "sha256": sha256(expanded(Path(self.plan.data))),
             "limit": self.plan.limit,
             "seed": self.plan.seed,
         }

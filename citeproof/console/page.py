@@ -18,6 +18,7 @@ from citeproof.console.markup import Markup, element, join
 from citeproof.console.text import find, instruments, plain, proved, where
 from citeproof.console.timeline import timeline
 from citeproof.errors import InputError
+from citeproof.paths import exists, expanded, is_folder
 from citeproof.tools.events import Event
 from citeproof.types import Answer, Citation, Claim, Passage, shown_score
 
@@ -86,14 +87,14 @@ def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
         read: Files that the run reads, which must not be lost.
 
     Raises:
-        InputError: It is a folder, or is to be in one that does not exist, or is read.
+        InputError: It is a folder, or is to be in one that is not there to be seen, or is read.
     """
-    path = path.expanduser()
+    path = expanded(path)
     what = f"{path} cannot be written"
-    if path.is_dir():
+    if is_folder(path):
         raise InputError(what, why="it is a folder", fix="Name a file in it.")
-    if not path.parent.is_dir():
-        why = f"there is no folder {path.parent}"
+    if not is_folder(path.parent):
+        why = f"there is no folder {path.parent} that you may look into"
         raise InputError(what, why=why, fix="Make it, or name another one.")
     if is_among(path, read):
         raise InputError(what, why="what is read from it would be lost", fix="Name another file.")
@@ -101,9 +102,9 @@ def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
 
 def is_among(path: Path, files: Iterable[Path]) -> bool:
     """Whether a file is one of some others, whatever they are called."""
-    path = path.expanduser()
-    known = (file.expanduser() for file in files)
-    return path.exists() and any(file.exists() and path.samefile(file) for file in known)
+    path = expanded(path)
+    known = map(expanded, files)
+    return exists(path) and any(exists(file) and path.samefile(file) for file in known)
 
 
 def write_page(path: Path, page: str) -> None:
@@ -112,7 +113,7 @@ def write_page(path: Path, page: str) -> None:
     Raises:
         InputError: The file cannot be written.
     """
-    path = path.expanduser()
+    path = expanded(path)
     draft = path.parent / f".{path.name}.{os.getpid()}.tmp"  # "." has no name
     try:
         draft.write_text(page, encoding="utf-8")

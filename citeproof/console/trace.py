@@ -25,6 +25,7 @@ from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Failure, Result, put, read_lines, told
+from citeproof.paths import expanded, is_folder
 from citeproof.tools.events import AnswerReady, ClaimDelta, Event, LLMCalled, PairsScored
 from citeproof.types import Answer, Usage
 
@@ -145,7 +146,7 @@ def recording(
     if path is None:
         yield
         return
-    path = path.expanduser()
+    path = expanded(path)
     refuse_place(path)
     result = Result(id="", question=question)
     try:
@@ -202,8 +203,8 @@ def find_trace(run: Path, example: str | None) -> Path:
     Raises:
         InputError: There is no such run, example or trace.
     """
-    run = run.expanduser()
-    if not run.is_dir():
+    run = expanded(run)
+    if not is_folder(run):
         if example is not None:
             raise InputError(
                 f"{run} is no folder of a run", fix=f"Leave {example!r} out, or name such a folder."

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Example, Output, Task
 from citeproof.evaluation.results import put
+from citeproof.paths import expanded
 from citeproof.tools.documents import load
 from citeproof.tools.readers import decode
 from citeproof.types import Passage
@@ -146,7 +147,7 @@ def read_examples(
         MissingExtraError: A public set is named, and the extra `datasets` is not installed.
     """
     name = str(source)
-    rows = _of_hub(name) if name.startswith("hf:") else _of_file(Path(source).expanduser())
+    rows = _of_hub(name) if name.startswith("hf:") else _of_file(expanded(Path(source)))
     if limit is not None and limit < 1:
         raise InputError(f"{limit} questions cannot be drawn", fix="Draw at least one.")
     examples: dict[str, Example] = {}

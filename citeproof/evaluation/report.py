@@ -19,6 +19,7 @@ from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Scorecard, read_scorecard, scored
 from citeproof.evaluation.scoring import MAUVE, METRICS
 from citeproof.evaluation.statistics import Estimate, estimate, estimates
+from citeproof.paths import expanded
 
 __all__ = [
     "COLUMNS",
@@ -203,7 +204,7 @@ async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
 
 
 def _place(path: Path) -> Path:
-    return path.expanduser().resolve()
+    return expanded(path).resolve()
 
 
 def markdown(made: Report) -> str:

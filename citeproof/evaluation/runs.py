@@ -10,6 +10,7 @@ from citeproof.evaluation.datasets import read_outputs
 from citeproof.evaluation.examples import Example, Output
 from citeproof.evaluation.manifest import Manifest, read_manifest
 from citeproof.evaluation.results import Result, read_lines, read_results
+from citeproof.paths import expanded, is_file, is_folder
 from citeproof.types import Answer
 
 __all__ = ["Run", "open_run"]
@@ -59,8 +60,8 @@ def open_run(path: Path) -> Run:
     Raises:
         InputError: There is none, or it cannot be read.
     """
-    path = path.expanduser()
-    if path.is_file():
+    path = expanded(path)
+    if is_file(path):
         outputs = read_outputs(path)
         results = [
             Result(
@@ -73,11 +74,11 @@ def open_run(path: Path) -> Run:
             for example, output in outputs
         ]
         return Run(path, tuple(example for example, _ in outputs), tuple(results))
-    manifest = read_manifest(path) if path.is_dir() else None
+    manifest = read_manifest(path) if is_folder(path) else None
     if manifest is None:
         raise InputError(
             f"{path} is no run",
-            why="there is no manifest.json" if path.is_dir() else "there is nothing",
+            why="there is no manifest.json" if is_folder(path) else "there is nothing",
             fix="Name the folder of `citeproof eval --out`, or a JSON file with `output`s.",
         )
     done = read_results(path / "results.jsonl")

@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from citeproof.errors import InputError
 from citeproof.evaluation.results import told
+from citeproof.paths import expanded
 
 __all__ = ["Plan", "read_sweep"]
 
@@ -115,7 +116,7 @@ def read_sweep(path: Path, **given: Any) -> list[Plan]:
 
 def _read(path: Path) -> _Sweep:
     with told(path, "read"):
-        data = path.expanduser().read_bytes()
+        data = expanded(path).read_bytes()
     try:
         sweep = _Sweep.model_validate(tomllib.loads(data.decode()))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

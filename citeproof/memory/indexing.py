@@ -22,6 +22,7 @@ from citeproof.errors import (
     StoreError,
 )
 from citeproof.memory.chroma import Collection, Record
+from citeproof.paths import expanded
 from citeproof.tools.documents import find, load, parse
 from citeproof.tools.passages import cut
 from citeproof.tools.pool import searchable
@@ -32,7 +33,7 @@ __all__ = ["IndexReport", "Mark", "Progress", "Store", "passage_of", "update"]
 Progress = Callable[[str, int, int], None]
 """Called as (document, its passages stored so far, its passages)."""
 
-_VERSION = "2"
+_VERSION = "3"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _BATCH = 512
 """Passages that are embedded and stored at a time; large, since an embedder sorts by length."""
@@ -165,7 +166,7 @@ def _gone(
     marks: Iterable[str], paths: Sequence[Path], files: set[str], errors: list[tuple[Path, str]]
 ) -> Iterator[str]:
     """Documents that lie under `paths` and are not there any more."""
-    roots = [Path(path).expanduser().absolute() for path in paths]
+    roots = [expanded(Path(path)).absolute() for path in paths]
     # What cannot be looked into may still be there. A named folder that is missing may be a
     # drive that is not mounted; a named file that is missing was deleted.
     closed = [path for path, _ in errors if str(path) not in marks]

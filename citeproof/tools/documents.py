@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from citeproof.errors import DocumentError
+from citeproof.paths import expanded
 from citeproof.tools.passages import cut
 from citeproof.tools.readers import Document, read_jsonl, read_markdown, read_text
 from citeproof.tools.rich_readers import read_docx, read_html, read_pdf
@@ -55,7 +56,7 @@ def find(paths: Sequence[Path]) -> Found:
     found = Found()
     seen: set[str] = set()
     for path in paths:
-        for file in _walk(Path(path).expanduser().absolute(), found, set()):
+        for file in _walk(expanded(Path(path)).absolute(), found, set()):
             # Two ways to one file, as by a link, are one document.
             real = os.path.realpath(file)
             if real not in seen:
@@ -126,7 +127,7 @@ def read(path: Path, passage_words: int = 100) -> list[Passage]:
         DocumentError: The file cannot be read.
         MissingExtraError: Its format needs an extra that is not installed.
     """
-    path = path.expanduser().absolute()
+    path = expanded(path).absolute()
     return cut(parse(load(path), path), passage_words)
 
 

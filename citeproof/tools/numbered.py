@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from citeproof.errors import CiteproofError, InputError
+from citeproof.paths import expanded, is_folder
 from citeproof.tools.documents import find, load, parse, read
 from citeproof.tools.passages import cut
 from citeproof.tools.readers import Document, decode, read_jsonl
@@ -48,8 +49,8 @@ def read_numbered(documents: Path, passage_words: int = 100) -> NumberedPassages
         DocumentError: It is a single file, and cannot be read.
         MissingExtraError: Its format needs an extra that is not installed.
     """
-    path = documents.expanduser().absolute()
-    if path.is_dir():
+    path = expanded(documents).absolute()
+    if is_folder(path):
         return _folder(path, passage_words)
     if path.suffix.lower() in _JSON_LINES:
         return NumberedPassages(_by_number(_objects(path, passage_words)), (path,))

@@ -23,6 +23,7 @@ _DROPPED = ["script", "style", "noscript", "template", "svg", "nav", "button", "
 """`title`, not `head`: where the end of a head is left out, the parser puts all text into it."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption"}
+_LISTS = {"dl", "ol", "table", "ul"}
 _BLOCKS = {
     *("address", "article", "aside", "blockquote", "body", "details", "div", "dl", "fieldset"),
     *("figure", "footer", "form", "header", "html", "main", "ol", "p", "pre", "section"),
@@ -30,6 +31,9 @@ _BLOCKS = {
     *_HEADINGS,
     *_LINES,
 }
+_UNMISTAKABLE = re.compile(r"ascii|utf[-_]?(?:8|16|32)", re.I)
+"""Encodings that other bytes hardly ever pass for."""
+_MOST_NAMED = 8
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zß-öø-ÿ])")
 _LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
 _MOST_UNPACKED = 1 << 30
@@ -66,31 +70,48 @@ def read_html(data: bytes, path: Path) -> Document:
     for tag in [*soup(_DROPPED), *soup.find_all(hidden=True)]:
         tag.decompose()
     pieces = _Pieces()
+    layout = _Layout()
     block: Any = None
     cell: Any = None
+    apart = False
     for node in soup.descendants:
         if isinstance(node, bs4.Tag):
             if node.name in {"br", "hr"}:
                 pieces.end_line("\n")
+            elif node.name in _LISTS and getattr(layout.place(node)[0], "name", "") not in _LINES:
+                pieces.end_line("\n\n")
+            apart |= layout.enter(node, pieces.length)
         elif type(node) is NavigableString:
-            inside = next((tag for tag in node.parents if tag.name in _BLOCKS), None)
-            box = node.find_parent(["td", "th"]) if inside and inside.name == "tr" else None
+            inside, box = layout.place(node)
             text = str(node)
-            if inside is not block:
-                pieces.end_line("\n" if inside and inside.name in _LINES else "\n\n")
-            elif box is not cell and text.strip():
-                pieces.add(" | ")
-            block, cell = inside, box
+            if not text.strip() and (inside is not block or box is not cell or apart):
+                continue  # between blocks, or between cells
+            begins = inside is not block or (apart and box is cell)
+            if begins:
+                pieces.end_line("\n" if inside is not None and inside.name in _LINES else "\n\n")
+                cell = None
+            if box is not cell and text.strip():
+                said = begins and layout.has_said(inside, pieces.length)
+                pieces.add(" |" * (0 if said else layout.bars(cell, box, begins)) + " ")
+                cell = box
+            block, apart = inside, False
             preformatted = inside is not None and inside.name == "pre"
             level = _HEADINGS.get(inside.name, 0) if inside else 0
             pieces.add(text if preformatted else re.sub(r"\s+", " ", text), level)
     text, headings = pieces.result()
     title = name or next((name for *_, name in headings if name), path.stem)
-    return Document(str(path), title, sections(text, headings, title))
+    problems: list[str] = []
+    read_as = soup.original_encoding or "unknown"
+    if soup.declared_html_encoding is None and not _UNMISTAKABLE.match(read_as):
+        problems.append(
+            f"it does not say its encoding and was read as {read_as}, so letters may be wrong;"
+            " save it as UTF-8"
+        )
+    return Document(str(path), title, sections(text, headings, title), tuple(problems))
 
 
 def read_pdf(data: bytes, path: Path) -> Document:
-    """PDF: one part for each page. A page that cannot be read is named in `problems`.
+    """PDF: one part for each page. One that cannot be read or has no text is in `problems`.
 
     Raises:
         DocumentError: The file is broken, encrypted, or holds no text.
@@ -104,6 +125,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     texts: list[str] = []
     problems: list[str] = []
+    empty: list[int] = []
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
@@ -114,6 +136,9 @@ def read_pdf(data: bytes, path: Path) -> Document:
             except Exception as error:  # a damaged page breaks pypdf in many ways
                 texts.append("")
                 problems.append(f"page {number} cannot be read and was left out: {error}")
+            else:
+                if not texts[-1].strip():
+                    empty.append(number)
         title = whole(str((reader.metadata and reader.metadata.title) or "")).strip()
     except DocumentError:
         raise
@@ -123,6 +148,12 @@ def read_pdf(data: bytes, path: Path) -> Document:
     if not any(page_text.strip() for page_text in texts):
         fix = "If it is a scan, put it through text recognition first (such as ocrmypdf)."
         raise _unusable(path, "no page holds any text", fix)
+    if empty:
+        named = ", ".join(map(str, empty[:_MOST_NAMED]))
+        more = f" and {len(empty) - _MOST_NAMED} more" if len(empty) > _MOST_NAMED else ""
+        problems.append(
+            f"no text on page {named}{more}: blank, or a scan that needs text recognition"
+        )
     title = path.stem if _JUNK_TITLE.search(title) else title
     text = "\f".join(texts)
     parts: list[Part] = []
@@ -182,6 +213,69 @@ def _runs(paragraph: Any) -> str:
     return "".join(run.text for run in paragraph.xpath(_RUNS))
 
 
+class _Layout:
+    """In which block and which table cell the text of an HTML page stands.
+
+    Tags are entered in the order of the page, and each takes after its parent: to look for
+    parents anew, or through a row, takes minutes where a page leaves out its end tags.
+    """
+
+    def __init__(self) -> None:
+        # By id(): the hash of a tag is that of all its markup.
+        self._places: dict[int, tuple[Any, Any]] = {}
+        self._starts: dict[int, int] = {}
+        self._widths: dict[int, int] = {}
+        self._columns: dict[int, int] = {}
+        self._wraps: set[int] = set()
+
+    def enter(self, tag: Any, length: int) -> bool:
+        """Whether the tag begins a block; `length` is that of the text so far."""
+        block, cell = self.place(tag)
+        is_cell = tag.name in {"td", "th"}
+        is_block = tag.name in _BLOCKS and id(tag) not in self._wraps
+        if is_cell:
+            cell = tag
+            self._columns[id(tag)] = self._widths.get(id(block), 0)
+            self._widths[id(block)] = self._columns[id(tag)] + 1
+        elif is_block:
+            block, cell = tag, None
+            self._starts[id(tag)] = length
+        if is_cell or id(tag) in self._wraps:
+            held = _held(tag)
+            if len(held) == 1 and _is_wrap(held[0]):
+                self._wraps.add(id(held[0]))  # as a paragraph, each cell would leave its row
+        self._places[id(tag)] = block, cell
+        return is_block
+
+    def place(self, node: Any) -> tuple[Any, Any]:
+        """The block and the cell that hold a text or a tag."""
+        return self._places.get(id(node.parent), (None, None))
+
+    def has_said(self, block: Any, length: int) -> bool:
+        """Whether there is text in the block already; `length` is that of the text so far."""
+        return length > self._starts.get(id(block), 0)
+
+    def bars(self, left: Any, cell: Any, begins: bool) -> int:
+        """How many bars stand before a cell; empty ones have theirs, or columns would shift."""
+        column = self._columns.get(id(cell), 0)
+        return column if begins else max(1, column - self._columns.get(id(left), 0))
+
+
+def _held(tag: Any) -> list[Any]:
+    """What stands right in a tag, without comments and white space."""
+    from bs4.element import NavigableString
+
+    return [one for one in tag if one.name or (type(one) is NavigableString and one.strip())]
+
+
+def _is_wrap(tag: Any) -> bool:
+    """Whether a tag that is alone in a cell has lines of the cell in it, no page of its own."""
+    if tag.name == "div":
+        held = _held(tag)
+        return len(held) == 1 or not any(one.name in _BLOCKS for one in held)
+    return bool(tag.name == "p")
+
+
 class _Pieces:
     """Puts a text together line by line, and remembers where its headings stand."""
 
@@ -190,6 +284,10 @@ class _Pieces:
         self._length = 0
         self._gap = ""
         self._headings: list[tuple[int, int, int]] = []
+
+    @property
+    def length(self) -> int:
+        return self._length
 
     def end_line(self, gap: str) -> None:
         """Whatever comes next begins a new line, after a blank one if `gap` is two."""

@@ -101,6 +101,16 @@ def test_list_as_json(filled: list[str]) -> None:
     assert json.loads(run(cli.app, ["bank", "list", "--json", "--namespace", "no"]).stdout) == []
 
 
+def test_json_is_utf_8_whatever_the_terminal_shows() -> None:
+    bank = Bank.open(ChromaSettings(path=STORE), WordEmbeddings(), namespace="default")
+    key = asyncio.run(bank.add(case("日本")))
+    bank.close()
+    narrow = CliRunner(charset="cp1252").invoke
+    for arguments in (["list"], ["show", key]):
+        done = narrow(cli.app, ["bank", *arguments, "--json"])
+        assert "日本" in done.stdout_bytes.decode(), arguments
+
+
 def test_show_tells_all_of_a_case(filled: list[str]) -> None:
     page = said("show", filled[0][:6])
     for part in (

@@ -115,6 +115,31 @@ def test_json_is_the_report_and_nothing_else(folder: Path) -> None:
     assert BUILT in Path("r.html").read_text("utf-8")
 
 
+def test_json_is_utf_8_whatever_the_terminal_shows(folder: Path) -> None:
+    Path("t.md").write_text(f"{BUILT} 日本 [1]", "utf-8")
+    arguments = ["check", "t.md", "--docs", str(folder), "--json"]
+    result = CliRunner(charset="cp1252").invoke(cli.app, arguments)
+    report = CheckReport.model_validate_json(result.stdout_bytes)
+    assert "日本" in report.sentences[-1].text
+
+
+def test_documents_in_two_places_are_refused(folder: Path, table: TableEntailment) -> None:
+    other = str(jsonl(Path("d.jsonl"), {"text": KEPT}))
+    arguments = ["check", "no.md", "--docs", str(folder), "--docs", other]
+    result = run(cli.app, arguments)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "--docs is given twice: numbers mean the files of one folder. Put them into one folder.\n"
+    )
+    assert table.batches == []
+
+
+def test_a_lock_file_of_word_is_a_name_like_others(folder: Path) -> None:
+    Path("~$t.md").write_text(f"{BUILT} [1]", "utf-8")
+    result = run(cli.app, ["check", "~$t.md", "--docs", str(folder)])
+    assert result.exit_code == 0, result.output
+
+
 def test_lines_of_passages_keep_their_numbers() -> None:
     docs = jsonl(
         Path("d.jsonl"),

@@ -186,7 +186,12 @@ def test_a_place_that_cannot_be_written_is_told_before_the_model_works(
     table: TableEntailment,
 ) -> None:
     Path("folder").mkdir()
-    for name, why in (("folder", "is not a plain file"), ("no/o.jsonl", "cannot be written: ")):
+    places = {
+        "folder": "is not a plain file",
+        "no/o.jsonl": "cannot be written: ",
+        "x" * 300: "cannot be written: ",
+    }
+    for name, why in places.items():
         done = run(cli.app, ["entail", "-", "--out", name], input=lines(pair()))
         assert done.exit_code == 2
         assert why in done.stderr

@@ -362,7 +362,9 @@ def test_what_ended_a_run_is_not_laid_on_the_documents() -> None:
     assert "in the documents" not in page
 
 
-@pytest.mark.parametrize("place", [".", "nowhere/page.html"])
+@pytest.mark.parametrize(
+    "place", [".", "nowhere/page.html", "~nosuchuser/page.html", f"{'x' * 300}/page.html"]
+)
 def test_a_place_where_no_page_can_be_is_refused(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

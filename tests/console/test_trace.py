@@ -223,6 +223,8 @@ def test_what_is_no_run_is_told(tmp_path: Path) -> None:
     assert find_trace(file, None) == file
     with pytest.raises(InputError, match=r"is no folder of a run\. Leave '1' out"):
         find_trace(file, "1")
+    for name in ("~$run", "x" * 300):
+        assert find_trace(Path(name), None) == Path(name)
 
 
 def test_placeholders_of_the_page_stay_text() -> None:

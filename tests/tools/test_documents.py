@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from citeproof.errors import DocumentError, MissingExtraError
 from citeproof.tools import documents
 from citeproof.tools.documents import find, load, parse, read
+from citeproof.tools.rich_readers import read_html
 from citeproof.types import Passage
 
 STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
@@ -145,6 +147,71 @@ def test_deeply_nested_html_does_no_harm(tmp_path: Path) -> None:
     assert [p.text for p in read(path)] == ["Down here."]
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            "<tr><th>Name</th><th>2019</th><th>2020</th></tr>\n"
+            "<tr>\n<td>North</td>\n<td></td>\n<td>12</td>\n</tr>",
+            "Name | 2019 | 2020\nNorth | | 12",
+        ),
+        ("<tr><th></th><th>2019</th><th> </th><th>2021</th></tr>", "| 2019 | | 2021"),
+        ("<tr><td><p>A</p></td> <td><!-- x --><div><p>B <b>b</b></p></div></td></tr>", "A | B b"),
+        ("<tr><td>A</td><td><p>&nbsp;</p><p></p></td><td>C</td></tr>", "A | | C"),
+        ("<tr><td>A<td><td><p>C<tr><td><td>E", "A | | C\n| E"),
+        ("<td>A</td> <td>B</td>", "A | B"),
+        ("<tr><td><p>A</p><p>B</p></td><td>C</td></tr>", "A\n\nB\nC"),
+        (
+            "<tr><td>Out</td><td><table><tr><td></td><td>in</td></tr></table></td>"
+            "<td>Last</td></tr>",
+            "Out\n| in\nLast",
+        ),
+        ("<tr><td>A<div> </div> <b>a</b></td><td>B</td></tr>", "A\na | B"),
+        ("<tr><td><div>Lead<p>x</p>tail</div></td><td>B</td></tr>", "Lead\n\nx\n\ntail\nB"),
+    ],
+)
+def test_html_table_cells_keep_their_columns(tmp_path: Path, rows: str, said: str) -> None:
+    path = write(tmp_path, "table.html", f"<table>{rows}</table>")
+    assert [p.text for p in read(path)] == [said]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["<tr><td>a<td><td>b" * 10_000, "<tr>" + "<td>a" * 20_000, "<td><div>" + "<p>a</p>" * 20_000],
+)
+def test_a_large_html_table_is_read_in_one_go(rows: str) -> None:
+    begun = time.process_time()
+    assert read_html(f"<table>{rows}".encode(), Path("large.html")).parts
+    assert time.process_time() - begun < 20
+
+
+def test_html_lists_and_tables_stand_apart_from_what_is_above(tmp_path: Path) -> None:
+    lines = "<p>Shop:</p> <ul> <li>bread <ol><li>rye</ol></li> <li>rope</li> </ul>"
+    tables = "<table> <tr><td>1</td></tr> </table> <table><tr><td>2</td></tr></table>"
+    path = write(tmp_path, "lists.html", lines + tables)
+    (passage,) = read(path)
+    assert passage.text == "Shop:\n\nbread \nrye\nrope\n\n1\n\n2"
+
+
+def test_an_empty_block_parts_words(tmp_path: Path) -> None:
+    path = write(tmp_path, "gap.html", "<div>It rained.<p>&nbsp;</p>It snowed.</div>")
+    assert [p.text for p in read(path)] == ["It rained.\n\nIt snowed."]
+
+
+def test_a_guessed_html_encoding_is_told(tmp_path: Path) -> None:
+    def problems(content: bytes) -> tuple[str, ...]:
+        return parse(content, tmp_path / "page.html").problems
+
+    text = "<p>El niño comió</p>"
+    [problem] = problems(text.encode("cp1252"))
+    assert "does not say its encoding and was read as " in problem
+    assert problem.endswith("letters may be wrong; save it as UTF-8")
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        assert problems(text.encode(encoding)) == ()
+    assert problems(b"<p>It rained.</p>") == ()
+    assert problems(f'<meta charset="cp1252">{text}'.encode("cp1252")) == ()
+
+
 @pytest.mark.parametrize("head", ["<head><title>Keepers</title>", "<title>Keepers</title>"])
 def test_html_may_leave_out_where_its_head_ends(tmp_path: Path, head: str) -> None:
     path = write(tmp_path, "short.html", f"<html>{head}<body><p>Anna kept the light.</body>")
@@ -175,6 +242,28 @@ def test_pdf_pages(tmp_path: Path) -> None:
     path = write(tmp_path, "report.pdf", pdf("It rained in May.", "", "It snowed in June."))
     found = [(p.text, p.page, p.title) for p in read(path)]
     assert found == [("It rained in May.", 1, "report"), ("It snowed in June.", 3, "report")]
+
+
+def test_pdf_pages_without_text_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pypdf
+
+    def problems(*pages: str) -> tuple[str, ...]:
+        return parse(pdf(*pages), tmp_path / "report.pdf").problems
+
+    why = ": blank, or a scan that needs text recognition"
+    assert problems("It rained.", "", "") == (f"no text on page 2, 3{why}",)
+    assert problems("It rained.") == ()
+    many = problems("It rained.", *[""] * 10)
+    assert many == (f"no text on page 2, 3, 4, 5, 6, 7, 8, 9 and 2 more{why}",)
+
+    def extract(page: pypdf.PageObject) -> str:
+        if page.page_number == 1:
+            raise ValueError("odd font")
+        return "It rained." if page.page_number == 0 else ""
+
+    monkeypatch.setattr(pypdf.PageObject, "extract_text", extract)
+    broken = "page 2 cannot be read and was left out: odd font"
+    assert problems("", "", "") == (broken, f"no text on page 3{why}")
 
 
 def test_docx(tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+"""What people write as a path, and what is there.
+
+`pathlib` of Python 3.11 raises where a name begins with `~` and is nobody's home, is too long,
+or lies in a folder that may not be looked into. Whoever opens such a file says why it cannot be.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["exists", "expanded", "is_file", "is_folder"]
+
+
+def expanded(path: Path) -> Path:
+    """`~` as the home folder; a file may be called `~$report.docx` all the same."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 — leaves what is nobody's home as it is
+
+
+def exists(path: Path) -> bool:
+    """Whether anything is there, as far as one may look."""
+    return os.path.exists(path)  # noqa: PTH110 — never raises
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there, as far as one may look."""
+    return os.path.isfile(path)  # noqa: PTH113 — never raises
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there, as far as one may look."""
+    return os.path.isdir(path)  # noqa: PTH112 — never raises

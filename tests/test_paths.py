@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from citeproof import cli
+from citeproof.memory.indexing import _gone
+from citeproof.paths import exists, expanded, is_file, is_folder
+from citeproof.settings import ChromaSettings, EntailmentSettings, ModelSettings
+from citeproof.tools.documents import find, read
+
+NOBODY = Path("~nosuchuser/docs")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ann")
+    return tmp_path
+
+
+def test_a_tilde_is_the_home_folder() -> None:
+    assert expanded(Path("~/docs")) == Path("/home/ann/docs")
+    assert ChromaSettings(path=Path("~/docs")).path == Path("/home/ann/docs")
+
+
+def test_what_is_nobodys_home_is_a_name_like_others(folder: Path) -> None:
+    for path in (NOBODY, Path("~$report.docx")):
+        assert expanded(path) == path
+        assert ChromaSettings(path=path).path == path
+        assert ModelSettings(cache=path).cache == path
+        assert EntailmentSettings(model=str(path)).model == str(path)
+    Path("~$a.txt").write_text("Ann built the tower.")
+    assert find([Path("~$a.txt")]).files == [folder / "~$a.txt"]
+    assert read(Path("~$a.txt"))[0].text == "Ann built the tower."
+    mark = str(folder / "~$b.txt")
+    assert list(_gone([mark], [Path("~$b.txt")], set(), [])) == [mark]
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize("name", [str(NOBODY), LONG])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["index", "--rebuild", "NAME"],
+        ["ask", "Who?", "--docs", "NAME"],
+        ["ask", "Who?", "--store", "NAME"],
+        ["ask", "Who?", "--docs", "t.txt", "--html", "NAME/a.html"],
+        ["check", "NAME", "--docs", "t.txt"],
+        ["check", "t.txt", "--docs", "NAME"],
+        ["check", "t.txt", "--docs", "t.txt", "--html", "NAME/a.html"],
+        ["entail", "NAME"],
+        ["entail", "p.jsonl", "--out", "NAME/o.jsonl"],
+        ["eval", "--data", "NAME", "--out", "o"],
+        ["eval", "--sweep", "NAME", "--out", "o"],
+        ["score", "NAME"],
+        ["report", "NAME"],
+        ["trace", "NAME"],
+        ["graph", "vtg", "--svg", "NAME/a.svg"],
+        ["bank", "import", "NAME"],
+    ],
+)
+def test_a_name_that_leads_nowhere_is_told(name: str, arguments: list[str]) -> None:
+    Path("t.txt").write_text("Ann built the tower.")
+    Path("p.jsonl").write_text('{"premise": "a", "hypothesis": "b"}\n')
+    result = CliRunner().invoke(cli.app, [own.replace("NAME", name) for own in arguments])
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_what_may_not_be_looked_at_is_not_there(folder: Path) -> None:
+    for path in (Path(LONG), Path(LONG, "a")):
+        assert not any(look(path) for look in (exists, is_file, is_folder))
+    assert exists(folder)
+    assert is_folder(folder)
+    assert not is_file(folder)
