@@ -16,6 +16,7 @@ from citeproof.models.fetch import fetch
 from citeproof.models.lanes import in_lanes, lanes_of, take_turns
 from citeproof.models.manifest import MINILM
 from citeproof.models.precision import half_precision, pack_weights
+from citeproof.paths import expanded
 
 if TYPE_CHECKING:
     from citeproof.models.progress import Progress
@@ -132,7 +133,7 @@ def load_embedder(
             batch_size=settings.batch_size,
             offline=True,
         )
-    name = str(Path(settings.model).expanduser())
+    name = str(expanded(Path(settings.model)))
     if not Path(name).is_dir() and (name.startswith((".", os.sep)) or Path(name).is_absolute()):
         raise ModelError(
             f"The embedding model folder {name} does not exist",

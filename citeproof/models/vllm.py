@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Self
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models import keeper
 from citeproof.models.progress import Progress, silent
+from citeproof.paths import expanded
 
 if TYPE_CHECKING:
     from citeproof.settings import LLMSettings, ModelSettings
@@ -58,7 +59,7 @@ class VLLMServer:
     def __init__(
         self, model: str, *, tensor_parallel: int = 1, args: str = "", offline: bool = False
     ) -> None:
-        self.model = str(Path(model).expanduser()) if model.startswith("~") else model
+        self.model = str(expanded(Path(model))) if model.startswith("~") else model
         self.tensor_parallel = tensor_parallel
         self.args = args
         self.offline = offline
