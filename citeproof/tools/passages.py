@@ -36,10 +36,10 @@ def cut(document: Document, passage_words: int = 100) -> list[Passage]:
     passages: dict[str, Passage] = {}
     for group in _groups(document.parts, passage_words):
         for passage in _passages(document, group, passage_words):
-            key = passage.id
-            while key in own and key != group[0].id:  # an object may be called like another's piece
-                key += "#"
-            passages.setdefault(key, passage.model_copy(update={"id": key}))
+            while passage.id in own and passage.id != group[0].id:
+                # An object is called like this piece of another.
+                passage = passage.model_copy(update={"id": f"{passage.id}#"})
+            passages.setdefault(passage.id, passage)
     return list(passages.values())
 
 
