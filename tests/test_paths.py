@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from citeproof import cli
 from citeproof.paths import exists, expanded, is_file, is_folder
 from citeproof.settings import ChromaSettings, EntailmentSettings, ModelSettings
-from citeproof.tools.documents import find, find_gone, read
+from citeproof.tools.documents.files import find, find_gone, read
 
 NOBODY = Path("~nosuchuser/docs")
 

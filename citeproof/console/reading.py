@@ -14,8 +14,8 @@ from citeproof.console.reports import unread
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
 from citeproof.paths import expanded
-from citeproof.tools.documents import find, load
-from citeproof.tools.readers import decode
+from citeproof.tools.documents.base import decode
+from citeproof.tools.documents.files import find, load
 
 __all__ = ["read", "read_first", "read_text", "refuse_nothing"]
 

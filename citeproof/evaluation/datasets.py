@@ -14,8 +14,8 @@ from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Example, Output, Task
 from citeproof.files import write_whole
 from citeproof.paths import expanded
-from citeproof.tools.documents import load
-from citeproof.tools.readers import decode
+from citeproof.tools.documents.base import decode
+from citeproof.tools.documents.files import load
 from citeproof.types import Passage
 
 __all__ = ["HUB", "example", "read_examples", "read_outputs", "write_outputs"]

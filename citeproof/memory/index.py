@@ -14,7 +14,7 @@ from citeproof.errors import SettingsError
 from citeproof.memory.ingest import IndexReport, Progress, Update, read_marks
 from citeproof.memory.store import Store, fetch, open_store
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from citeproof.tools.documents import find
+from citeproof.tools.documents.files import find
 from citeproof.tools.embeddings import embed_queries, embedder_name
 from citeproof.tools.pool import Candidate, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind

@@ -21,9 +21,9 @@ from langchain_core.embeddings import Embeddings
 from citeproof.errors import DocumentError, MissingExtraError, StoreError
 from citeproof.memory.store import Store, fetch
 from citeproof.settings import RetrieverSettings
-from citeproof.tools.documents import find, find_gone, load, parse
+from citeproof.tools.documents.files import find, find_gone, load, parse
+from citeproof.tools.documents.passages import cut
 from citeproof.tools.embeddings import embed_texts, embedder_name
-from citeproof.tools.passages import cut
 from citeproof.tools.pool import searchable
 from citeproof.types import Passage
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from citeproof.errors import CiteproofError, InputError
 from citeproof.paths import expanded, is_folder
-from citeproof.tools.documents import find, load, parse, read
-from citeproof.tools.passages import cut
-from citeproof.tools.readers import Document, decode, read_jsonl
+from citeproof.tools.documents.base import Document, decode
+from citeproof.tools.documents.files import find, load, parse, read
+from citeproof.tools.documents.jsonl import read_jsonl
+from citeproof.tools.documents.passages import cut
 from citeproof.types import Passage
 
 __all__ = ["NumberedPassages", "read_numbered"]

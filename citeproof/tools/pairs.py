@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from citeproof.errors import InputError
+from citeproof.tools.documents.base import whole
 from citeproof.tools.entailment import Entailment, Pair
-from citeproof.tools.readers import whole
 
 __all__ = ["CHUNK", "Agreement", "Row", "gold", "rows", "scored", "written"]
 

@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from citeproof.errors import CiteproofError, InputError, RetrievalError
-from citeproof.tools.readers import whole
+from citeproof.tools.documents.base import whole
 from citeproof.tools.retrieval.base import Retriever, check_k
 from citeproof.types import Passage
 

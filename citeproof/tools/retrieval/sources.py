@@ -10,9 +10,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from citeproof.errors import InputError
-from citeproof.tools.passages import cut
+from citeproof.tools.documents.base import Document, Part
+from citeproof.tools.documents.passages import cut
 from citeproof.tools.pool import ListPool
-from citeproof.tools.readers import Document, Part
 from citeproof.tools.retrieval.base import Retriever
 from citeproof.tools.retrieval.hybrid import HybridRetriever
 from citeproof.tools.retrieval.langchain import from_langchain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from citeproof.tools.documents import parse
-from citeproof.tools.passages import cut
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.passages import cut
 
 
 def passages(path: Path, text: str) -> dict[str, str]:

@@ -7,15 +7,20 @@ own error, so that one bad file never keeps the others from being read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from citeproof.errors import DocumentError
 from citeproof.paths import expanded
-from citeproof.tools.passages import cut
-from citeproof.tools.readers import Document, read_jsonl, read_markdown, read_text
-from citeproof.tools.rich_readers import read_docx, read_html, read_pdf
+from citeproof.tools.documents.base import Document, Reader
+from citeproof.tools.documents.html import read_html
+from citeproof.tools.documents.jsonl import read_jsonl
+from citeproof.tools.documents.markdown import read_markdown
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.pdf import read_pdf
+from citeproof.tools.documents.text import read_text
+from citeproof.tools.documents.word import read_docx
 from citeproof.types import Passage
 
 __all__ = ["MOST_BYTES", "READERS", "Found", "find", "find_gone", "load", "parse", "read"]
@@ -23,7 +28,7 @@ __all__ = ["MOST_BYTES", "READERS", "Found", "find", "find_gone", "load", "parse
 MOST_BYTES = 200 * 1024 * 1024
 """A larger file is refused: it would be read into memory as a whole."""
 
-READERS: dict[str, Callable[[bytes, Path], Document]] = {
+READERS: dict[str, Reader] = {
     ".txt": read_text,
     ".text": read_text,
     ".md": read_markdown,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from citeproof.errors import DocumentError, MissingExtraError
-from citeproof.tools import documents
-from citeproof.tools.documents import find, load, parse, read
-from citeproof.tools.rich_readers import read_html
+from citeproof.tools.documents import files as documents
+from citeproof.tools.documents.files import find, load, parse, read
+from citeproof.tools.documents.html import read_html
 from citeproof.types import Passage
 
 STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))

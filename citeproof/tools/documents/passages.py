@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from citeproof.tools.readers import Document, Part
+from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.sentences import Span, split, starts, words
 from citeproof.types import Passage
 

@@ -1,0 +1,119 @@
+"""What every reader gives: a document in parts, each with offsets into its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
+
+from citeproof.errors import DocumentError
+
+__all__ = ["Document", "Part", "Reader", "decode", "sections", "unusable", "whole"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a document that passages do not cross: a section, a page, an object."""
+
+    text: str
+    """The whole text that the offsets point into."""
+    start: int
+    body: int
+    """Where the text after the part's own heading begins."""
+    end: int
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    """The headings above the part, from the outermost, without the document's title."""
+    page: int | None = None
+    id: str = ""
+    """The part's own id, if its document gives it one."""
+    source: str = ""
+    """Where the part comes from, if its document says so."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a reader found in one file."""
+
+    source: str
+    title: str
+    parts: tuple[Part, ...]
+    problems: tuple[str, ...] = ()
+    """What could not be read, while the rest could."""
+
+
+class Reader(Protocol):
+    """Reads one format. A function with these arguments is one."""
+
+    def __call__(self, data: bytes, path: Path) -> Document:
+        """The document that the bytes of a file are.
+
+        Args:
+            data: The whole file.
+            path: Where it lies: the document's source, and its title where it names none.
+
+        Raises:
+            DocumentError: They are not of the format, or hold no text.
+            MissingExtraError: The format needs an extra that is not installed.
+        """
+        ...
+
+
+def decode(data: bytes, path: Path) -> str:
+    r"""The text of a file, its line ends as `\n` and without byte order mark.
+
+    Raises:
+        DocumentError: The bytes are not UTF-8, nor UTF-16 with a byte order mark.
+    """
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if not wide and b"\x00" in data:
+        raise DocumentError(
+            f"{path} cannot be read as text",
+            why="it holds NUL bytes, so it is a binary file",
+            fix="Save it as UTF-8 text, or give it the ending of its real format.",
+        )
+    try:
+        text = data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"{path} cannot be read as text",
+            why=f"it is not valid {error.encoding} at byte {error.start}",
+            fix="Save it as UTF-8.",
+        ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def sections(
+    text: str, headings: Sequence[tuple[int, int, int, str]], title: str, begin: int = 0
+) -> tuple[Part, ...]:
+    """Parts between headings, each of which is (start, end, level, name).
+
+    A heading without a body of its own goes on in the headings of those below it. If there
+    is nothing but headings, the whole text is one part.
+    """
+    parts: list[Part] = []
+    above: list[tuple[int, str]] = []
+    bounds = [(begin, begin, 0, ""), *headings, (len(text), len(text), 0, "")]
+    for (start, body, level, name), (end, *_) in pairwise(bounds):
+        if level:
+            above = [*(outer for outer in above if outer[0] < level), (level, name)]
+        if text[body:end].strip():
+            names = tuple(name for _, name in above if name)
+            names = names[1:] if names and names[0] == title else names
+            parts.append(Part(text, start, body, end, title, names))
+    return tuple(parts) or (Part(text, begin, begin, len(text), title),)
+
+
+def whole(text: str) -> str:
+    """A text without halves of surrogate pairs, which no store and no tokenizer takes.
+
+    JSON may hold such halves, and PDFs with odd fonts do.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def unusable(path: Path, why: str, fix: str) -> DocumentError:
+    """The error of a file that its reader cannot use."""
+    return DocumentError(f"{path} cannot be read", why=why, fix=fix)

@@ -1,0 +1,70 @@
+"""Reads JSON lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document, Part, decode, whole
+
+__all__ = ["read_jsonl"]
+
+
+def read_jsonl(data: bytes, path: Path) -> Document:
+    """JSON lines: objects with `text`, and if they have them `title`, `id` and `source`.
+
+    Raises:
+        DocumentError: A line is no such object, or two different ones have the same id.
+    """
+    parts: list[Part] = []
+    problems: list[str] = []
+    seen: dict[str, Part] = {}
+    # Not splitlines(): JSON strings may hold U+2028 and its like as they are.
+    for number, line in enumerate(decode(data, path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        part = _object(line, f"{path}, line {number}")
+        if not part.text.strip():
+            problems.append(f"line {number} has an empty text and was left out")
+            continue
+        if part.id:
+            first = seen.setdefault(part.id, part)
+            if (first.text, first.title) != (part.text, part.title):
+                raise DocumentError(
+                    f"{path}, line {number}, cannot be used",
+                    why=f"an earlier line has the same id {part.id!r} and another text",
+                    fix="Give every object an id of its own, or none.",
+                )
+            if first is not part:
+                continue
+        parts.append(part)
+    return Document(str(path), path.stem, tuple(parts), tuple(problems))
+
+
+def _object(line: str, place: str) -> Part:
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise DocumentError(
+            f"{place}, is not JSON", why=why, fix="Every line must be one whole object."
+        ) from error
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        raise DocumentError(
+            f"{place}, cannot be used",
+            why="it is not an object with a string under `text`",
+            fix='Write each line as {"text": …}, with "title", "id" and "source" if you like.',
+        )
+    for key, kinds in (("title", str), ("source", str), ("id", (str, int))):
+        if value.get(key) is not None and not isinstance(value[key], kinds):
+            raise DocumentError(
+                f"{place}, cannot be used", why=f"`{key}` is {value[key]!r}, which is not a string"
+            )
+    text = whole(value["text"])
+    title, source, own = (
+        "" if value.get(key) is None else whole(str(value[key]))
+        for key in ("title", "source", "id")
+    )
+    return Part(text, 0, 0, len(text), title, source=source, id=own)
