@@ -409,7 +409,7 @@ def test_a_missing_extra_is_named(
     tmp_path: Path, name: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=r"citeproof\[(pdf|docx)\]"):
+    with pytest.raises(MissingExtraError, match=r"citeproof\[(pdf|office)\]"):
         read(write(tmp_path, name, b"x"))
 
 
