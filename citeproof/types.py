@@ -12,6 +12,7 @@ from citeproof.text import plain
 
 __all__ = [
     "Answer",
+    "Box",
     "CheckCounts",
     "CheckReport",
     "CheckVerdict",
@@ -52,6 +53,19 @@ class _Value(BaseModel):
     )
 
 
+class Box(_Value):
+    """Where a piece of a text stands on its page. Sides are shares of the page, from 0 to 1."""
+
+    start: int
+    """Offset of the piece's first character in the text."""
+    end: int
+    left: float
+    top: float
+    """From the upper edge of the page."""
+    right: float
+    bottom: float
+
+
 class Passage(_Value):
     """A piece of a document, about 100 words long, cut at sentence ends."""
 
@@ -63,6 +77,11 @@ class Passage(_Value):
     """Where the text comes from: a path or an address."""
     page: int | None = None
     """Page of the source, from 1; None where the source has no pages."""
+    location: str = ""
+    """Where the text stands in a source without pages, as in `slide 4`."""
+    boxes: tuple[Box, ...] = ()
+    """The lines of `text` on their page, a box for each sentence's part of a line; empty where
+    the source does not tell."""
     start: int = 0
     """Offset of the first character of `text` in the text of its source."""
     end: int = 0
@@ -70,9 +89,10 @@ class Passage(_Value):
 
     @property
     def place(self) -> str:
-        """Title and page, as in `Harbour guide, p. 3`, without control characters."""
+        """Title and page or location, as in `Harbour guide, p. 3`, without control characters."""
         title = plain(self.title) or plain(self.source) or "untitled"
-        return title if self.page is None else f"{title}, p. {self.page}"
+        where = plain(self.location) if self.page is None else f"p. {self.page}"
+        return f"{title}, {where}" if where else title
 
     @property
     def premise(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -19,7 +20,7 @@ from citeproof.tools.embeddings import embed_queries, embedder_name
 from citeproof.tools.pool import Candidate, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind
 from citeproof.tools.words import Row, Words
-from citeproof.types import Passage
+from citeproof.types import Box, Passage
 
 __all__ = ["Index", "IndexReport"]
 
@@ -221,8 +222,10 @@ class Index:
 
 
 def _passage(key: str, text: str, data: Any) -> Passage:
-    fields = {name: data[name] for name in ("title", "source", "start", "end")}
-    return Passage(id=key, text=text, page=data["page"] or None, **fields)
+    fields = {name: data[name] for name in ("title", "source", "location", "start", "end")}
+    rows = json.loads(data.get("boxes", "[]"))
+    boxes = tuple(Box.model_validate(dict(zip(Box.model_fields, row, strict=True))) for row in rows)
+    return Passage(id=key, text=text, page=data["page"] or None, boxes=boxes, **fields)
 
 
 def _cosine(one: Sequence[float], other: Any) -> float:

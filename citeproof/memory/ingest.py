@@ -9,6 +9,7 @@ that those who keep words of it elsewhere learn of it.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ __all__ = ["IndexReport", "Progress", "Update", "read_marks"]
 Progress = Callable[[str, int, int], None]
 """Called as (document, its passages stored so far, its passages)."""
 
-_VERSION = "4"
+_VERSION = "5"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _BATCH = 512
 """Passages that are embedded and stored at a time; large, since an embedder sorts by length."""
@@ -246,9 +247,11 @@ def read_marks(marks: Any, since: int = 0, paths: Sequence[str] | None = None) -
 
 
 def _metadata(document: str, passage: Passage) -> dict[str, str | int]:
-    fields = passage.model_dump(include={"title", "source", "start", "end"})
+    fields = passage.model_dump(include={"title", "source", "location", "start", "end"})
     page = passage.page or 0
-    return {**fields, "document": document, "digest": _content(passage), "page": page}
+    boxes = json.dumps([list(box.model_dump().values()) for box in passage.boxes])
+    own = {"boxes": boxes} if passage.boxes else {}
+    return {**fields, **own, "document": document, "digest": _content(passage), "page": page}
 
 
 def _content(passage: Passage) -> str:

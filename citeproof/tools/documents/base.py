@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from citeproof.errors import DocumentError
+from citeproof.types import Box
 
 __all__ = ["Document", "Part", "Reader", "decode", "sections", "unusable", "whole"]
 
@@ -27,6 +28,10 @@ class Part:
     headings: tuple[str, ...] = ()
     """The headings above the part, from the outermost, without the document's title."""
     page: int | None = None
+    location: str = ""
+    """Where the part stands in a format without pages, as in `slide 4`."""
+    boxes: tuple[Box, ...] = ()
+    """Where its lines stand on the page, in order; offsets are into the whole text."""
     id: str = ""
     """The part's own id, if its document gives it one."""
     source: str = ""

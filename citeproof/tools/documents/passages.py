@@ -7,7 +7,7 @@ from itertools import pairwise, takewhile
 
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.sentences import Span, split, starts, words
-from citeproof.types import Passage
+from citeproof.types import Box, Passage
 
 __all__ = ["KEPT_WHOLE", "cut"]
 
@@ -73,7 +73,13 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         said = text[start:end].strip()
         start += len(text[start:end]) - len(text[start:end].lstrip())
         yield Passage(
-            id=first.id, text=said, title=title, source=source, start=start, end=start + len(said)
+            id=first.id,
+            text=said,
+            title=title,
+            source=source,
+            location=first.location,
+            start=start,
+            end=start + len(said),
         )
         return
     spans = [
@@ -92,9 +98,19 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
             title=title,
             source=source,
             page=first.page,
+            location=first.location,
+            boxes=tuple(_boxes(first.boxes, begin, stop)),
             start=begin,
             end=stop,
         )
+
+
+def _boxes(boxes: Sequence[Box], start: int, end: int) -> Iterator[Box]:
+    """Those of a stretch of text, with offsets into it."""
+    for box in boxes:
+        if box.start < end and box.end > start:
+            place = {"start": max(box.start, start) - start, "end": min(box.end, end) - start}
+            yield box.model_copy(update=place)
 
 
 def _even(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
