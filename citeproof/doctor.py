@@ -29,6 +29,8 @@ from citeproof.prompts import load_templates
 from citeproof.settings import ChromaSettings, Settings
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
+from citeproof.tools.entailment.opening import shipped_threshold
+from citeproof.tools.entailment.risk import measure_risk
 
 __all__ = ["Check", "diagnose"]
 
@@ -131,9 +133,19 @@ def _entailment(settings: Settings) -> Check:
 
     folder = merged_folder(settings.models)
     if folder.is_dir():
-        told = f"{folder}, as a {backend}"
-        return Check(name, "ok", told if named == "local" else f"{named}; local: {folder}")
+        told = f"{folder}, as a {backend}{_risk(settings)}" if named == "local" else ""
+        return Check(name, "ok", told or f"{named}; local: {folder}")
     return _embedded(name, MPNET, settings)
+
+
+def _risk(settings: Settings) -> str:
+    """What the threshold of the shipped model lets through, and what it costs."""
+    threshold = shipped_threshold(settings.entailment)
+    risk = measure_risk(threshold)
+    return (
+        f"; from {threshold:.2f} on a passage counts as proof: of {risk.kept:.0%} of the claims"
+        f" that it states, and of {risk.false_proofs:.0%} of those that it does not"
+    )
 
 
 def _embedded(name: str, model: EmbeddedModel, settings: Settings) -> Check:

@@ -170,6 +170,9 @@ class EntailmentSettings(_Section):
     `auto`: a cascade with citeproof's own cross-encoder, no judge behind any other."""
     threshold: float | None = Field(default=None, ge=0.0, le=1.0)
     """Scores from here on count as entailed; by default the model's own fitted threshold."""
+    false_proofs: float | None = Field(default=None, gt=0.0, lt=1.0)
+    """In place of a threshold, for `local`: of the claims that a passage does not state, at most
+    this share is proved by it. docs/verifiers.md says what that costs."""
     band: tuple[float, float] | None = None
     """Scores of the cross-encoder, from and below, that a cascade asks the judge about; by
     default those fitted for citeproof's own."""

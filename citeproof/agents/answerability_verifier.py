@@ -8,7 +8,7 @@ from typing import Any
 
 from citeproof.agents.base import Node
 from citeproof.state import MemoryState, SourceState, Update, append_new, remembered
-from citeproof.tools.entailment import Entailment, Pair, question_hypothesis
+from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
 from citeproof.tools.events import PassagesRetrieved, emit
 from citeproof.tools.meter import spend
 from citeproof.tools.question_parts import question_parts
@@ -61,7 +61,7 @@ class AnswerabilityVerifier(Node):
         if further:
             emit(PassagesRetrieved(passages=tuple(further)))
             scores |= await self._scores(question, further)
-            limit = (1 + limit) / 2
+            limit = halfway(limit)
         best = sorted([*memory, *further], key=lambda passage: -scores[passage.id])[: len(memory)]
         answerable = scores[best[0].id] >= limit
         if answerable:  # what was ranked high stays, as far as there is room

@@ -9,7 +9,16 @@ from typing import Protocol
 from citeproof.prompts import context
 from citeproof.types import Passage
 
-__all__ = ["Entailment", "Pair", "Score", "contradicts", "pair", "premise", "question_hypothesis"]
+__all__ = [
+    "Entailment",
+    "Pair",
+    "Score",
+    "contradicts",
+    "halfway",
+    "pair",
+    "premise",
+    "question_hypothesis",
+]
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,11 @@ def contradicts(score: float) -> bool:
     """Whether the premise says otherwise, as far as its model tells."""
     contradiction = getattr(score, "contradiction", None)
     return contradiction is not None and contradiction >= 0.5
+
+
+def halfway(threshold: float) -> float:
+    """Half-way from a threshold to 1: asked where many are tried, of which some pass by chance."""
+    return (1 + threshold) / 2
 
 
 class Entailment(Protocol):

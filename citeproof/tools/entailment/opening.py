@@ -8,6 +8,7 @@ published verifiers (`presets.py`), and several of these together (`ensemble.py`
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from citeproof.errors import SettingsError
@@ -22,6 +23,7 @@ from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.presets import Preset, find_preset
+from citeproof.tools.entailment.risk import calibration_scores, choose_threshold
 from citeproof.tools.entailment.seq2seq import Seq2Seq
 from citeproof.tools.entailment.text_classifier import TextClassifier
 from citeproof.tools.entailment.token_labels import TokenLabels
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from citeproof.models.progress import Progress
     from citeproof.tools.llm import LLM
 
-__all__ = ["open_answerability", "open_entailment"]
+__all__ = ["open_answerability", "open_entailment", "shipped_threshold"]
 
 
 def open_entailment(
@@ -55,8 +57,21 @@ def open_entailment(
         SettingsError: The settings do not fit together.
         MissingExtraError: The back end needs an extra that is not installed.
     """
-    opened = _open(settings, judge, models or ModelSettings(), progress, judge_name)
-    return CachedEntailment(opened, file=settings.cache)
+    opener = _Opener(settings, judge, models or ModelSettings(), progress, judge_name)
+    return CachedEntailment(opener.open(), file=settings.cache)
+
+
+def shipped_threshold(settings: EntailmentSettings) -> float:
+    """The threshold of the shipped model: the one that is set, or chosen by false proofs.
+
+    Raises:
+        SettingsError: So few false proofs cannot be kept to.
+    """
+    if settings.threshold is not None:
+        return settings.threshold
+    if settings.false_proofs is None:
+        return calibration().threshold
+    return choose_threshold(calibration_scores()[1], settings.false_proofs)
 
 
 def open_answerability(settings: Settings, progress: Progress | None = None) -> Entailment | None:
@@ -84,44 +99,116 @@ def open_answerability(settings: Settings, progress: Progress | None = None) -> 
     return CachedEntailment(model)
 
 
-def _open(
-    settings: EntailmentSettings,
-    judge: Callable[[], LLM],
-    models: ModelSettings,
-    progress: Progress | None,
-    judge_name: str,
-) -> Entailment:
-    _check(settings)
-    named, cascaded = settings.models, settings.kind == "cascade" or settings.backend == "cascade"
-    if (cascaded and "judge" in named) or (settings.kind == "judge" and len(named) > 1):
-        raise _unfit(settings.model, settings.kind)
-    if settings.kind == "judge":
-        return Judge(judge(), threshold=settings.threshold)
+@dataclass(frozen=True)
+class _Opener:
+    """See `open_entailment`."""
 
-    def one(model: str, threshold: float | None) -> Entailment:
-        return _open_one(model, threshold, settings, judge, models, progress, judge_name)
+    settings: EntailmentSettings
+    judge: Callable[[], LLM]
+    models: ModelSettings
+    progress: Progress | None
+    judge_name: str
 
-    first = (
-        one(named[0], settings.threshold)
-        if len(named) == 1
-        else Ensemble([one(model, None) for model in named], settings.combine, settings.threshold)
-    )
-    if not cascaded:
-        return first
-    if isinstance(first, ChatVerifier):
-        raise SettingsError(
-            f"entailment.model = {settings.model!r} cannot serve as a cascade",
-            why="it is asked in place of the language model that would judge",
-            fix="Leave out entailment.kind.",
+    def open(self) -> Entailment:
+        """What the settings name, without a cache."""
+        settings, named = self.settings, self.settings.models
+        _check(settings)
+        cascaded = settings.kind == "cascade" or settings.backend == "cascade"
+        if (cascaded and "judge" in named) or (settings.kind == "judge" and len(named) > 1):
+            raise _unfit(settings.model, settings.kind)
+        if settings.kind == "judge":
+            return Judge(self.judge(), threshold=settings.threshold)
+        first = (
+            self._one(named[0], settings.threshold)
+            if len(named) == 1
+            else Ensemble(
+                [self._one(model, None) for model in named], settings.combine, settings.threshold
+            )
         )
-    fitted = calibration()
-    return Cascade(
-        first,
-        lambda: Judge(judge()),
-        band=settings.band or fitted.band,
-        blend=fitted.blend,
-        judge_name=judge_name,
-    )
+        if not cascaded:
+            return first
+        if isinstance(first, ChatVerifier):
+            raise SettingsError(
+                f"entailment.model = {settings.model!r} cannot serve as a cascade",
+                why="it is asked in place of the language model that would judge",
+                fix="Leave out entailment.kind.",
+            )
+        fitted = calibration()
+        return Cascade(
+            first,
+            lambda: Judge(self.judge()),
+            band=settings.band or fitted.band,
+            blend=fitted.blend,
+            judge_name=self.judge_name,
+        )
+
+    def _one(self, model: str, threshold: float | None) -> Entailment:
+        """One model, without what stands behind it in a cascade."""
+        settings = self.settings
+        if model == "judge":
+            if settings.kind not in ("auto", "cascade"):
+                raise _unfit(model, settings.kind)
+            return Judge(self.judge(), threshold=threshold)
+        preset = None if model == "local" else find_preset(model, settings.preset)
+        by_itself = preset.kind if preset else "cross-encoder"
+        kind = by_itself if settings.kind in ("auto", "cascade") else settings.kind
+        if (kind == "seq2seq" and model == "local") or (preset and kind != by_itself):
+            raise _unfit(model, settings.kind)
+        if model == "local":
+            return self._own(threshold)
+        if settings.label is not None and kind not in ("cross-encoder", "classifier"):
+            raise SettingsError(
+                f"entailment.label does not go with {model}",
+                why="it has no outputs to choose from",
+                fix="Leave out entailment.label.",
+            )
+        source, name, batch, offline = model, model, settings.batch_size, self.models.offline
+        if preset is not None:
+            own = model in (preset.name, preset.hub)
+            source = preset.model if own else model
+            name = preset.hub if own else f"{model} as {preset.name}"
+        if settings.label is not None:
+            name += f" with {settings.label} as entailment"  # its scores are others
+        if preset is not None and kind == "chat":
+            llm = _served(self.judge, self.judge_name, preset)
+            return ChatVerifier(llm, preset, threshold=threshold)
+        if kind == "seq2seq":
+            return Seq2Seq(
+                source, threshold, batch or 32, offline=offline, preset=preset, name=name
+            )
+        if preset is None:
+            return CrossEncoder(
+                name,
+                threshold,
+                batch,
+                locate=lambda: source,
+                offline=offline,
+                label=settings.label,
+            )
+        if kind == "tokens":
+            return TokenLabels(
+                preset, source, name=name, threshold=threshold, batch_size=batch, offline=offline
+            )
+        return TextClassifier(
+            preset,
+            source,
+            name=name,
+            threshold=threshold,
+            batch_size=batch,
+            offline=offline,
+            label=settings.label,
+        )
+
+    def _own(self, threshold: float | None) -> Entailment:
+        """The shipped cross-encoder."""
+        fitted = calibration()
+        return CrossEncoder(
+            fitted.name,
+            shipped_threshold(self.settings) if threshold is None else threshold,
+            self.settings.batch_size,
+            contradiction=fitted.contradiction,
+            locate=lambda: str(entailment_folder(self.models, self.progress)),
+        )
 
 
 def _check(settings: EntailmentSettings) -> None:
@@ -129,6 +216,14 @@ def _check(settings: EntailmentSettings) -> None:
     if not settings.models:
         raise SettingsError(
             "entailment.model names no model", fix='Write "local", or the name of a verifier.'
+        )
+    if settings.false_proofs is not None and (
+        settings.threshold is not None or settings.models != ("local",)
+    ):
+        raise SettingsError(
+            "entailment.false_proofs cannot be kept to",
+            why="it chooses the threshold of citeproof's own cross-encoder by itself",
+            fix='Leave out entailment.threshold, and set entailment.model = "local".',
         )
     for key in ("preset", "label"):
         if getattr(settings, key) is not None and (
@@ -139,76 +234,6 @@ def _check(settings: EntailmentSettings) -> None:
                 why="it describes one model that is not citeproof's own",
                 fix=f"Leave out entailment.{key}, or name that one model.",
             )
-
-
-def _open_one(
-    model: str,
-    threshold: float | None,
-    settings: EntailmentSettings,
-    judge: Callable[[], LLM],
-    models: ModelSettings,
-    progress: Progress | None,
-    judge_name: str,
-) -> Entailment:
-    """One model, without what stands behind it in a cascade."""
-    if model == "judge":
-        if settings.kind not in ("auto", "cascade"):
-            raise _unfit(model, settings.kind)
-        return Judge(judge(), threshold=threshold)
-    preset = None if model == "local" else find_preset(model, settings.preset)
-    by_itself = preset.kind if preset else "cross-encoder"
-    kind = by_itself if settings.kind in ("auto", "cascade") else settings.kind
-    if (kind == "seq2seq" and model == "local") or (preset and kind != by_itself):
-        raise _unfit(model, settings.kind)
-    batch, offline = settings.batch_size, models.offline
-    if model == "local":
-        fitted = calibration()
-        return CrossEncoder(
-            fitted.name,
-            fitted.threshold if threshold is None else threshold,
-            batch,
-            contradiction=fitted.contradiction,
-            locate=lambda: str(entailment_folder(models, progress)),
-        )
-    if settings.label is not None and kind not in ("cross-encoder", "classifier"):
-        raise SettingsError(
-            f"entailment.label does not go with {model}",
-            why="it has no outputs to choose from",
-            fix="Leave out entailment.label.",
-        )
-    source, name = model, model
-    if preset is not None:
-        own = model in (preset.name, preset.hub)
-        source = preset.model if own else model
-        name = preset.hub if own else f"{model} as {preset.name}"
-    if settings.label is not None:
-        name += f" with {settings.label} as entailment"  # its scores are others
-    if preset is not None and kind == "chat":
-        return ChatVerifier(_served(judge, judge_name, preset), preset, threshold=threshold)
-    if kind == "seq2seq":
-        return Seq2Seq(source, threshold, batch or 32, offline=offline, preset=preset, name=name)
-    if preset is None:
-        return CrossEncoder(
-            name,
-            threshold,
-            batch,
-            locate=lambda: source,
-            offline=offline,
-            label=settings.label,
-        )
-    if kind == "tokens":
-        return TokenLabels(
-            preset, source, name=name, threshold=threshold, batch_size=batch, offline=offline
-        )
-    return TextClassifier(
-        preset,
-        source,
-        name=name,
-        threshold=threshold,
-        batch_size=batch,
-        offline=offline,
-        label=settings.label,
-    )
 
 
 def _unfit(model: str | tuple[str, ...], kind: str) -> SettingsError:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
-from citeproof.tools.entailment.base import Entailment, Pair, contradicts, pair
+from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
 from citeproof.types import Passage, Verdict
 
 __all__ = ["MOST", "Support", "denies", "find_support", "find_supports"]
@@ -156,7 +156,7 @@ def _search(
         scores |= dict(zip(sets, given, strict=True))
         if size == 1:
             against = {n: passages[n] for n in numbers if denies(passages[n], claim, scores[(n,)])}
-        limit = threshold if size == 1 else (1 + threshold) / 2
+        limit = threshold if size == 1 else halfway(threshold)
         while scores[best := max(sets, key=lambda some: scores[some])] >= limit:
             chosen = {number: passages[number] for number in best}
             if _rests_on_titles(chosen.values(), claim):

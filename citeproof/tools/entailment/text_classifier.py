@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from typing_extensions import Unpack
+
 from citeproof.errors import ModelError
 from citeproof.tools.entailment.base import Pair
-from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.chunks import combine, cut, fit, sentences
 from citeproof.tools.entailment.labels import entailment_index
+from citeproof.tools.entailment.preset_model import PresetModel, PresetOptions
 from citeproof.tools.entailment.presets import Preset
-from citeproof.tools.entailment.pretrained import load_preset
 
 __all__ = ["TextClassifier", "defuse_marks"]
 
 
-class TextClassifier:
+class TextClassifier(PresetModel):
     """A published classifier that reads premise and hypothesis in one text, or as a pair.
 
-    The premise is cut as the preset says; the best chunk counts. The model is loaded when the
-    first pair comes, on a GPU where there is one.
+    The premise is cut as the preset says; the best chunk counts.
 
     Args:
         preset: Template, chunks and output.
-        source: A hub path, a folder or a file; by default the preset's.
-        name: What reports and kept scores name it by; by default the source.
-        threshold: Scores from here on count as entailed; by default the preset's.
-        batch_size: Texts in one forward pass; 16 by default.
-        offline: Whether only what is on this machine may be loaded.
+        source: See `PresetModel`, as the other options.
         label: The output that is entailment, in place of the preset's.
+        options: Name, threshold, batch size and whether offline.
     """
 
     def __init__(
@@ -40,37 +36,15 @@ class TextClassifier:
         preset: Preset,
         source: str | None = None,
         *,
-        name: str | None = None,
-        threshold: float | None = None,
-        batch_size: int | None = None,
-        offline: bool = False,
         label: str | None = None,
+        **options: Unpack[PresetOptions],
     ) -> None:
-        self._source = preset.model if source is None else source
-        self.name = name or self._source
-        self.threshold = preset.threshold if threshold is None else threshold
-        self._preset = preset
-        self._batch_size = batch_size or 16
-        self._offline = offline
+        super().__init__(preset, source, **options)
         self._label = label
-        self._loaded: tuple[Any, Any] | None = None
-        self._loading = threading.Lock()
-        self._batcher = Batcher(self._predict)
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order.
-
-        A hypothesis that takes more than three quarters of what the model reads scores 0: it
-        leaves no room for a premise, and what is not read is not proved.
-
-        Raises:
-            MissingExtraError: transformers or torch is not installed.
-            ModelError: The model cannot be loaded, or is not the preset's.
-        """
-        return await self._batcher.scores(pairs)
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
-        model, tokenizer = self._model()
+        with self._lock:
+            model, tokenizer = self._load()
         index = self._index(model)
         readings = [self._readings(tokenizer, pair) for pair in pairs]
         texts = [text for pair in readings for sentence in pair for text in sentence]
@@ -143,12 +117,6 @@ class TextClassifier:
                 fix="Name another entailment.preset, or set entailment.label.",
             )
         return self._preset.label
-
-    def _model(self) -> tuple[Any, Any]:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = load_preset(self._preset, self._source, offline=self._offline)
-            return self._loaded
 
 
 def defuse_marks(text: str, marks: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,10 +10,8 @@ from itertools import groupby
 from typing import Any
 
 from citeproof.tools.entailment.base import Pair
-from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.chunks import fit
-from citeproof.tools.entailment.presets import Preset
-from citeproof.tools.entailment.pretrained import load_preset
+from citeproof.tools.entailment.preset_model import PresetModel
 from citeproof.tools.entailment.text_classifier import defuse_marks
 
 __all__ = ["TokenLabels", "UnsupportedSpan"]
@@ -31,53 +28,13 @@ class UnsupportedSpan:
     """The highest probability (0.5 to 1) that one of its tokens is not supported."""
 
 
-class TokenLabels:
+class TokenLabels(PresetModel):
     """A token classifier that reads premise and hypothesis as a pair, and labels the hypothesis.
 
     A pair's score is 1 minus the highest probability of an unsupported token. Of a premise that
     is longer than the model reads, the window with the best score counts. (LettuceDetect itself
     takes the worst, by which no long document supports anything.)
-
-    Args:
-        preset: Template and output.
-        source: A hub path or a folder; by default the preset's.
-        name: What reports and kept scores name it by; by default the source.
-        threshold: Scores from here on count as entailed; by default the preset's.
-        batch_size: Texts in one forward pass; 16 by default.
-        offline: Whether only what is on this machine may be loaded.
     """
-
-    def __init__(
-        self,
-        preset: Preset,
-        source: str | None = None,
-        *,
-        name: str | None = None,
-        threshold: float | None = None,
-        batch_size: int | None = None,
-        offline: bool = False,
-    ) -> None:
-        self._source = preset.model if source is None else source
-        self.name = name or self._source
-        self.threshold = preset.threshold if threshold is None else threshold
-        self._preset = preset
-        self._batch_size = batch_size or 16
-        self._offline = offline
-        self._loaded: tuple[Any, Any] | None = None
-        self._loading = threading.Lock()
-        self._batcher = Batcher(self._predict)
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """1 minus the highest probability of an unsupported token of each pair, in order.
-
-        An empty hypothesis, and one that takes more than three quarters of what the model
-        reads, scores 0.
-
-        Raises:
-            MissingExtraError: transformers or torch is not installed.
-            ModelError: The model cannot be loaded.
-        """
-        return await self._batcher.scores(pairs)
 
     async def spans(self, pair: Pair) -> list[UnsupportedSpan]:
         """What of the hypothesis is not supported, in order; none where all of it is.
@@ -103,10 +60,8 @@ class TokenLabels:
 
     def _labelled(self, pairs: Sequence[Pair]) -> list[list[_Token]]:
         """The tokens of each hypothesis, by the window of the premise that supports it best."""
-        with self._loading:  # the batcher's thread and those of `spans` share model and tokenizer
-            if self._loaded is None:
-                self._loaded = load_preset(self._preset, self._source, offline=self._offline)
-            model, tokenizer = self._loaded
+        with self._lock:
+            model, tokenizer = self._load()
             texts = [
                 (index, *text)
                 for index, pair in enumerate(pairs)

@@ -1,0 +1,81 @@
+"""What the verifiers of a preset share: where they come from, and how they are loaded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from citeproof.tools.entailment.base import Pair
+from citeproof.tools.entailment.batcher import Batcher
+from citeproof.tools.entailment.presets import Preset
+from citeproof.tools.entailment.pretrained import load_preset
+
+__all__ = ["PresetModel", "PresetOptions"]
+
+
+class PresetOptions(TypedDict, total=False):
+    """The options of `PresetModel`."""
+
+    name: str | None
+    threshold: float | None
+    batch_size: int | None
+    offline: bool
+
+
+class PresetModel:
+    """A published verifier that runs in process.
+
+    The model is loaded when the first pair comes, on a GPU where there is one.
+
+    Args:
+        preset: Template, chunks and output.
+        source: A hub path, a folder or a file; by default the preset's.
+        name: What reports and kept scores name it by; by default the source.
+        threshold: Scores from here on count as entailed; by default the preset's.
+        batch_size: Texts in one forward pass; 16 by default.
+        offline: Whether only what is on this machine may be loaded.
+    """
+
+    def __init__(
+        self,
+        preset: Preset,
+        source: str | None = None,
+        *,
+        name: str | None = None,
+        threshold: float | None = None,
+        batch_size: int | None = None,
+        offline: bool = False,
+    ) -> None:
+        self._source = preset.model if source is None else source
+        self.name = name or self._source
+        self.threshold = preset.threshold if threshold is None else threshold
+        self._preset = preset
+        self._batch_size = batch_size or 16
+        self._offline = offline
+        self._loaded: tuple[Any, Any] | None = None
+        # Threads may ask at the same time, and share the model and its tokenizer.
+        self._lock = threading.Lock()
+        self._batcher = Batcher(self._predict)
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The probability of entailment of each pair, in order.
+
+        A hypothesis that takes more than three quarters of what the model reads scores 0: it
+        leaves no room for a premise, and what is not read is not proved. So does an empty one
+        where tokens are labelled.
+
+        Raises:
+            MissingExtraError: transformers or torch is not installed.
+            ModelError: The model cannot be loaded, or is not the preset's.
+        """
+        return await self._batcher.scores(pairs)
+
+    def _predict(self, pairs: Sequence[Pair]) -> list[float]:
+        raise NotImplementedError
+
+    def _load(self) -> tuple[Any, Any]:
+        """The model and its tokenizer; the caller holds the lock."""
+        if self._loaded is None:
+            self._loaded = load_preset(self._preset, self._source, offline=self._offline)
+        return self._loaded
