@@ -9,7 +9,7 @@ whole run, whichever memory it sits in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from langgraph.channels import EphemeralValue
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
+from citeproof.errors import InputError
 from citeproof.settings import BudgetSettings
 from citeproof.types import Answer, Claim, Passage, Usage, Verdict
 
@@ -65,6 +66,7 @@ __all__ = [
     "WritingState",
     "append_new",
     "calls_of",
+    "last_round",
     "latest",
     "latest_of",
     "merge_ledgers",
@@ -606,6 +608,21 @@ class Update(TypedDict, total=False):
     budget: BudgetSettings | None
     ledger: Ledger | Overwrite
     answer: Answer | None
+
+
+def last_round(rounds: Sequence[T]) -> T:
+    """The last round.
+
+    Raises:
+        InputError: There is none: an update of the state took it out.
+    """
+    if not rounds:
+        raise InputError(
+            "The run cannot go on",
+            why="its state holds no round, though one has been made",
+            fix="Leave the last one in `rounds`, or go on from an earlier checkpoint.",
+        )
+    return rounds[-1]
 
 
 def remembered(state: MemoryState) -> dict[int, Passage]:

@@ -286,6 +286,18 @@ def test_a_run_goes_on_from_any_node_that_it_is_stopped_before(name: str) -> Non
         assert other.told(other.graph.invoke(None, other.config)) == whole, node
 
 
+@pytest.mark.parametrize(
+    ("name", "node"),
+    [("calm", "agreement_checker"), ("r2-mga", "assessor"), ("llatrieval", "retrieval_verifier")],
+)
+def test_a_state_without_its_rounds_is_told(name: str, node: str) -> None:
+    trip = Trip(name)
+    trip.go()
+    state = trip.steps()[node]
+    with pytest.raises(InputError, match="its state holds no round"):
+        trip.graph.update_state(state.config, {"rounds": Overwrite([])}, as_node=node)
+
+
 def test_a_changed_draft_is_what_is_proved() -> None:
     """Time travel with a purpose: back to before the proof, and on with another claim."""
     built = Script(claims=[WRONG, "DONE", "DONE"], citations=[[1]], questions=[["?"]] * 9)

@@ -120,7 +120,7 @@ class Node(Runnable[Any, Any]):
         ledger: Ledger = state.get("ledger") or {}
         values = self._values(place)
         node = self._changed(values) if values else self
-        budget = budget_of(self.parameters, state.get("budget"), ledger)
+        budget = budget_of(place, self.parameters, state.get("budget"), ledger)
         with metered(Meter(total_usage(ledger), budget or BudgetSettings())) as meter:
             try:
                 update: dict[str, Any] = dict(await node(_completed(type(self), state)))
@@ -230,16 +230,19 @@ def _fields_of(context: object) -> Iterable[tuple[str, Any]]:
 
 
 def budget_of(
-    schema: type[Parameters] | None, outer: BudgetSettings | None, ledger: Ledger
+    place: Place,
+    schema: type[Parameters] | None,
+    outer: BudgetSettings | None,
+    ledger: Ledger,
 ) -> BudgetSettings | None:
     """What the run may have spent in all when it ends, by its budget and those around it.
 
     Args:
-        schema: The parameters of the graph that asks, if it has some.
+        place: Where the node runs that asks.
+        schema: The parameters of its graph, if it has some.
         outer: What is known of the graph around it, or was found at the beginning of the run.
         ledger: What was spent by now.
     """
-    place = current_place()
     own = None if schema is None else parameters_from(place.context, schema)
     budgets = [outer, None if own else _budget_in(place.context)]
     if schema is not None:

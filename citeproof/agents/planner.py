@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
-from citeproof.state import ReflectionState, Update, remembered
+from citeproof.state import ReflectionState, Update, last_round, remembered
 from citeproof.tools.answer_text import introduced
 from citeproof.tools.meter import note
 
@@ -48,7 +48,7 @@ class Planner(LLMNode):
 
     def _prompt(self, state: ReflectionState) -> Prompt:
         passages = remembered(state)
-        last = state["rounds"][-1]
+        last = last_round(state["rounds"])
         task = fill(
             self.template("planner"),
             demonstration=introduced(state.get("demonstration", ""), EXAMPLE),

@@ -62,16 +62,16 @@ class QuestionReader(Node):
             SettingsError: A review is asked for that could not be resumed.
         """
         validate_question(state["question"])
-        ledger, graph = state.get("ledger") or {}, current_place().graph
+        ledger, place = state.get("ledger") or {}, current_place()
         if self.review:
             require_checkpointer()
         documents = state.get("documents") or []
-        corpus = read_documents(documents) or (state.get("corpus") or [] if graph else [])
-        around = {key: ledger[key] for key in ledger.keys() - calls_of(ledger, graph).keys()}
+        corpus = read_documents(documents) or (state.get("corpus") or [] if place.graph else [])
+        around = {key: ledger[key] for key in ledger.keys() - calls_of(ledger, place.graph).keys()}
         cleared: Update = {**EMPTY, "passages": Overwrite([]), "ledger": Overwrite(around)}  # type: ignore[typeddict-item]
         # What is there in the outermost graph is the budget of the question before.
-        outer = state.get("budget") if graph else None
-        budget = budget_of(self.parameters, outer, around)
+        outer = state.get("budget") if place.graph else None
+        budget = budget_of(place, self.parameters, outer, around)
         # A graph of somebody else's may read the documents in the next step.
         return {**cleared, "corpus": corpus, "documents": documents, "budget": budget}
 

@@ -24,7 +24,7 @@ from citeproof.agents.retriever import Retriever
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
-from citeproof.state import CaLMResult, CaLMState, QuestionInput
+from citeproof.state import CaLMResult, CaLMState, QuestionInput, last_round
 from citeproof.tools.answer_text import Form
 from citeproof.tools.toolbox import Toolbox
 
@@ -142,7 +142,7 @@ def _after_answer(state: CaLMState, parameters: CaLMParameters) -> str:
 
 
 def _after_agreement_checker(state: CaLMState, parameters: CaLMParameters) -> str:
-    return _end(state, parameters) if state["rounds"][-1].agreed else "input_preparer"
+    return _end(state, parameters) if last_round(state["rounds"]).agreed else "input_preparer"
 
 
 def _after_input_preparer(state: CaLMState, parameters: CaLMParameters) -> str:

@@ -35,7 +35,7 @@ from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import override_defaults
-from citeproof.state import ComposedResult, ComposedState, QuestionInput
+from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["ComposedParameters", "build_composed"]
@@ -199,11 +199,11 @@ def _written(state: ComposedState, parameters: ComposedParameters) -> str:
 
 
 def _after_assessor(state: ComposedState, _: ComposedParameters) -> str:
-    return "planning_demonstrator" if state["rounds"][-1].faulty else "refinement_selector"
+    return "planning_demonstrator" if last_round(state["rounds"]).faulty else "refinement_selector"
 
 
 def _after_planner(state: ComposedState, _: ComposedParameters) -> str:
-    return "draft_refiner" if state["rounds"][-1].actions else "refinement_selector"
+    return "draft_refiner" if last_round(state["rounds"]).actions else "refinement_selector"
 
 
 def _after_draft_refiner(state: ComposedState, _: ComposedParameters) -> str:

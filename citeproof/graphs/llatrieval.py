@@ -26,7 +26,7 @@ from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
-from citeproof.state import LLatrievalResult, LLatrievalState, QuestionInput
+from citeproof.state import LLatrievalResult, LLatrievalState, QuestionInput, last_round
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["LLatrievalParameters", "build_llatrieval"]
@@ -156,7 +156,9 @@ def _after_candidate_retriever(state: LLatrievalState, parameters: LLatrievalPar
         unjudged = parameters.verify_first and len(state["rounds"]) == 1
         return "retrieval_verifier" if unjudged else _selection(parameters)
     # Without a new passage D is what it was when it was last found insufficient.
-    return "retrieval_verifier" if state["rounds"][-1].new else _next_round(state, parameters)
+    return (
+        "retrieval_verifier" if last_round(state["rounds"]).new else _next_round(state, parameters)
+    )
 
 
 def _after_document_selector(state: LLatrievalState, _: LLatrievalParameters) -> str:
@@ -164,7 +166,7 @@ def _after_document_selector(state: LLatrievalState, _: LLatrievalParameters) ->
 
 
 def _after_retrieval_verifier(state: LLatrievalState, parameters: LLatrievalParameters) -> str:
-    if state["rounds"][-1].sufficient:
+    if last_round(state["rounds"]).sufficient:
         return _finish(parameters)
     if state["waiting"]:  # judged before anything was chosen
         return _selection(parameters)

@@ -28,7 +28,7 @@ from citeproof.agents.refiner import Execution, Refiner
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
-from citeproof.state import QuestionInput, R2MGAResult, R2MGAState
+from citeproof.state import QuestionInput, R2MGAResult, R2MGAState, last_round
 from citeproof.tools.answer_text import written_out
 from citeproof.tools.toolbox import Toolbox
 
@@ -124,7 +124,7 @@ def build_r2_mga(
     )
 
     def after_refiner(state: R2MGAState, parameters: R2MGAParameters) -> str:
-        last = state["rounds"][-1]
+        last = last_round(state["rounds"])
         changed = written_out(state["claims"], "prose") != last.answer
         # After the last round an assessment serves the memory bank alone.
         remembers = bank is not None and parameters.remember and not current_place().drafts
@@ -162,13 +162,13 @@ def _after_answerer(state: R2MGAState, parameters: R2MGAParameters) -> str:
 
 
 def _after_assessor(state: R2MGAState, parameters: R2MGAParameters) -> str:
-    last = state["rounds"][-1]
+    last = last_round(state["rounds"])
     refines = last.faulty and last.number <= parameters.rounds
     return "planning_demonstrator" if refines else _finish(parameters)
 
 
 def _after_planner(state: R2MGAState, parameters: R2MGAParameters) -> str:
-    return "refiner" if state["rounds"][-1].actions else _finish(parameters)
+    return "refiner" if last_round(state["rounds"]).actions else _finish(parameters)
 
 
 def _assess(parameters: R2MGAParameters) -> str:
