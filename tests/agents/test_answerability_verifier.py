@@ -26,6 +26,15 @@ async def test_a_memory_that_answers_stays() -> None:
     assert verifier.answerability.pairs[0].hypothesis == "Who built the tower?"
 
 
+async def test_two_passages_can_answer_together() -> None:
+    def score(text: str, _: str) -> float:
+        return 0.8 if "Tower" in text and "Light" in text else 0.3
+
+    assert await AnswerabilityVerifier(TableEntailment(score))(state()) == {"answerable": True}
+    doubtful = AnswerabilityVerifier(TableEntailment(lambda *args: score(*args) - 0.1))
+    assert (await doubtful(state()))["answerable"] is False
+
+
 async def test_what_answers_further_down_takes_the_last_place() -> None:
     update = await node({"Storm": 0.9}, [A, B, C, D])(state())
     assert (update["answerable"], update["long_term"]) == (True, ["d", "a"])
