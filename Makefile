@@ -1,6 +1,7 @@
 # make demo       set everything up and answer a question from examples/
-# make test       set everything up and run the tests
-# make check      formatting, lint, types, tests: what continuous integration runs
+# make test       set everything up, run the unit tests, and ask the embedded models one question
+# make test-all   all tests
+# make check      formatting, lint, types, all tests
 # make docs       the tables and pictures of docs/ from the code
 # make site       the documentation as a site, into .site/
 # make lock       pylock.toml: all versions with their hashes, but torch's
@@ -24,10 +25,14 @@ demo: $(READY)
 
 # The embedded language model takes all cores for itself, so its tests run one by one.
 test: $(READY)
+	$(BIN)/python -m pytest -m "not slow and not models and not services" -n auto --dist loadfile
+	$(BIN)/python -m pytest tests/integration/test_vtg.py -k demo_question
+
+test-all: $(READY)
 	$(BIN)/python -m pytest -m "not integration" -n auto --dist loadfile
 	$(BIN)/python -m pytest -m integration
 
-check: lint types test
+check: lint types test-all
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
