@@ -1,7 +1,10 @@
 # make demo       set everything up and answer a question from examples/
-# make test       set everything up and run the tests
-# make check      formatting, lint, types, tests: what continuous integration runs
+# make test       set everything up, run the unit tests, and ask the embedded models one question
+# make test-all   all tests
+# make check      formatting, lint, types, all tests
 # make docs       the tables and pictures of docs/ from the code
+# make site       the documentation as a site, into .site/
+# make lock       pylock.toml: all versions with their hashes, but torch's
 # make notebooks  run the notebooks on the embedded models, and store what they show
 # make bench      the benchmarks that take minutes, not hours
 # make studio     LangGraph's local server with the graphs, for Studio: docs/studio.md
@@ -13,7 +16,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := .citeproof/demo
 
-.PHONY: demo test check format lint types docs notebooks bench studio clean
+.PHONY: demo test test-all check format lint types docs site lock notebooks bench studio clean
 
 demo: $(READY)
 	$(BIN)/citeproof models fetch
@@ -22,10 +25,14 @@ demo: $(READY)
 
 # The embedded language model takes all cores for itself, so its tests run one by one.
 test: $(READY)
+	$(BIN)/python -m pytest -m "not slow and not models and not services" -n auto --dist loadfile
+	$(BIN)/python -m pytest tests/integration/test_vtg.py -k demo_question
+
+test-all: $(READY)
 	$(BIN)/python -m pytest -m "not integration" -n auto --dist loadfile
 	$(BIN)/python -m pytest -m integration
 
-check: lint types test
+check: lint types test-all
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -40,6 +47,21 @@ types: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+site: .venv-docs/.ready
+	.venv-docs/bin/mkdocs build --strict
+
+.venv-docs/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install -q --upgrade "pip>=25.1"
+	.venv-docs/bin/python -m pip install -q --group docs
+	@touch $@
+
+# Without torch: its CPU and GPU builds are different files, from different indexes.
+lock: .venv-docs/.ready
+	.venv-docs/bin/python -m pip install -q uv
+	.venv-docs/bin/uv pip compile -q pyproject.toml --extra dev -c constraints.txt --universal \
+		--python-version 3.11 --torch-backend cpu --no-emit-package torch -o pylock.toml
 
 notebooks: $(READY)
 	$(BIN)/citeproof models fetch
@@ -63,4 +85,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .citeproof .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-docs .site .citeproof .mypy_cache .pytest_cache .ruff_cache

@@ -1,9 +1,9 @@
 """Answers from your documents, every sentence proved by its citations.
 
-    from citeproof import Toolbox, build_vtg
+    from citeproof import Toolbox, answer, build_vtg
 
     with Toolbox.from_settings() as tools:
-        answer = build_vtg(tools).invoke({"question": "Who built the lighthouse?"})["answer"]
+        print(answer(build_vtg(tools), "Who built the lighthouse?").text)
 
 Nothing heavy is imported before a name is used. Builders and parameters of the methods come from
 the registry; the imports for type checkers tell these and editors what each name is.
@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 from citeproof.graphs.registry import METHODS
 
 if TYPE_CHECKING:
+    from citeproof.asking import aanswer as aanswer
+    from citeproof.asking import answer as answer
+    from citeproof.asking import astream_events as astream_events
     from citeproof.compose import remember_with as remember_with
     from citeproof.compose import retrieve_with as retrieve_with
     from citeproof.compose import verify_with as verify_with
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from citeproof.types import Verdict as Verdict
 
 _HOMES = {
+    "asking": ["aanswer", "answer", "astream_events"],
     "compose": ["remember_with", "retrieve_with", "verify_with"],
     "errors": ["CiteproofError"],
     "graphs.vtg": ["PAPER_PARAMETERS"],

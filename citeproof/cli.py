@@ -38,10 +38,10 @@ class _Commands(TyperGroup):
     """Commands whose expected errors are one line, not a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take `--debug` wherever it stands: people add it to the end of what failed."""
+        """Take `--debug` and `--verbose` wherever they stand: people add them to what failed."""
         end = args.index("--") if "--" in args else len(args)
-        if "--debug" in args[:end]:
-            args = ["--debug", *(a for a in args[:end] if a != "--debug"), *args[end:]]
+        first = [option for option in ("--debug", "--verbose") if option in args[:end]]
+        args = [*first, *(a for a in args[:end] if a not in first), *args[end:]]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -134,11 +134,15 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     debug: Annotated[bool, _option("Show where an error came from.", "--debug")] = False,
+    verbose: Annotated[bool, _option("Show the log of the run.", "--verbose")] = False,
     version: Annotated[
         bool, _option("Show the version.", "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    pass
+    if verbose:
+        from citeproof.console.logs import show_log
+
+        show_log()
 
 
 @app.command()

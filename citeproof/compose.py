@@ -16,7 +16,7 @@ both. What a node called `draft` answers is a draft: it is neither recorded nor 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -27,6 +27,7 @@ from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.agents.draft_reader import DraftReader
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.errors import SettingsError
+from citeproof.graphs.options import KeepingOptions, ProofOptions
 from citeproof.graphs.proof import ProofParameters, proof_graph
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
@@ -67,7 +68,7 @@ def verify_with(
     checkpointer: Any = None,
     name: str = "",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[ProofOptions],
 ) -> ProvedGraph:
     """A graph that proves the claims of another's answer, as VTG does with its own.
 
@@ -110,7 +111,12 @@ def verify_with(
 
 
 def remember_with(
-    graph: Any, tools: Toolbox, *, checkpointer: Any = None, name: str = "", **parameters: Any
+    graph: Any,
+    tools: Toolbox,
+    *,
+    checkpointer: Any = None,
+    name: str = "",
+    **parameters: Unpack[KeepingOptions],
 ) -> KeptGraph:
     """A graph that keeps another's answer in the memory bank where all of it is supported.
 

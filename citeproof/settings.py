@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from citeproof.paths import expanded
 
@@ -331,6 +342,22 @@ class Settings(_Section):
     models: ModelSettings = ModelSettings()
     prompts: HomePath | None = None
     """A folder of prompts, `<name>.md` each, that replace the packaged ones."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _or_our_error(
+        cls, values: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        """Refuse values by a `SettingsError`; `load` explains pydantic's error by itself."""
+        try:
+            return handler(values)
+        except ValidationError as error:
+            if info.context == "load":
+                raise
+            failures = error.errors(include_url=False, include_context=False)
+        from citeproof.settings_sources import refused
+
+        raise refused(cls, ROLES, values, failures)
 
     @classmethod
     def load(cls, file: Path | str | None = None, **arguments: Any) -> Self:

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from citeproof.errors import SettingsError
 
-__all__ = ["load", "unknown"]
+__all__ = ["load", "refused", "unknown"]
 
 FILE = "citeproof.toml"
 PREFIX = "CITEPROOF_"
@@ -28,6 +28,7 @@ _WITH_PROVIDER = re.compile(
     r"|google_genai|google_vertexai|groq|huggingface|mistralai|nvidia|ollama|openai|openrouter"
     r"|perplexity|together|vllm|xai):."
 )
+_FIX = "See citeproof.settings for what each key means."
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 _S = TypeVar("_S", bound=BaseModel)
@@ -78,12 +79,34 @@ def load(
         else:
             merged[section] = values
     try:
-        return cls.model_validate(merged)
+        return cls.model_validate(merged, context="load")
     except ValidationError as error:
         failures = error.errors(include_url=False, include_context=False)
     # Raised out here, since pydantic's own message repeats the input, which may hold a key.
     told = dict.fromkeys(_explain(failure, read) for failure in failures)
-    raise SettingsError("; ".join(told), fix="See citeproof.settings for what each key means.")
+    raise SettingsError("; ".join(told), fix=_FIX)
+
+
+def refused(
+    cls: type[BaseModel], roles: Sequence[str], values: Any, failures: Sequence[Any]
+) -> SettingsError:
+    """The error for `Settings(…)` with values that it does not take.
+
+    Args:
+        cls: The settings, a model of sections.
+        roles: Names that its section `roles` may have.
+        values: What it was given.
+        failures: What pydantic found.
+    """
+    try:
+        if isinstance(values, Mapping):
+            source = _Source("the arguments", {})
+            dict(_settings(_known(cls, roles), source, (), values))
+    except SettingsError as error:  # it says more: the nearest key, or what a section is
+        return error
+    short = [failure["loc"][0] for failure in failures if failure["loc"][1:] == ()]
+    fix = f"Settings.load({short[0]}=…) takes short forms as well." if short else _FIX
+    return SettingsError("; ".join(_explain(failure, []) for failure in failures), fix=fix)
 
 
 def unknown(

@@ -182,7 +182,7 @@ class Answer(_Value):
     reason: str = ""
     """Why the answer is partial or was not found."""
     text: str = ""
-    """The claims in order, each with its marks [1][2]."""
+    """The claims in order, each with its marks: `[1][2]`."""
     claims: tuple[Claim, ...] = ()
     passages: tuple[Passage, ...] = ()
     """The cited passages; `passages[n - 1]` is the one with number n."""

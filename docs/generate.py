@@ -16,15 +16,19 @@ from importlib import import_module
 from inspect import cleandoc, get_annotations, getsource
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 from pydantic import BaseModel, TypeAdapter
 
+from citeproof.compose import KeepingParameters
 from citeproof.console.drawing import mermaid
 from citeproof.evaluation.datasets import HUB
 from citeproof.evaluation.scoring import METRICS
+from citeproof.graphs.proof import ProofParameters
 from citeproof.graphs.registry import METHODS, find_method
+from citeproof.parameters import Parameters
 from citeproof.settings import Settings
 from citeproof.state import (
     DraftState,
@@ -43,12 +47,22 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 
 _TABLE = re.compile(r"(<!-- generated: ([^\n]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_OPTIONS_HEAD = '''\
+"""The builders' parameters for type checkers; `docs/generate.py` writes this file."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+__all__ = [
+{names}]'''
 _KINDS = {"boolean": "true, false", "string": "text", "object": "texts by name"}
 
 
 def generated() -> dict[Path, str]:
-    """Each page that has a table, the schema, `langgraph.json` → what it holds."""
+    """Each page that has a table, schema, `langgraph.json`, option types → what it holds."""
     made = {
+        ROOT / "citeproof/graphs/options.py": _options(),
         DOCS / "events.schema.json": _json(_schema()),
         ROOT / "langgraph.json": _json({"dependencies": ["."], "graphs": _served()}),
     }
@@ -187,6 +201,42 @@ def _documented(own: type[Any]) -> dict[str, str]:
             ):
                 texts[name] = _line(text)
     return texts
+
+
+def _options() -> str:
+    """A module with a `TypedDict` for each class of parameters, which builders are typed by."""
+    schemas = [own.parameters for own in METHODS.values()] + [ProofParameters, KeepingParameters]
+    classes = dict.fromkeys(
+        one for own in schemas for one in reversed(own.__mro__) if issubclass(one, Parameters)
+    )
+    named = {own: own.__name__.replace("Parameters", "Options") for own in classes}
+    parts = []
+    for own in classes:
+        base = "TypedDict" if own is Parameters else named[own.__mro__[1]]
+        above = {} if own is Parameters else get_type_hints(own.__mro__[1])
+        fields = [
+            f"    {name}: {_annotation(hint)}"
+            for name, hint in get_type_hints(own).items()
+            if name in own.model_fields and name not in above
+        ]
+        about = f'    """Fields of `{own.__name__}`."""'
+        parts.append("\n".join([f"class {named[own]}({base}, total=False):", about, "", *fields]))
+    names = "".join(f'    "{name}",\n' for name in sorted(named.values()))
+    return (
+        "\n\n\n".join([_OPTIONS_HEAD.format(names=names), *(part.rstrip() for part in parts)])
+        + "\n"
+    )
+
+
+def _annotation(hint: Any) -> str:
+    """A type as it is written in a program."""
+    if get_origin(hint) is Literal:
+        return f"Literal[{', '.join(json.dumps(one) for one in get_args(hint))}]"
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join(map(_annotation, get_args(hint)))
+    if own := get_args(hint):
+        return f"{get_origin(hint).__name__}[{', '.join(map(_annotation, own))}]"
+    return "None" if hint is NoneType else str(hint.__name__)
 
 
 def _methods() -> str:

@@ -15,7 +15,24 @@ import pytest
 if TYPE_CHECKING:
     from citeproof.memory.bank import Bank
 
-INTEGRATION = Path(__file__).parent / "integration"
+TESTS = Path(__file__).parent
+INTEGRATION = TESTS / "integration"
+MARKED = {
+    "models": ["integration"],
+    "services": [
+        "integration/test_postgres.py",
+        "integration/test_server.py",
+        "integration/test_trace_page.py",
+        "integration/test_vllm.py",
+        "memory/test_server.py",
+    ],
+    "slow": [
+        "memory/test_processes.py",
+        "robustness",
+        "test_site.py",
+    ],
+}
+"""Marker → files and folders whose tests have it; what needs a service is not marked `models`."""
 
 
 class NetworkBlockedError(RuntimeError):
@@ -26,6 +43,20 @@ def pytest_configure() -> None:
     """Let Ctrl-C interrupt: a shell starts what runs in the background with it ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by where they stand, so that `make test` can leave out what takes long."""
+    for item in items:
+        for name in markers_of(item.path.relative_to(TESTS)):
+            item.add_marker(name)
+
+
+def markers_of(file: Path) -> set[str]:
+    """The markers of the tests of a file, named as seen from `tests/`."""
+    places = {str(place) for place in (file, *file.parents)}
+    found = {name for name, marked in MARKED.items() if places & set(marked)}
+    return found - {"models"} if "services" in found else found
 
 
 @pytest.fixture(autouse=True)

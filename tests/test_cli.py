@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import shlex
 import subprocess
 import sys
@@ -227,6 +229,20 @@ def test_debug_shows_where_an_error_came_from_wherever_it_stands() -> None:
         assert result.exit_code == 2
         assert "Traceback (most recent call last)" in result.stderr
         assert result.stderr.endswith(NO_METHOD)
+
+
+def test_verbose_shows_what_our_logger_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, others = logging.getLogger("citeproof"), logging.getLogger("httpx").level
+    monkeypatch.setattr(log, "handlers", [])
+    monkeypatch.setattr(log, "level", logging.NOTSET)
+    tools = Script([BUILT, "DONE"] * 2, [[1]] * 2).toolbox()
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
+    quiet, result = (run(cli.app, ["ask", "Who?", *more]) for more in ([], ["--verbose"]))
+    assert "tokens in" not in quiet.stderr
+    assert re.search(
+        r"DEBUG claim_generator of \S+ replied: \d+ tokens in, \d+ out\.", result.stderr
+    )
+    assert logging.getLogger("httpx").level == others
 
 
 def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:

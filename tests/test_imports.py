@@ -22,7 +22,7 @@ LAYERS = (
     ("tools.toolbox", "testing"),
     ("agents",),
     ("graphs",),
-    ("compose", "doctor"),
+    ("compose", "doctor", "asking"),
     ("evaluation",),
     ("console",),
     ("cli", ""),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -26,6 +26,13 @@ from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
+from citeproof.graphs.options import (
+    BaselineOptions,
+    ClosedbookOptions,
+    CondensingOptions,
+    RerankOptions,
+    SamplingOptions,
+)
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import BaselineState, QuestionInput, Result
@@ -124,7 +131,7 @@ def build_vanilla(
     checkpointer: Any = None,
     name: str = "vanilla",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[BaselineOptions],
 ) -> Graph:
     """VANILLA: the best passages, one call, an answer with citations.
 
@@ -141,7 +148,7 @@ def build_cot(
     checkpointer: Any = None,
     name: str = "cot",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[BaselineOptions],
 ) -> Graph:
     """CoT: VANILLA, but the model reasons first; see `build_vanilla`."""
     values = {"reasoning": True, **parameters}
@@ -156,7 +163,7 @@ def build_oracle(
     checkpointer: Any = None,
     name: str = "oracle",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[BaselineOptions],
 ) -> Graph:
     """ORACLE: VANILLA on passages that were chosen by the gold answers; see `build_vanilla`.
 
@@ -176,7 +183,7 @@ def build_summ(
     checkpointer: Any = None,
     name: str = "summ",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[CondensingOptions],
 ) -> Graph:
     """SUMM: an answer from summaries of twice as many passages.
 
@@ -195,7 +202,7 @@ def build_snippet(
     checkpointer: Any = None,
     name: str = "snippet",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[CondensingOptions],
 ) -> Graph:
     """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
     schema = override_defaults(CondensingParameters, parameters, tools.budget)
@@ -209,7 +216,7 @@ def build_rerank(
     checkpointer: Any = None,
     name: str = "rerank",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[RerankOptions],
 ) -> Graph:
     """RERANK: several answers, of which the one with the highest citation recall is kept.
 
@@ -229,7 +236,7 @@ def build_usc(
     checkpointer: Any = None,
     name: str = "usc",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[SamplingOptions],
 ) -> Graph:
     """USC: several answers, of which the model picks the most consistent one.
 
@@ -248,7 +255,7 @@ def build_closedbook(
     checkpointer: Any = None,
     name: str = "closedbook",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[ClosedbookOptions],
 ) -> Graph:
     """CLOSEDBOOK: an answer from what the model knows; with `cite=True`, POST-HOC CITE.
 

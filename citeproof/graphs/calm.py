@@ -7,7 +7,7 @@ the verifier LM corroborates are kept with their passages, and corrected over fu
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -22,6 +22,7 @@ from citeproof.agents.input_preparer import InputPreparer
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.verifier_lm import VerifierLM
+from citeproof.graphs.options import CaLMOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import CaLMResult, CaLMState, QuestionInput, last_round
@@ -82,7 +83,7 @@ def build_calm(
     checkpointer: Any = None,
     name: str = "calm",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[CaLMOptions],
 ) -> Graph:
     """The compiled graph of CaLM.
 

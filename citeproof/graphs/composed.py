@@ -10,7 +10,7 @@ cases.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -31,6 +31,7 @@ from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.refinement_selector import RefinementSelector
 from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.graphs.llatrieval import build_llatrieval
+from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.graphs.wiring import Insertions, MethodBuilder
@@ -85,7 +86,7 @@ def build_composed(
     checkpointer: Any = None,
     name: str = METHOD,
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[ComposedOptions],
 ) -> Graph:
     """The compiled graph of the composed flow.
 

@@ -8,7 +8,7 @@ be written from what was chosen, in one call.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -24,6 +24,7 @@ from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retrieval_recorder import RetrievalRecorder
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.summarizer import Summarizer
+from citeproof.graphs.options import LLatrievalOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import LLatrievalResult, LLatrievalState, QuestionInput, last_round
@@ -81,7 +82,7 @@ def build_llatrieval(
     checkpointer: Any = None,
     name: str = "llatrieval",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[LLatrievalOptions],
 ) -> Graph:
     """The compiled graph of LLatrieval.
 

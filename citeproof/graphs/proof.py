@@ -9,7 +9,7 @@ are there already are proved by the graph that `build_proof` gives, in any other
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -22,6 +22,7 @@ from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.reviewer import Reviewer
 from citeproof.agents.simplifier import Simplifier
+from citeproof.graphs.options import ProofOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import DraftState, ProofInput, ProofResult, ProvedState
@@ -67,7 +68,7 @@ def build_proof(
     checkpointer: Any = None,
     name: str = "proof",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[ProofOptions],
 ) -> Graph:
     """The compiled graph of a proof, to stand alone or in any other graph.
 

@@ -8,7 +8,7 @@ right become cases themselves.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -26,6 +26,7 @@ from citeproof.agents.planner import Planner
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.refiner import Execution, Refiner
 from citeproof.agents.retriever import Retriever
+from citeproof.graphs.options import R2MGAOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import QuestionInput, R2MGAResult, R2MGAState, last_round
@@ -86,7 +87,7 @@ def build_r2_mga(
     checkpointer: Any = None,
     name: str = "r2-mga",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[R2MGAOptions],
 ) -> Graph:
     """The compiled graph of R²-MGA.
 

@@ -8,7 +8,7 @@ the whole memory; where both fail, new evidence is looked for and the claim is w
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -20,6 +20,7 @@ from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retriever import Retriever
+from citeproof.graphs.options import VTGOptions
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_proof
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import override_defaults
@@ -78,7 +79,7 @@ def build_vtg(
     checkpointer: Any = None,
     name: str = "vtg",
     insert_after: Insertions | None = None,
-    **parameters: Any,
+    **parameters: Unpack[VTGOptions],
 ) -> Graph:
     """The compiled graph of VTG.
 

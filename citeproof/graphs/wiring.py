@@ -13,6 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from citeproof.agents.base import LLMNode, Node
 from citeproof.errors import SettingsError
 from citeproof.graphs.finishing import finish_at
+from citeproof.graphs.inputs import check_input
 from citeproof.parameters import Parameters, current_parameters
 from citeproof.state import Question
 from citeproof.text import snake_case
@@ -60,7 +61,7 @@ class MethodBuilder:
         )
         if end:
             self.graph.set_node_defaults(error_handler=finish_at(end, schema))
-        self._tools, self._schema = tools, schema
+        self._tools, self._schema, self._question = tools, schema, question
         nodes: dict[Any, Any] = dict(insert_after or {})
         self._inserted = {seam: _name_of(node) for seam, node in nodes.items()}
         self._unused = set(self._inserted)
@@ -108,8 +109,15 @@ class MethodBuilder:
         # the caller had set it, and LangGraph's `ensure_config` takes any number for the
         # caller's. So that number is taken out again; ten claims take more.
         for way in ("stream", "astream"):
-            setattr(graph, way, _with_steps(getattr(graph, way)))
+            setattr(graph, way, self._checked(_with_steps(getattr(graph, way))))
         return graph
+
+    def _checked(self, stream: Callable[..., Any]) -> Callable[..., Any]:
+        def streamed(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002
+            check_input(input, self._question, self._schema)
+            return stream(input, *args, **options)
+
+        return streamed
 
     def _behind(self, source: str) -> str:
         """The node that the edges of a node leave from."""

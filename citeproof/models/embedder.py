@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from citeproof.paths import expanded
 from citeproof.settings import EmbeddingSettings, ModelSettings, Settings
 
 __all__ = ["LocalEmbeddings", "embedder_for", "load_embedder"]
+
+_log = logging.getLogger("citeproof")
 
 
 class LocalEmbeddings(Embeddings):
@@ -100,6 +103,7 @@ class LocalEmbeddings(Embeddings):
             source = self._locate()
             try:
                 self._model = _load(source, self._offline)
+                _log.info("The embedding model %s is loaded.", source)
             except (OSError, ValueError, KeyError, RuntimeError, AttributeError) as error:
                 raise ModelError(
                     f"The embedding model {source} cannot be loaded",

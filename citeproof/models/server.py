@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import secrets
 import threading
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from citeproof.settings import LLMSettings, ModelSettings
 
 __all__ = ["LocalServer", "close_servers", "local_server"]
 
+_log = logging.getLogger("citeproof")
 SLOTS = 2
 """Prompts whose key-value state is kept at hand: the writers' and the judge's."""
 
@@ -79,7 +81,9 @@ class LocalServer:
                         fix="Check that the file is a whole GGUF text model, or lower "
                         "`llm.context`.",
                     )
-                self._port = int(self._server.listening_address.rpartition(":")[2])
+                address = self._server.listening_address
+                _log.info("%s is loaded, and served at %s.", self.model.name, address)
+                self._port = int(address.rpartition(":")[2])
         return self
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -42,6 +43,7 @@ from citeproof.types import Usage
 
 __all__ = ["LLM", "coerce_llm", "open_llm"]
 
+_log = logging.getLogger("citeproof")
 LONGEST_TOKEN = 32
 """Characters. Some servers know no `max_tokens`; a reply that is longer is cut here."""
 
@@ -319,6 +321,8 @@ class LLM:
             asked = "\n\n".join(str(m.text) for m in messages)
             said = object_text(message)
             emit(LLMCalled(role=self.role, prompt=asked, reply=said, usage=spent))
+            count = spent.prompt_tokens, spent.completion_tokens
+            _log.debug("%s of %s replied: %d tokens in, %d out.", self.role, self.name, *count)
             return message
         if may_refuse and refuses(failure, may_refuse):
             self._models.refuses.add(may_refuse)

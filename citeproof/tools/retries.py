@@ -6,6 +6,7 @@ take up no stream that breaks, and repeat a call without quota; the latter knows
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -27,6 +28,7 @@ __all__ = [
     "translate",
 ]
 
+_log = logging.getLogger("citeproof")
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _UNREACHED = frozenset(
     {"APIConnectionError", "TransportError", "ConnectionError", "Timeout", "TimeoutError"}
@@ -72,8 +74,19 @@ def retry(retries: int, backoff: float) -> AsyncRetrying:
         stop=stop_after_attempt(retries + 1),
         wait=wait,
         retry=retry_if_exception(is_transient),
+        before_sleep=_tell,
         reraise=True,
     )
+
+
+def _tell(state: RetryCallState) -> None:
+    """Log a failed attempt; not with the provider's words, which may hold a key."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    what = type(error).__name__ + (
+        f", HTTP {code}" if error and (code := status_code(error)) else ""
+    )
+    wait = state.next_action.sleep if state.next_action is not None else 0.0
+    _log.info("Attempt %d failed (%s); again in %.1f s.", state.attempt_number, what, wait)
 
 
 def status_code(error: BaseException) -> int | None:

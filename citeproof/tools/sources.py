@@ -21,9 +21,15 @@ def validate_question(question: object) -> str:
     """The question of a run.
 
     Raises:
-        InputError: It is empty.
+        InputError: It is empty, or no text.
     """
-    if not isinstance(question, str) or not question.strip():
+    if not isinstance(question, str | None):
+        raise InputError(
+            "The question is not a text",
+            why=f"it is of type {type(question).__name__}",
+            fix='Pass a string: {"question": "…"}.',
+        )
+    if question is None or not question.strip():
         raise InputError("The question is empty", fix="Ask something, in words.")
     return question
 
@@ -42,8 +48,14 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
     """The documents that came with a question, as passages.
 
     Raises:
-        InputError: One of them is no passage.
+        InputError: They are no list, or one of them is no passage.
     """
+    if isinstance(documents, str | Mapping | Passage | Document):  # these are iterable, too
+        raise InputError(
+            "The documents are not a list",
+            why=f"what was passed is a single {type(documents).__name__}",
+            fix='Pass a list, also of a single one: {"documents": [document]}.',
+        )
     known: dict[str, Passage] = {}
     passages = []
     for number, document in enumerate(documents, start=1):

@@ -67,6 +67,18 @@ def texts(text: str) -> list[str]:
             "Drama flourished from c. 700 BC. Ann (b. 1850, d. 1901) wrote some.",
             ["Drama flourished from c. 700 BC.", "Ann (b. 1850, d. 1901) wrote some."],
         ),
+        (
+            "Gen. Lee, e.g., met J. R. Hall. Hall vs. Lee is in vol. 3, cf. p. 12. It rose 2.5%.",
+            [
+                "Gen. Lee, e.g., met J. R. Hall.",
+                "Hall vs. Lee is in vol. 3, cf. p. 12.",
+                "It rose 2.5%.",
+            ],
+        ),
+        ("The band Panic! at the Disco. It plays.", ["The band Panic! at the Disco.", "It plays."]),
+        ("Zum Beispiel z. B. hier. Und dort.", ["Zum Beispiel z. B. hier.", "Und dort."]),
+        ("他说：“这是真的。”然后他走了。", ["他说：“这是真的。”", "然后他走了。"]),
+        ("It is 😀. It is 𝔘 old. é.", ["It is 😀.", "It is 𝔘 old.", "é."]),
         ("A heading\n\nIts text.", ["A heading", "Its text."]),
         ("Either:\n- one thing\n- another", ["Either:", "- one thing", "- another"]),
         (

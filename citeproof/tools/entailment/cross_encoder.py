@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -21,6 +22,7 @@ from citeproof.tools.entailment.windows import windows
 
 __all__ = ["CrossEncoder"]
 
+_log = logging.getLogger("citeproof")
 _TOKENS = {"cpu": 1024}
 """Tokens in one forward pass: more is no faster on a CPU, whose caches they then leave."""
 _GPU_TOKENS = 32_768
@@ -234,4 +236,5 @@ def _load_anew(source: str, name: str, *, offline: bool) -> Any:
     lean_attention(encoder.model)
     pack_weights(encoder.model)
     take_turns(encoder)
+    _log.info("The entailment model %s is loaded.", name)
     return encoder

@@ -1,0 +1,98 @@
+"""A question to any graph, typed: its `Answer`, or the events of its run.
+
+`graph.invoke({"question": …})["answer"]` is the same, and has all of LangGraph's options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, get_args
+
+from langchain_core.runnables import RunnableConfig
+
+from citeproof.errors import InputError
+from citeproof.tools.events import Event
+from citeproof.types import Answer
+
+__all__ = ["aanswer", "answer", "astream_events"]
+
+_EVENTS = get_args(get_args(Event)[0])
+
+
+def answer(
+    graph: Any,
+    question: str,
+    *,
+    documents: Sequence[Any] = (),
+    context: Any = None,
+    config: RunnableConfig | None = None,
+) -> Answer:
+    """Ask a graph, and wait for its answer.
+
+    Args:
+        graph: Any graph from a question to an `Answer`: `build_vtg(tools)`.
+        question: What the answer is to say.
+        documents: Passages to answer from, instead of the index.
+        context: Parameters of this run, such as `{"k": 8}`.
+        config: LangGraph's configuration of the run, such as its thread.
+
+    Raises:
+        InputError: The question is empty, or the run ended without an answer.
+        CiteproofError: The run failed.
+    """
+    return _answer_in(graph.invoke(_input(question, documents), config, context=context))
+
+
+async def aanswer(
+    graph: Any,
+    question: str,
+    *,
+    documents: Sequence[Any] = (),
+    context: Any = None,
+    config: RunnableConfig | None = None,
+) -> Answer:
+    """Ask a graph from asynchronous code; see `answer`."""
+    return _answer_in(await graph.ainvoke(_input(question, documents), config, context=context))
+
+
+async def astream_events(
+    graph: Any,
+    question: str,
+    *,
+    documents: Sequence[Any] = (),
+    context: Any = None,
+    config: RunnableConfig | None = None,
+) -> AsyncIterator[Event]:
+    """Ask a graph, and tell what happens meanwhile; the last event is `AnswerReady`.
+
+    Events of other kinds, which nodes of your own may write, are left out. For arguments and
+    errors see `answer`.
+    """
+    stream = graph.astream(
+        _input(question, documents), config, context=context, stream_mode="custom"
+    )
+    async for event in stream:
+        if isinstance(event, _EVENTS):
+            yield event
+
+
+def _input(question: str, documents: Sequence[Any]) -> dict[str, Any]:
+    given = {"documents": list(documents)} if documents else {}
+    return {"question": question, **given}
+
+
+def _answer_in(result: Any) -> Answer:
+    found = result.get("answer") if isinstance(result, dict) else None
+    if isinstance(found, Answer):
+        return found
+    if isinstance(result, dict) and "__interrupt__" in result:
+        raise InputError(
+            "The run waits for a person",
+            why="a claim is to be reviewed",
+            fix="Call graph.invoke, and resume the run with Command(resume=…) on its thread.",
+        )
+    raise InputError(
+        "The graph gave no Answer",
+        why=f"its result is of type {type(result).__name__}, with no Answer under 'answer'",
+        fix="Give the graph's output the key 'answer'.",
+    )

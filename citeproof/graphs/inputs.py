@@ -1,0 +1,76 @@
+"""Refuses an input that a graph would silently ignore, or die of with another library's error."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+from langgraph.runtime import get_runtime
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from citeproof.errors import InputError
+
+__all__ = ["check_input"]
+
+
+def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -> None:
+    """Refuse an input that is no dict, or has keys that the graph does not read.
+
+    Inside of a run any key passes, since LangGraph hands a subgraph the whole state around it.
+
+    Args:
+        value: What a graph is called with. None and a `Command` resume a run.
+        schema: The graph's input schema, a pydantic model or a `TypedDict`.
+        parameters: The graph's parameters, which are no part of the input.
+
+    Raises:
+        InputError: It cannot be the input of the graph.
+    """
+    if value is None or isinstance(value, Command | schema if _is_model(schema) else Command):
+        return
+    shown, known = _keys(schema)
+    if not isinstance(value, Mapping):
+        raise InputError(
+            "The input is not a dict",
+            why=f"it is of type {type(value).__name__}",
+            fix=f'Pass a dict with {_listed(shown)}, such as {{"{shown[0]}": "…"}}.',
+        )
+    if (unknown := [key for key in value if key not in known]) and not _in_a_run():
+        key = str(unknown[0])
+        raise InputError(
+            f"The input has an unknown key {key!r}", fix=_advice(key, shown, parameters)
+        )
+
+
+def _advice(key: str, shown: list[str], parameters: type[BaseModel]) -> str:
+    if key in parameters.model_fields:
+        return f'It is a parameter: pass context={{"{key}": …}} beside the input.'
+    if near := difflib.get_close_matches(key, shown, n=1):
+        return f"Did you mean {near[0]!r}?"
+    return f"The graph reads {_listed(shown)}."
+
+
+def _keys(schema: type[Any]) -> tuple[list[str], set[str]]:
+    """The keys that a caller sets, and all that the graph takes."""
+    if not _is_model(schema):
+        keys = list(get_type_hints(schema))
+        return keys, set(keys)
+    return list(schema.model_json_schema()["properties"]), set(schema.model_fields)
+
+
+def _is_model(schema: type[Any]) -> bool:
+    return isinstance(schema, type) and issubclass(schema, BaseModel)
+
+
+def _listed(keys: list[str]) -> str:
+    return ", ".join(map(repr, keys))
+
+
+def _in_a_run() -> bool:
+    try:
+        get_runtime()
+    except RuntimeError:  # called outside any graph
+        return False
+    return True

@@ -1,0 +1,87 @@
+"""A question to a graph by the typed functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, StateGraph
+
+from citeproof import Answer, aanswer, answer, astream_events, build_vtg
+from citeproof.errors import InputError
+from citeproof.state import QuestionInput
+from citeproof.testing import passage
+from citeproof.tools.events import AnswerReady, ClaimAccepted
+from tests.graphs.scripts import Script
+
+QUESTION = "Who built the tower?"
+BUILT = passage("Ann built the tower.")
+
+
+def scripted(**parameters: Any) -> Any:
+    """VTG over a script of one claim, which its passage states."""
+    script = Script(claims=[BUILT.text, "DONE"], citations=[[1]], passages={"": [BUILT]})
+    return build_vtg(script.toolbox(), **parameters)
+
+
+def one_step(step: Any) -> Any:
+    """A graph of somebody else's."""
+    builder = StateGraph(QuestionInput)
+    builder.add_node("step", step)
+    builder.add_edge(START, "step")
+    return builder.compile()
+
+
+def test_an_answer() -> None:
+    told = answer(scripted(), QUESTION)
+    assert isinstance(told, Answer)
+    assert [claim.text for claim in told.claims] == [BUILT.text]
+
+
+async def test_an_awaited_answer() -> None:
+    assert (await aanswer(scripted(), QUESTION)).text == answer(scripted(), QUESTION).text
+
+
+def test_documents_context_and_config_reach_the_graph() -> None:
+    graph = scripted(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "1"}}
+    told = answer(
+        graph, QUESTION, documents=["Bo painted it.", BUILT], context={"k": 1}, config=config
+    )
+    assert [own.text for own in told.passages] == [BUILT.text]
+    assert graph.get_state(config).values["question"] == QUESTION
+
+
+async def test_events_come_as_they_happen_and_end_with_the_answer() -> None:
+    events = [event async for event in astream_events(scripted(), QUESTION)]
+    assert any(isinstance(event, ClaimAccepted) for event in events)
+    [*_, last] = events
+    assert isinstance(last, AnswerReady)
+    assert last.answer.claims[0].text == BUILT.text
+
+
+async def test_events_of_others_are_left_out() -> None:
+    def speak(_: QuestionInput) -> dict[str, Any]:
+        get_stream_writer()("mine")
+        return {}
+
+    told = [event async for event in astream_events(one_step(speak), QUESTION)]
+    assert told == []
+
+
+def test_a_run_that_waits_for_a_person_gives_no_answer() -> None:
+    wrong = "Bo built the tower."
+    script = Script(claims=[wrong, wrong], citations=[[1], [1]], questions=[["Who?"]])
+    graph = build_vtg(script.toolbox(), review=True, max_trials=0, checkpointer=InMemorySaver())
+    with pytest.raises(InputError, match="waits for a person.*Command"):
+        answer(graph, QUESTION, config={"configurable": {"thread_id": "1"}})
+
+
+def test_a_graph_without_an_answer_is_told_of() -> None:
+    def nothing(_: QuestionInput) -> dict[str, Any]:
+        return {}
+
+    with pytest.raises(InputError, match="gave no Answer"):
+        answer(one_step(nothing), QUESTION)

@@ -1,0 +1,131 @@
+"""Mistakes of callers: each has an error that names it, and a type checker sees it where it can.
+
+mypy runs over this file, and `strict` refuses a `type: ignore` that is not needed. So each of
+them is a test that the checker rejects the line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import (
+    Settings,
+    Toolbox,
+    answer,
+    build_calm,
+    build_composed,
+    build_llatrieval,
+    build_r2_mga,
+    build_rerank,
+    build_vanilla,
+    build_vtg,
+    verify_with,
+)
+from citeproof.errors import InputError, SettingsError
+from citeproof.graphs.proof import build_proof
+from citeproof.graphs.registry import METHODS
+from citeproof.testing import ScriptedChatModel, TableEntailment, passage
+
+GIVEN = {"question": "Who?", "documents": ["Ann."]}
+
+
+@pytest.fixture
+def tools() -> Toolbox:
+    return Toolbox(
+        ScriptedChatModel({"": "The passages give no answer."}),
+        entailment=TableEntailment(lambda *_: 0.1),
+    )
+
+
+def test_a_misspelled_parameter(tools: Toolbox) -> None:
+    with pytest.raises(SettingsError, match="Unknown parameter max_trial"):
+        build_vtg(tools, max_trial=1)  # type: ignore[call-arg]
+    with pytest.raises(SettingsError, match="Unknown parameter treshold"):
+        build_calm(tools, treshold=0.5)  # type: ignore[call-arg]
+    with pytest.raises(SettingsError, match="Unknown parameter max_claims"):
+        build_vanilla(tools, max_claims=2)  # type: ignore[call-arg]
+    with pytest.raises(SettingsError, match="Unknown parameter serch"):
+        build_composed(tools, serch=False)  # type: ignore[call-arg]
+    with pytest.raises(SettingsError, match="Unknown parameter unverifed"):
+        verify_with(build_vanilla(tools), tools, unverifed="drop")  # type: ignore[call-arg]
+
+
+def test_a_parameter_of_the_wrong_type(tools: Toolbox) -> None:
+    with pytest.raises(SettingsError, match="k cannot be 'five'"):
+        build_llatrieval(tools, k="five")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="gate cannot be 'none'"):
+        build_r2_mga(tools, gate="none")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="definition cannot be 'ours'"):
+        build_rerank(tools, definition="ours")  # type: ignore[arg-type]
+
+
+def test_right_parameters_are_taken(tools: Toolbox) -> None:
+    build_vtg(tools, max_trials=1, unverified="drop", max_seconds=60, prompts={})
+    build_composed(tools, k=3, search=False, assess="nli")
+    build_proof(tools, queries=1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"qestion": "Who?"}, "unknown key 'qestion'. Did you mean 'question'"),
+        ({**GIVEN, "docs": []}, "unknown key 'docs'. (Did you mean|The graph reads)"),
+        ({**GIVEN, "max_calls": 2}, "It is a parameter: pass context="),
+        ("hello", "not a dict: it is of type str. Pass a dict with 'question'"),
+        ([{"question": "Who?"}], "not a dict: it is of type list"),
+        ({"question": 3}, "question is not a text: it is of type int"),
+        ({"question": "Who?", "documents": "Ann."}, "not a list: what was passed is a single str"),
+        ({"question": "Who?", "documents": passage("Ann.")}, "not a list: .* a single Passage"),
+    ],
+)
+def test_a_wrong_input_is_told_of(method: str, given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        METHODS[method].sketch().invoke(given)
+
+
+async def test_a_wrong_input_is_told_of_where_the_run_is_awaited(tools: Toolbox) -> None:
+    graph = build_vtg(tools)
+    with pytest.raises(InputError, match="unknown key 'qestion'"):
+        await graph.ainvoke({"qestion": "Who?"})  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="unknown key 'qestion'"):
+        [event async for event in graph.astream({"qestion": "Who?"})]  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="not a dict"):
+        graph.batch(["hello"])  # type: ignore[list-item]
+
+
+def test_all_that_a_graph_reads_may_be_its_input() -> None:
+    graph = METHODS["vtg"].sketch()
+    keys = graph.get_input_jsonschema()["properties"]
+    with pytest.raises(InputError) as caught:
+        graph.invoke({"xyzzy": 1})
+    assert [key for key in keys if repr(key) not in str(caught.value)] == []
+
+
+def test_the_state_of_a_graph_around_may_hold_other_keys(tools: Toolbox) -> None:
+    told = answer(verify_with(build_vanilla(tools), tools), "Who?", documents=["Ann."])
+    assert told.status == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"llm": "x"}, r"llm = 'x' is not allowed.*Settings\.load\(llm=…\)"),
+        ({"llm": {"modl": "x"}}, r"no setting llm\.modl .*Did you mean llm\.model"),
+        ({"lm": "x"}, "no setting lm .*Did you mean llm"),
+        ({"llm": 3}, "llm .* is a section, not a value of type int"),
+        ({"budget": {"calls": 0}}, "budget.calls = 0 is not allowed"),
+    ],
+)
+def test_wrong_settings_are_told_of(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Settings(**given)
+
+
+def test_a_key_is_not_repeated() -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings(**{"llm": {"api_key": ["sk-secret"], "retries": -1}})
+    assert "sk-secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
