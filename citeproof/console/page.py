@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from citeproof.console import text
 from citeproof.console.check import LOOK, explained, listed, recalled
@@ -100,7 +100,7 @@ def render_turn(answer: Answer, moments: Sequence[Moment], graph: Shape | None) 
 
 def _answer_values(
     answer: Answer, moments: Sequence[Moment], graph: Shape | None, *, broken: bool = False
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """What the template of an answer shows."""
     verdicts = [claim.verdict.status for claim in answer.claims]
     uses = [
