@@ -40,7 +40,8 @@
     const width = card.offsetWidth;
     const height = card.offsetHeight;
     const wide = document.documentElement.clientWidth;
-    const left = Math.min(Math.max(12, box.left + box.width / 2 - width / 2), wide - width - 12);
+    const middle = box.left + box.width / 2 - width / 2;
+    const left = Math.max(0, Math.min(Math.max(12, middle), wide - width - 12));
     const whole = owner.getBoundingClientRect();
     const below = whole.bottom + gap;
     const fits = below + height <= window.innerHeight || whole.top - gap - height < 0;

@@ -453,7 +453,7 @@
       const state = await response.json();
       line.hidden = state.ready;
       if (state.ready) {
-        await show.documents();
+        show.documents().catch((error) => speak(error.message));
         return;
       }
       const told = state.loading?.filter((one) => one.total && one.done < one.total).map((one) => `${one.what} ${Math.floor((100 * one.done) / one.total)} %`);

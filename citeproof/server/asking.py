@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from citeproof.console.drawing import shape
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import Method, find_method
 from citeproof.parameters import Parameters, override_defaults
@@ -121,6 +120,8 @@ class Asking:
             tools = await self.opening.tools()
             await _refuse_nothing(tools, question.context)
             graph, given, config = await self._prepared(tools, question)
+            from citeproof.console.drawing import shape  # the page need not wait for numpy
+
             run = Run(question.run, question.asked, shape=shape(graph))
             durability = "sync" if config else None
             streamed = graph.astream(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from citeproof.console.page import render_page, render_turn
 from citeproof.markdown import literal, paragraph
 from citeproof.server.errors import NotFoundError
 from citeproof.server.public import document_link, file_name, with_sources
@@ -36,11 +35,15 @@ class Run:
 
     def fragment(self) -> str:
         """The answer as a part of the server's page; its documents are links to the server."""
+        from citeproof.console.page import render_turn  # it draws graphs, which takes numpy
+
         answer, moments = self._shown(document_link)
         return render_turn(answer, moments, self.shape)
 
     def page(self) -> str:
         """The answer as a file of its own, as `citeproof ask --html` writes it."""
+        from citeproof.console.page import render_page
+
         answer, moments = self._shown(file_name)
         return render_page(answer, moments, self.shape)
 
