@@ -27,16 +27,16 @@ async def serving_mcp(app: FastAPI, tools: Toolbox) -> AsyncIterator[None]:
     if build is None:
         yield
         return
-    server = build(tools)
+    server = build(tools, check_hosts=False)  # the guard around the app does it
     app.router.routes.extend(server.streamable_http_app().routes)  # its path is /mcp
     async with server.session_manager.run():
         yield
 
 
-def _builder() -> Callable[[Toolbox], Any] | None:
+def _builder() -> Callable[..., Any] | None:
     try:
         module = import_module("citeproof.integrations.mcp_server")
     except ImportError:  # the package `mcp` is not installed
         return None
-    build: Callable[[Toolbox], Any] = module.build_mcp_server
+    build: Callable[..., Any] = module.build_mcp_server
     return build
