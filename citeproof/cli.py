@@ -373,6 +373,30 @@ def entail(
     told(agreement, err)
 
 
+@app.command()
+def serve(
+    host: Annotated[str, _option("Address to listen at; other machines need --token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, _option("0 takes any that is free.", min=0, max=65535)] = 8080,
+    token: Annotated[
+        str | None,
+        _option("Whoever uses the server has to show it.", envvar="CITEPROOF_TOKEN"),
+    ] = None,
+    name: Annotated[
+        list[str] | None, _option("A further name under which the server is reached.")
+    ] = None,
+    store: Store = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Answer over HTTP: a page for readers, REST, and OpenAI's protocol."""
+    from citeproof.server.running import serve as run
+
+    settings = _settings(config, store, sets)
+    run(settings, host, port, token, name or [], lambda address: typer.echo(f"Open {address}"))
+
+
 @app.command("eval")
 def evaluate(
     out: Annotated[Path, _option("Folder of the run; of a sweep, of all its runs.")],

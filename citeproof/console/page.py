@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from citeproof.console import text
 from citeproof.console.check import LOOK, explained, listed, recalled
@@ -15,7 +15,7 @@ from citeproof.text import count
 from citeproof.tools.moments import Moment
 from citeproof.types import Answer, CheckReport, Passage
 
-__all__ = ["Look", "Source", "render_check", "render_page"]
+__all__ = ["Look", "Source", "render_check", "render_page", "render_turn"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -81,6 +81,27 @@ def render_page(
         traced: Whether the trace is what the reader came for: it is unfolded then.
         broken: Whether the run gave no answer: this one only says why.
     """
+    values = _answer_values(answer, moments, graph, broken=broken)
+    style = f".graph {{{render.asset('graph.css')}}}"
+    return render.render_page("answer.html", style, **values, traced=traced)
+
+
+def render_turn(answer: Answer, moments: Sequence[Moment], graph: Shape | None) -> str:
+    """An answer as a part of the server's page, with what it cost folded away.
+
+    Args:
+        answer: What to show.
+        moments: What happened in the run; without them there is no trace.
+        graph: The graph that ran.
+    """
+    values = _answer_values(answer, moments, graph)
+    return render.fragment("answer.html", **values, traced=False, frame="turn.html")
+
+
+def _answer_values(
+    answer: Answer, moments: Sequence[Moment], graph: Shape | None, *, broken: bool = False
+) -> dict[str, Any]:
+    """What the template of an answer shows."""
     verdicts = [claim.verdict.status for claim in answer.claims]
     uses = [
         (own.number, n, own.sentence)
@@ -90,24 +111,21 @@ def render_page(
     words = _STATUS[answer.status]
     if answer.status == "answered" and {*verdicts} <= {"supported"}:
         words += ", every claim proved"  # CaLM answers unchecked where models agree
-    return render.render_page(
-        "answer.html",
-        f".graph {{{render.asset('graph.css')}}}",
-        title=answer.question,
-        kind=answer.method,
-        reason=answer.reason,
-        answer=answer,
-        broken=broken,
-        standing_words="Broken off" if broken else words,
-        proved=text.proved(answer),
-        verdicts=verdicts,
-        looks=_LOOKS,
-        found=_sources(dict(enumerate(answer.passages, start=1)), uses),
-        cost=text.instruments(answer.usage),
-        facts=text.facts,
-        trace=timeline(moments, graph),
-        traced=traced,
-    )
+    return {
+        "title": answer.question,
+        "kind": answer.method,
+        "reason": answer.reason,
+        "answer": answer,
+        "broken": broken,
+        "standing_words": "Broken off" if broken else words,
+        "proved": text.proved(answer),
+        "verdicts": verdicts,
+        "looks": _LOOKS,
+        "found": _sources(dict(enumerate(answer.passages, start=1)), uses),
+        "cost": text.instruments(answer.usage),
+        "facts": text.facts,
+        "trace": timeline(moments, graph),
+    }
 
 
 def render_check(report: CheckReport, title: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import SettingsError
-from citeproof.memory.ingest import IndexReport, Progress, Update, read_marks
+from citeproof.memory.ingest import GONE, IndexReport, Progress, Update, read_marks
 from citeproof.memory.store import Store, fetch, open_store
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents.files import find
@@ -110,6 +110,21 @@ class Index:
             report = update.run(given)
         self._rebuild = False
         return report
+
+    def documents(self) -> list[str]:
+        """The paths of all documents."""
+        with self._reading() as (_, marks):
+            held = read_marks(marks) if marks else {}
+        return [path for path, mark in held.items() if mark != GONE]
+
+    def remove(self, paths: Sequence[Path]) -> None:
+        """Take documents out of the index; their files stay. Unknown paths are left alone."""
+        known = set(self.documents())
+        if gone := [str(path) for path in paths if str(path) in known]:
+            with self._store.updating("updating the index", *self._names) as names:
+                told, words = (lambda document, done, all_: None), self._current_words
+                update = Update(self._store, names, self._embeddings, self._retriever, words, told)
+                update.remove(gone)
 
     def count(self) -> int:
         """How many passages there are."""

@@ -28,7 +28,7 @@ from citeproof.tools.embeddings import embed_texts, embedder_name
 from citeproof.tools.pool import searchable
 from citeproof.types import Passage
 
-__all__ = ["IndexReport", "Progress", "Update", "read_marks"]
+__all__ = ["GONE", "IndexReport", "Progress", "Update", "read_marks"]
 
 Progress = Callable[[str, int, int], None]
 """Called as (document, its passages stored so far, its passages)."""
@@ -37,7 +37,8 @@ _VERSION = "5"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _BATCH = 512
 """Passages that are embedded and stored at a time; large, since an embedder sorts by length."""
-_GONE = "gone"
+GONE = "gone"
+"""The mark of a document that is no longer there."""
 _TASK = "updating the index"
 
 
@@ -95,7 +96,7 @@ class Update:
             # A folder may have held documents that are gone.
             named = files if all(path.is_file() for path in paths) else None
             held = read_marks(marks, paths=named) if marks else {}
-        self._there = {path: mark for path, mark in held.items() if mark != _GONE}
+        self._there = {path: mark for path, mark in held.items() if mark != GONE}
         gone = list(find_gone(self._there, paths, set(files), found.errors))
         self._remove(gone)
         errors += [(str(path), why) for path, why in found.errors if str(path) not in gone]
@@ -113,6 +114,14 @@ class Update:
             count = passages.count() if passages else 0
         told = {name: tuple(values) for name, values in self._done.items()}
         return IndexReport(skipped=tuple(map(str, found.skipped)), passages=count, **told)
+
+    def remove(self, documents: Sequence[str]) -> None:
+        """Take documents out, wherever their files are."""
+        with self.store.reading(_TASK, *self.names) as (passages, marks):
+            self._embedder = passages.metadata["embedder"] if passages else ""
+            held = read_marks(marks, paths=documents) if marks else {}
+        self._there = {path: mark for path, mark in held.items() if mark != GONE}
+        self._remove(list(self._there))
 
     def _read(self, path: Path) -> list[_Document]:
         """The document to be written; none if it is unchanged or cannot be read."""
@@ -232,7 +241,7 @@ class Update:
 
     def _remove(self, paths: Sequence[str]) -> None:
         if paths:
-            with self._change(dict.fromkeys(paths, _GONE), {}):
+            with self._change(dict.fromkeys(paths, GONE), {}):
                 self._done["removed"] += paths
 
 

@@ -42,4 +42,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "share": "{:.3f}%".format,
     "words": lambda name: name.replace("_", " "),
 }
-TESTS: dict[str, Callable[..., bool]] = {"web": _is_web}
+TESTS: dict[str, Callable[..., bool]] = {
+    "served": lambda address: address.startswith("/api/documents/"),
+    "web": _is_web,
+}

@@ -29,7 +29,6 @@
 // in the page, as inert templates; without this script the citations are plain links.
 (() => {
   const card = document.getElementById("card");
-  const anchors = document.querySelectorAll("[data-card]");
   let owner = null;
   let timer = 0;
   let touched = false;
@@ -41,7 +40,8 @@
     const width = card.offsetWidth;
     const height = card.offsetHeight;
     const wide = document.documentElement.clientWidth;
-    const left = Math.min(Math.max(12, box.left + box.width / 2 - width / 2), wide - width - 12);
+    const middle = box.left + box.width / 2 - width / 2;
+    const left = Math.max(0, Math.min(Math.max(12, middle), wide - width - 12));
     const whole = owner.getBoundingClientRect();
     const below = whole.bottom + gap;
     const fits = below + height <= window.innerHeight || whole.top - gap - height < 0;
@@ -79,36 +79,42 @@
     timer = setTimeout(act, wait);
   }
 
-  for (const anchor of anchors) {
-    anchor.addEventListener("pointerenter", (event) => {
-      if (event.pointerType !== "touch") later(() => show(anchor), owner ? 60 : 120);
-    });
-    anchor.addEventListener("pointerleave", (event) => {
-      // The way from a citation to its card takes a moment.
-      if (event.pointerType !== "touch") later(hide, 220);
-    });
-    anchor.addEventListener("pointerdown", (event) => {
-      touched = event.pointerType === "touch";
-    });
-    anchor.addEventListener("focus", () => {
-      if (!touched) show(anchor);
-    });
-    anchor.addEventListener("blur", () => {
-      // A click into the card, to select from it, takes the focus away.
-      if (!card.matches(":hover")) later(hide, 120);
-    });
-    anchor.addEventListener("click", (event) => {
-      if (!touched) {
-        if (anchor.classList.contains("chip")) hide();
-        return;
-      }
-      // A finger cannot hover: the first tap shows the card, whose link leads on.
-      event.preventDefault();
-      touched = false;
-      if (owner === anchor) hide();
-      else show(anchor);
+  // Listening at the document serves anchors that a script adds later as well.
+  function on(kind, act) {
+    document.addEventListener(kind, (event) => {
+      const anchor = event.target.closest?.("[data-card]");
+      if (anchor && !anchor.contains(event.relatedTarget)) act(anchor, event);
     });
   }
+
+  on("pointerover", (anchor, event) => {
+    if (event.pointerType !== "touch") later(() => show(anchor), owner ? 60 : 120);
+  });
+  on("pointerout", (anchor, event) => {
+    // The way from a citation to its card takes a moment.
+    if (event.pointerType !== "touch") later(hide, 220);
+  });
+  on("pointerdown", (anchor, event) => {
+    touched = event.pointerType === "touch";
+  });
+  on("focusin", (anchor) => {
+    if (!touched) show(anchor);
+  });
+  on("focusout", () => {
+    // A click into the card, to select from it, takes the focus away.
+    if (!card.matches(":hover")) later(hide, 120);
+  });
+  on("click", (anchor, event) => {
+    if (!touched) {
+      if (anchor.classList.contains("chip")) hide();
+      return;
+    }
+    // A finger cannot hover: the first tap shows the card, whose link leads on.
+    event.preventDefault();
+    touched = false;
+    if (owner === anchor) hide();
+    else show(anchor);
+  });
   card.addEventListener("pointerenter", () => clearTimeout(timer));
   card.addEventListener("pointerleave", (event) => {
     if (event.pointerType !== "touch") later(hide, 220);

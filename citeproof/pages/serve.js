@@ -1,0 +1,470 @@
+"use strict";
+// The server's page: questions, documents and conversations. What it shows of others it sets as
+// text; finished answers come as HTML from the server, which has escaped them.
+(() => {
+  const find = (selector, inside = document) => inside.querySelector(selector);
+  const turns = find("#turns");
+  const question = find("#question");
+  let conversation = crypto.randomUUID().replaceAll("-", "");
+  let asking = null;
+  let methods = [];
+  let made = 0;
+
+  function create(tag, properties = {}, ...children) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  }
+
+  function speak(words) {
+    find("#spoken").textContent = words;
+  }
+
+  async function request(path, options = {}) {
+    const response = await fetch(path, options);
+    if (response.ok) return response;
+    let told = "";
+    try {
+      const body = await response.json();
+      told = body.error?.message || body.detail;
+    } catch { /* no JSON: the status has to do */ }
+    throw new Error(told || `The server answers ${response.status}.`);
+  }
+
+  // Server-sent events of a response, one after the other.
+  async function* events(response) {
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const frames = (rest + value).split("\n\n");
+      rest = frames.pop();
+      for (const frame of frames) {
+        const lines = frame.split("\n");
+        const data = lines.find((line) => line.startsWith("data: "));
+        const name = lines.find((line) => line.startsWith("event: "));
+        if (data) yield [name?.slice(7) ?? "", JSON.parse(data.slice(6))];
+      }
+    }
+  }
+
+  // ---- A turn: the claims as they are written, checked and settled --------------------------
+  const SIGNS = { supported: "✓", contradicted: "✗", unsupported: "!", unchecked: "?" };
+  const WORDS = {
+    supported: "Proved", contradicted: "Contradicted", unsupported: "Not proved", unchecked: "Not checked",
+  };
+
+  class Turn {
+    constructor(asked) {
+      this.prefix = `t${++made}-`;
+      this.place = find("#turn").content.cloneNode(true).firstElementChild;
+      this.passages = new Map();
+      this.numbers = new Map();
+      this.claims = 0;
+      this.current = null;
+      find(".asked", this.place).textContent = asked;
+      find("#welcome").hidden = true;
+      find("#new").hidden = false;
+      turns.append(this.place);
+    }
+
+    doing(words) {
+      find(".doing .words", this.place).textContent = words;
+    }
+
+    take(name, event) {
+      switch (name) {
+        case "waiting":
+          this.doing(event.loading ? "Waiting until the models are loaded…" : "Waiting for its turn…");
+          break;
+        case "started":
+          this.doing("Looking for passages…");
+          break;
+        case "passages_retrieved":
+        case "evidence_found":
+          for (const passage of event.passages) this.passages.set(passage.id, passage);
+          this.doing(name === "evidence_found" ? "Looking for more evidence…" : "Reading passages…");
+          break;
+        case "claim_delta":
+          this.writing().textContent += event.text;
+          this.doing("Writing…");
+          break;
+        case "claim_drafted":
+          this.writing().textContent = event.text;
+          this.current.className = "claim checking";
+          this.doing("Checking the claim…");
+          break;
+        case "claim_verified":
+          if (this.current) this.current.className = `claim ${event.verdict.status}`;
+          break;
+        case "claim_rejected":
+          this.reject(event.text);
+          break;
+        case "claim_accepted":
+          this.accept(event.claim);
+          break;
+      }
+    }
+
+    writing() {
+      if (!this.current) {
+        this.current = create("span", { className: "claim writing" });
+        find(".prose", this.place).append(this.current, " ");
+      }
+      return this.current;
+    }
+
+    reject(text) {
+      if (!this.current) return;
+      const gone = this.current;
+      this.current = null;
+      gone.className = "claim rejected";
+      setTimeout(() => gone.remove(), 2500);
+      this.doing("Not proved; writing it anew…");
+      speak(`Taken back: ${text}`);
+    }
+
+    accept(claim) {
+      const shown = this.writing();
+      const status = claim.verdict.status;
+      const n = ++this.claims;
+      this.current = null;
+      shown.textContent = claim.text;
+      shown.className = `claim ${status}`;
+      shown.tabIndex = 0;
+      shown.dataset.card = `${this.prefix}live-${n}`;
+      this.card(shown.dataset.card, create("p", {
+        className: `verdict ${status}`, textContent: `${SIGNS[status]} ${WORDS[status]}`,
+      }));
+      const chips = create("sup");
+      for (const citation of claim.citations) chips.append(this.chip(n, citation));
+      shown.after(chips);
+      if (status !== "supported") {
+        shown.after(create("span", { className: `sign ${status}`, textContent: SIGNS[status], role: "img", ariaLabel: WORDS[status] }));
+      }
+      this.doing("Writing…");
+      speak(`${WORDS[status]}: ${claim.text}`);
+    }
+
+    chip(n, citation) {
+      const id = citation.passage_id;
+      if (!this.numbers.has(id)) this.numbers.set(id, this.numbers.size + 1);
+      const number = this.numbers.get(id);
+      const chip = create("a", { className: "chip", textContent: number, ariaLabel: `Citation ${number}` });
+      chip.tabIndex = 0;
+      chip.dataset.card = `${this.prefix}live-${n}-${number}`;
+      const passage = this.passages.get(id);
+      if (passage) {
+        const page = passage.page ? `, p. ${passage.page}` : "";
+        const quote = create("blockquote");
+        const at = citation.sentence ? passage.text.indexOf(citation.sentence) : -1;
+        if (at < 0) quote.append(passage.text);
+        else {
+          const end = at + citation.sentence.length;
+          quote.append(passage.text.slice(0, at), create("mark", { textContent: citation.sentence }), passage.text.slice(end));
+        }
+        const title = create("p", { className: "title" }, create("b", { textContent: number }), passage.title + page);
+        this.card(chip.dataset.card, title, quote);
+      }
+      return chip;
+    }
+
+    card(id, ...content) {
+      const card = create("template", { id });
+      card.content.append(...content);
+      this.place.append(card);
+    }
+
+    fail(words) {
+      const problem = find(".problem", this.place);
+      problem.textContent = words;
+      problem.hidden = false;
+      this.end();
+    }
+
+    end() {
+      find(".doing", this.place).hidden = true;
+      for (const half of this.place.querySelectorAll(".claim:is(.writing, .checking)")) half.remove();
+    }
+
+    async settle(run, understood = "") {
+      const response = await request(`/runs/${run}`);
+      const settled = create("template", { innerHTML: await response.text() });
+      rename(settled.content, this.prefix);
+      for (const card of this.place.querySelectorAll(":scope > template")) card.remove();
+      find(".written", this.place).replaceChildren(settled.content);
+      const asked = find(".asked", this.place).textContent;
+      if (understood && understood !== asked) {
+        const line = find(".understood", this.place);
+        line.textContent = `Understood as: ${understood}`;
+        line.hidden = false;
+      }
+      for (const kind of ["html", "md", "json"]) find(`.tools .${kind}`, this.place).href = `/runs/${run}.${kind}`;
+      find(".copy", this.place).addEventListener("click", (event) => copy(run, event.target));
+      find(".tools", this.place).hidden = false;
+      this.end();
+      return find(".standing", this.place)?.innerText ?? "";
+    }
+  }
+
+  // Several answers on one page: the ids of each get a prefix of their own.
+  function rename(content, prefix) {
+    for (const element of content.querySelectorAll("*")) {
+      for (const name of ["id", "data-card", "aria-labelledby"]) {
+        const value = element.getAttribute(name);
+        if (value) element.setAttribute(name, prefix + value);
+      }
+      const href = element.getAttribute("href");
+      if (href?.startsWith("#")) element.setAttribute("href", `#${prefix}${href.slice(1)}`);
+      const tip = element.getAttribute("marker-end");
+      if (tip) element.setAttribute("marker-end", tip.replace("url(#", `url(#${prefix}`));
+      if (element instanceof HTMLTemplateElement) rename(element.content, prefix);
+    }
+  }
+
+  async function copy(run, button) {
+    const response = await request(`/runs/${run}.md`);
+    await navigator.clipboard.writeText(await response.text());
+    button.textContent = "Copied";
+    speak("Copied with citations");
+    setTimeout(() => (button.textContent = "Copy with citations"), 2000);
+  }
+
+  // ---- Asking ---------------------------------------------------------------------------------
+  async function ask(asked) {
+    const turn = new Turn(asked);
+    let run = "";
+    let understood = "";
+    asking = new AbortController();
+    find("#stop").hidden = false;
+    find("#ask .main").disabled = true;
+    turn.doing("Sending…");
+    turn.place.scrollIntoView();
+    speak("The question is sent.");
+    try {
+      const body = { question: asked, method: find("#method").value, parameters: parameters(), conversation };
+      const response = await request("/api/ask", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: asking.signal,
+      });
+      for await (const [name, event] of events(response)) {
+        if (name === "error") throw new Error(event.error.message);
+        if (name === "run") run = event.run;
+        if (name === "answer_ready") understood = event.answer.question;
+        turn.take(name, event);
+      }
+      speak(`The answer is there. ${await turn.settle(run, understood)}`);
+    } catch (error) {
+      const stopped = error.name === "AbortError";
+      turn.fail(stopped ? "Stopped." : error.message || "The server does not answer.");
+      speak(stopped ? "Stopped." : "");
+    } finally {
+      asking = null;
+      find("#stop").hidden = true;
+      find("#ask .main").disabled = false;
+    }
+  }
+
+  find("#ask").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const asked = question.value.trim();
+    if (!asked || asking) return;
+    question.value = "";
+    find("#how").open = false;
+    ask(asked);
+  });
+  question.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    find("#ask").requestSubmit();
+  });
+  find("#stop").addEventListener("click", () => {
+    asking?.abort();
+    question.focus();
+  });
+  find("#new").addEventListener("click", () => begin());
+
+  function begin(name = crypto.randomUUID().replaceAll("-", "")) {
+    asking?.abort();
+    conversation = name;
+    turns.replaceChildren();
+    find("#welcome").hidden = false;
+    find("#new").hidden = true;
+    question.focus();
+  }
+
+  // ---- Method and parameters ------------------------------------------------------------------
+  function type(schema) {
+    const options = schema.anyOf ?? [schema];
+    return options.find((one) => one.type !== "null") ?? schema;
+  }
+
+  function choose() {
+    const method = methods.find((one) => one.name === find("#method").value);
+    if (!method) return;
+    find("#cost").textContent = `A question costs ${method.cost}.`;
+    const rows = Object.entries(method.parameters.properties).map(([name, schema]) => field(name, schema));
+    find("#parameters").replaceChildren(...rows.filter(Boolean));
+  }
+
+  function field(name, schema) {
+    const own = type(schema);
+    let input;
+    if (own.enum) {
+      input = create("select", {}, ...own.enum.map((value) => create("option", { value, textContent: value })));
+      input.value = schema.default;
+    } else if (own.type === "boolean") {
+      input = create("input", { type: "checkbox", checked: schema.default });
+    } else if (own.type === "integer" || own.type === "number") {
+      input = create("input", { type: "number", step: own.type === "integer" ? 1 : "any", value: schema.default ?? "" });
+    } else return null;
+    input.id = `parameter-${name}`;
+    input.dataset.name = name;
+    input.dataset.unset = JSON.stringify(schema.default ?? null);
+    const label = create("label", { htmlFor: input.id, textContent: name.replaceAll("_", " ") });
+    return create("div", {}, label, " ", input, create("p", { className: "hint", textContent: schema.description ?? "" }));
+  }
+
+  // Those that the reader has changed.
+  function parameters() {
+    const changed = {};
+    for (const input of find("#parameters").querySelectorAll("[data-name]")) {
+      let value = input.type === "checkbox" ? input.checked : input.value;
+      if (input.type === "number") value = value === "" ? null : Number(value);
+      if (JSON.stringify(value) !== input.dataset.unset) changed[input.dataset.name] = value;
+    }
+    return changed;
+  }
+
+  find("#method").addEventListener("change", choose);
+  request("/api/methods").then((response) => response.json()).then((found) => {
+    methods = found.methods;
+    choose();
+  }, () => {});
+
+  // ---- Dialogs --------------------------------------------------------------------------------
+  for (const name of ["documents", "conversations"]) {
+    const dialog = find(`#${name}`);
+    find(`#open-${name}`).addEventListener("click", () => {
+      dialog.showModal();
+      show[name]().catch((error) => speak(error.message));
+    });
+    find(".close", dialog).addEventListener("click", () => dialog.close());
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
+  }
+
+  const show = {
+    async documents() {
+      const { documents } = await (await request("/api/documents")).json();
+      find("#none").hidden = documents.length > 0;
+      find("#holding").textContent = documents.length ? "" : "There are no documents yet. Add some first: Documents.";
+      find("#list").replaceChildren(...documents.map((one) => {
+        const name = one.file
+          ? create("a", { href: one.file, target: "_blank", rel: "noopener", textContent: one.name })
+          : create("span", { textContent: one.name });
+        return create("li", {}, name, remover(one.name, `/api/documents/${one.id}`, "documents"));
+      }));
+    },
+    async conversations() {
+      const dialog = find("#conversations");
+      const found = (await (await request("/api/conversations")).json()).conversations;
+      find(".hint", dialog).hidden = found.length > 0;
+      find(".listed", dialog).replaceChildren(...found.map((one) => {
+        const title = create("button", { type: "button", className: "title", textContent: one.title });
+        title.addEventListener("click", () => {
+          dialog.close();
+          reopen(one.id);
+        });
+        return create("li", {}, title, remover(one.title, `/api/conversations/${one.id}`, "conversations"));
+      }));
+    },
+  };
+
+  function remover(name, path, kind) {
+    const button = create("button", { type: "button", className: "remove", textContent: "Remove", ariaLabel: `Remove ${name}` });
+    let sure = false;
+    button.addEventListener("click", async () => {
+      if (!sure) {
+        sure = true;
+        button.textContent = "Really?";
+        setTimeout(() => { sure = false; button.textContent = "Remove"; }, 4000);
+        return;
+      }
+      button.disabled = true;
+      try {
+        await request(path, { method: "DELETE" });
+        speak(`Removed ${name}`);
+        await show[kind]();
+      } catch (error) {
+        button.textContent = error.message;
+      }
+    });
+    return button;
+  }
+
+  async function reopen(name) {
+    begin(name);
+    try {
+      const found = await (await request(`/api/conversations/${name}`)).json();
+      for (const { run, asked, answer } of found.turns) await new Turn(asked).settle(run, answer.question);
+    } catch (error) {
+      speak(error.message);
+    }
+    question.focus();
+  }
+
+  find("#files").addEventListener("change", async (event) => {
+    const files = [...event.target.files];
+    if (!files.length) return;
+    const body = new FormData();
+    for (const file of files) body.append("files", file, file.name);
+    event.target.value = "";
+    const line = create("li", { textContent: "Sending… " });
+    find("#adding").replaceChildren(line);
+    try {
+      const response = await request("/api/documents", { method: "POST", headers: { "x-citeproof": "upload" }, body });
+      for await (const [name, told] of events(response)) {
+        if (name === "error") throw new Error(told.error.message);
+        if (name === "progress") line.replaceChildren(`${told.document} `, create("progress", { max: told.total, value: told.done }));
+        if (name === "waiting") line.textContent = "Waiting until the models are loaded…";
+        if (name === "report") {
+          const added = told.added.length + told.updated.length;
+          const words = added === 1 ? "1 document is added." : `${added} documents are added.`;
+          line.replaceChildren(words);
+          for (const [file, why] of told.errors) find("#adding").append(create("li", { textContent: `${file}: ${why}` }));
+        }
+      }
+      await show.documents();
+    } catch (error) {
+      line.textContent = error.message;
+    }
+  });
+
+  // ---- Until the models are there -----------------------------------------------------------
+  async function ready() {
+    const line = find("#loading");
+    try {
+      const response = await fetch("/readyz");
+      const state = await response.json();
+      line.hidden = state.ready;
+      if (state.ready) {
+        show.documents().catch((error) => speak(error.message));
+        return;
+      }
+      const told = state.loading?.filter((one) => one.total && one.done < one.total).map((one) => `${one.what} ${Math.floor((100 * one.done) / one.total)} %`);
+      line.textContent = state.error || `The models are being loaded… ${told?.join(", ") ?? ""}`;
+      if (state.error) return;
+    } catch {
+      line.hidden = false;
+      line.textContent = "The server does not answer.";
+    }
+    setTimeout(ready, 1000);
+  }
+  ready();
+  question.focus();
+})();

@@ -1,0 +1,101 @@
+"""The app: routes, errors, and what lives as long as it does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp
+
+from citeproof.errors import CiteproofError
+from citeproof.guard import LOOPBACK
+from citeproof.models.progress import Progress
+from citeproof.server.ask_routes import ask_routes
+from citeproof.server.asking import Asking
+from citeproof.server.conversations import Conversations
+from citeproof.server.document_routes import document_routes
+from citeproof.server.errors import add_errors
+from citeproof.server.library import Library
+from citeproof.server.mcp import serving_mcp
+from citeproof.server.openai_routes import openai_routes
+from citeproof.server.opening import Opening
+from citeproof.server.page_routes import page_routes
+from citeproof.server.runs import Runs
+from citeproof.server.safety import protected
+from citeproof.server.turns import Turns
+
+if TYPE_CHECKING:
+    from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["create_app"]
+
+
+def create_app(
+    open_tools: Callable[[Progress], Toolbox],
+    folder: Path,
+    *,
+    llm: str = "local",
+    hosts: Sequence[str] = LOOPBACK,
+    token: str | None = None,
+    at_once: int = 8,
+    waiting: int = 32,
+) -> ASGIApp:
+    """The app with all that protects it.
+
+    Args:
+        open_tools: Opens models and index; called in a thread when the server starts.
+        folder: Of the store: conversations and added documents are kept in it.
+        llm: The name of the language model, for `check:NAME`.
+        hosts: Names under which the server is reached.
+        token: Needed for all but the health checks, if there is one.
+        at_once: Questions that are answered at a time.
+        waiting: Questions that may wait beside them; any more are refused with 429.
+    """
+    opening, runs = Opening(open_tools), Runs()
+    conversations = Conversations(folder)
+    asking = Asking(opening, Turns(at_once, waiting), runs, conversations)
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        async with conversations.opened():
+            opening.start()
+            protocol = asyncio.create_task(_serve_mcp(app, opening))
+            try:
+                yield
+            finally:
+                protocol.cancel()
+                with suppress(asyncio.CancelledError):
+                    await protocol
+                await opening.close()
+
+    # Swagger's page loads its script from elsewhere; the description alone needs nothing.
+    app = FastAPI(title="citeproof", lifespan=living, docs_url=None, redoc_url=None)
+    add_errors(app)
+
+    @app.get("/healthz", summary="Whether the server runs")
+    async def healthz() -> dict[str, str]:
+        """It does."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", summary="Whether questions are answered at once", response_model=None)
+    async def readyz() -> JSONResponse:
+        """503 while the models are loaded, with what is being loaded."""
+        state: dict[str, Any] = opening.state()
+        return JSONResponse(state, 200 if state["ready"] else 503)
+
+    app.include_router(ask_routes(asking))
+    app.include_router(document_routes(opening, Library(folder / "documents")))
+    app.include_router(openai_routes(asking, llm))
+    app.include_router(page_routes(runs, conversations))
+    return protected(app, hosts, token)
+
+
+async def _serve_mcp(app: FastAPI, opening: Opening) -> None:
+    with suppress(CiteproofError):  # `/readyz` tells it
+        async with serving_mcp(app, await opening.tools()):
+            await asyncio.Event().wait()

@@ -1,0 +1,132 @@
+"""`/api/ask`, `/api/check` and `/api/methods`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import JSONResponse, Response
+
+from citeproof.errors import InputError
+from citeproof.graphs.registry import METHODS
+from citeproof.server.asking import Asking, Message, Question
+from citeproof.server.errors import described
+from citeproof.server.gone import until_gone
+from citeproof.server.public import document_link, with_sources
+from citeproof.server.sse import EventStream, frame
+from citeproof.tools.checking import check
+from citeproof.tools.moments import NodeFinished, NodeStarted
+from citeproof.types import CheckReport
+
+__all__ = ["ask_routes", "check_against_index"]
+
+LONGEST_TEXT = 50_000
+"""Characters that are checked at once."""
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class AskBody(_Body):
+    """A question, alone or as the last message of a conversation."""
+
+    question: str = ""
+    messages: list[Message] = []
+    method: str = "vtg"
+    parameters: dict[str, Any] = {}
+    conversation: str | None = Field(default=None, pattern=r"^[\w-]{1,64}$")
+    """A name under which the conversation is kept; without one nothing is."""
+    stream: bool = True
+
+
+class CheckBody(_Body):
+    """A text that anyone wrote."""
+
+    text: str = Field(min_length=1, max_length=LONGEST_TEXT)
+    k: int = Field(default=5, ge=1, le=20)
+    """Passages that are tried for each sentence."""
+
+
+def ask_routes(asking: Asking) -> APIRouter:
+    """The routes."""
+    router = APIRouter(prefix="/api")
+
+    @router.post("/ask", summary="Answer a question", response_model=None)
+    async def ask(body: AskBody, request: Request) -> Response:
+        """Server-sent events as `docs/events.schema.json` has them, or the answer as JSON."""
+        said = list(body.messages)
+        if body.question:
+            said.append(Message(role="user", content=body.question))
+        question = asking.question(said, body.method, body.parameters, body.conversation)
+        base = _base(request)
+        if body.stream:
+            return EventStream(_frames(asking, question, base))
+        run = await until_gone(request, asking.answer(question))
+        assert run.answer is not None
+        answer = with_sources(run.answer, lambda source: document_link(source, base))
+        return JSONResponse(answer.model_dump(mode="json"))
+
+    @router.post("/check", summary="Check a text against the index", response_model=None)
+    async def check_text(body: CheckBody, request: Request) -> Response:
+        """Which sentences of a text do the documents support?"""
+        base = _base(request)
+        report = await until_gone(request, check_against_index(asking, body.text, body.k))
+        shown = with_sources(report, lambda source: document_link(source, base))
+        return JSONResponse(shown.model_dump(mode="json"))
+
+    @router.get("/methods", summary="The methods and their parameters")
+    async def methods() -> dict[str, Any]:
+        """What each does and costs, with a JSON schema of its parameters."""
+        return {"methods": [_told(method) for method in METHODS.values() if method.served]}
+
+    return router
+
+
+async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckReport:
+    """Check a text in its turn.
+
+    Raises:
+        BusyError: Too many wait already.
+        InputError: There is no index to check against.
+    """
+    async with asking.turns.turn():
+        tools = await asking.opening.tools()
+        if tools.retriever is None:
+            raise InputError("There is nothing to check against", fix="Add documents first.")
+        return await check(text, (), tools.entailment, retriever=tools.retriever, k=k)
+
+
+async def _frames(asking: Asking, question: Question, base: str) -> AsyncIterator[str]:
+    yield frame({"run": question.run, "conversation": question.conversation}, "run")
+    state = asking.opening.state()
+    if not state["ready"] or asking.turns.full:
+        yield frame({"loading": state.get("loading")}, "waiting")
+    try:
+        async with aclosing(asking.moments(question)) as moments:
+            is_begun = False
+            async for moment in moments:
+                if not is_begun:
+                    is_begun = True
+                    yield frame({"run": question.run}, "started")
+                if isinstance(moment.event, NodeStarted | NodeFinished):
+                    continue
+                event = with_sources(moment.event, lambda source: document_link(source, base))
+                yield frame(event.model_dump_json(), event.type)
+    except Exception as error:
+        yield frame(described(error)[1], "error")
+
+
+def _base(request: Request) -> str:
+    return str(request.base_url).rstrip("/")
+
+
+def _told(method: Any) -> dict[str, Any]:
+    schema = method.parameters.model_json_schema()
+    for hidden in ("prompts", "review"):
+        schema["properties"].pop(hidden, None)
+    told = {"name": method.name, "about": method.about, "cost": method.cost}
+    return {**told, "paper": method.paper, "parameters": schema}

@@ -1,0 +1,176 @@
+"""Questions to the graphs: checked, answered in turn, and given up when nobody listens."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from citeproof.errors import CiteproofError, InputError
+from citeproof.graphs.registry import Method, find_method
+from citeproof.parameters import Parameters, override_defaults
+from citeproof.server.conversations import Conversations, as_messages
+from citeproof.server.opening import Opening
+from citeproof.server.runs import Run, Runs
+from citeproof.server.turns import Turns
+from citeproof.tools.events import AnswerReady
+from citeproof.tools.moments import STREAM, Moment, observe
+
+if TYPE_CHECKING:
+    from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["LONGEST_QUESTION", "Asking", "Message", "Question"]
+
+LONGEST_QUESTION = 4_000
+"""Characters."""
+LONGEST_CONVERSATION = 100_000
+
+
+class Message(BaseModel):
+    """What somebody said."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: str
+    content: str
+
+
+@dataclass
+class Question:
+    """A question whose method and parameters are in order."""
+
+    asked: str
+    """As the reader asked it."""
+    method: Method
+    context: Parameters
+    conversation: str | None = None
+    """Where it is kept, if anywhere."""
+    messages: list[dict[str, str]] = field(default_factory=list)
+    """The whole conversation, the question included, where the client keeps it."""
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """The id of its run."""
+
+
+class Asking:
+    """Answers questions with the tools, as soon as these are open."""
+
+    def __init__(
+        self, opening: Opening, turns: Turns, runs: Runs, conversations: Conversations
+    ) -> None:
+        self.opening = opening
+        self.turns = turns
+        self.runs = runs
+        self.conversations = conversations
+        self._graphs: dict[tuple[str, bool], Any] = {}
+
+    def question(
+        self,
+        messages: list[Message],
+        method: str = "vtg",
+        parameters: dict[str, Any] | None = None,
+        conversation: str | None = None,
+    ) -> Question:
+        """Check what was asked, before anything is spent on it.
+
+        Raises:
+            BusyError: Too many questions wait already.
+            InputError: There is no question, or it is too long.
+            SettingsError: The method or a parameter is unknown or not allowed.
+        """
+        self.turns.refuse_more()
+        said = [own.model_dump() for own in messages if own.role in ("user", "assistant")]
+        if not said or said[-1]["role"] != "user" or not said[-1]["content"].strip():
+            raise InputError("There is no question", fix="Ask something, in words.")
+        asked = said[-1]["content"].strip()
+        if len(asked) > LONGEST_QUESTION:
+            raise InputError(
+                "The question is too long", fix=f"Use at most {LONGEST_QUESTION:,} characters."
+            )
+        if sum(len(own["content"]) for own in said) > LONGEST_CONVERSATION:
+            raise InputError(
+                "The conversation is too long",
+                fix=f"Use at most {LONGEST_CONVERSATION:,} characters.",
+            )
+        found, given = find_method(method), parameters or {}
+        override_defaults(found.parameters, given)
+        context = found.parameters(**given)
+        if getattr(context, "review", False):
+            raise InputError(
+                "A person cannot be asked over HTTP", fix="Use citeproof ask --review."
+            )
+        return Question(asked, found, context, conversation, said if len(said) > 1 else [])
+
+    async def moments(self, question: Question) -> AsyncGenerator[Moment]:
+        """What happens while a question is answered, from its turn on.
+
+        The run ends when this is closed. A finished one is among the `runs`.
+
+        Raises:
+            CiteproofError: The question cannot be answered.
+        """
+        async with AsyncExitStack() as held:
+            if question.conversation:
+                held.enter_context(self.conversations.alone(question.conversation))
+            await held.enter_async_context(self.turns.turn())
+            tools = await self.opening.tools()
+            await _refuse_nothing(tools, question.context)
+            graph, given, config = await self._prepared(tools, question)
+            from citeproof.console.drawing import shape  # the page need not wait for numpy
+
+            run = Run(question.run, question.asked, shape=shape(graph))
+            durability = "sync" if config else None
+            streamed = graph.astream(
+                given, config, context=question.context, durability=durability, **STREAM
+            )
+            async with aclosing(streamed) as parts:
+                async for part in parts:
+                    if moment := observe(*part):
+                        run.moments.append(moment)
+                        if isinstance(moment.event, AnswerReady):
+                            run.answer = moment.event.answer
+                        yield moment
+            if run.answer is None:
+                raise CiteproofError("The run ended without an answer")
+            self.runs.keep(run)
+
+    async def answer(self, question: Question) -> Run:
+        """Answer a question."""
+        async with aclosing(self.moments(question)) as moments:
+            async for _ in moments:
+                await asyncio.sleep(0)
+        return self.runs.get(question.run)
+
+    async def _prepared(self, tools: Toolbox, question: Question) -> tuple[Any, Any, Any]:
+        """The graph, what to give it, and its config."""
+        config: Any = None
+        messages = question.messages
+        graph = self._graph(tools, question.method, kept=question.conversation is not None)
+        if question.conversation is not None:
+            turns = await self.conversations.turns(question.conversation)
+            if turns:  # a thread of this method's own knows its turns
+                own = [place for place, turn in enumerate(turns, 1) if turn.method == graph.name]
+                messages = as_messages(turns[max(own, default=0) :], question.asked)
+            config = self.conversations.config(
+                question.method, question.conversation, turns, question.asked, question.run
+            )
+        if messages and "messages" in graph.channels:
+            return graph, {"messages": messages}, config
+        return graph, {"question": question.asked}, config
+
+    def _graph(self, tools: Toolbox, method: Method, *, kept: bool) -> Any:
+        key = (method.name, kept)
+        if key not in self._graphs:
+            saver = self.conversations.saver if kept else None
+            self._graphs[key] = method.build(tools, checkpointer=saver)
+        return self._graphs[key]
+
+
+async def _refuse_nothing(tools: Toolbox, context: Parameters) -> None:
+    reads = getattr(context, "cite", True)  # CLOSEDBOOK may read nothing
+    if reads and tools.index is not None and not await asyncio.to_thread(tools.index.count):
+        raise InputError("There are no documents yet", fix="Add some first.")

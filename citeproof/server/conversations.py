@@ -1,0 +1,166 @@
+"""Conversations, kept step by step where `citeproof ask --thread` keeps its runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from citeproof.errors import InputError, MissingExtraError, StoreError
+from citeproof.graphs.registry import METHODS, Method
+from citeproof.server.errors import NotFoundError
+from citeproof.types import Answer
+
+__all__ = ["Conversations", "Turn", "as_messages"]
+
+_MOST = 200
+"""Conversations that are listed, the latest first."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A question of a conversation, and its answer."""
+
+    run: str
+    """The id of the run that answered it."""
+    asked: str
+    """The question as the reader asked it."""
+    answer: Answer
+    method: str
+    """What answered it."""
+    at: float
+    """When it was asked, in seconds since 1970."""
+
+
+def as_messages(turns: Sequence[Turn], question: str) -> list[dict[str, str]]:
+    """The conversation so far and a further question, as roles and contents."""
+    said = [
+        message
+        for turn in turns
+        for message in (
+            {"role": "user", "content": turn.asked},
+            {"role": "assistant", "content": turn.answer.text or turn.answer.reason},
+        )
+    ]
+    return [*said, {"role": "user", "content": question}]
+
+
+class Conversations:
+    """All conversations of a store.
+
+    Args:
+        folder: The store's; the file `threads.sqlite` in it is made when it is opened.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "threads.sqlite"
+        self._busy: set[str] = set()
+        self._graphs: dict[str, Any] = {}
+        self.saver: Any = None
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Open the file for the block.
+
+        Raises:
+            MissingExtraError: The checkpointer's package is not installed.
+            StoreError: The file cannot be read or written.
+        """
+        what = "To keep conversations, citeproof needs LangGraph's SQLite checkpointer"
+        with MissingExtraError.unless_installed("serve", what):
+            from aiosqlite import Error
+            from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            async with AsyncSqliteSaver.from_conn_string(str(self._file)) as saver:
+                await saver.setup()
+                self.saver = saver
+                yield
+        except (OSError, Error) as error:
+            raise StoreError(
+                f"Conversations cannot be kept in {self._file}",
+                why=str(error),
+                fix="Make sure that you may write there, or delete the file.",
+            ) from error
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Keep a conversation to one question at a time.
+
+        Raises:
+            InputError: Another one of it is being answered.
+        """
+        if name in self._busy:
+            raise InputError(
+                "This conversation is being answered", fix="Wait for it, or begin another one."
+            )
+        self._busy.add(name)
+        try:
+            yield
+        finally:
+            self._busy.discard(name)
+
+    def config(self, method: Method, name: str, turns: Sequence[Turn], asked: str, run: str) -> Any:
+        """The config of a run that is kept."""
+        title = turns[0].asked if turns else asked
+        told = {"title": title, "asked": asked, "run": run, "asked_at": time.time()}
+        return {"configurable": {"thread_id": f"{method.name}/{name}"}, "metadata": told}
+
+    async def titles(self) -> list[dict[str, Any]]:
+        """Id, title and time of each conversation, the latest first."""
+        query = (
+            "SELECT thread_id, metadata, MAX(checkpoint_id) FROM checkpoints "
+            "WHERE checkpoint_ns = '' GROUP BY thread_id ORDER BY 3 DESC LIMIT ?"
+        )
+        found: dict[str, dict[str, Any]] = {}
+        for thread, metadata, _ in await self.saver.conn.execute_fetchall(query, (_MOST,)):
+            name = thread.partition("/")[2] or thread
+            told = json.loads(metadata)
+            title = told.get("title") or name
+            found.setdefault(name, {"id": name, "title": title, "at": told.get("asked_at", 0.0)})
+        return list(found.values())
+
+    async def turns(self, name: str) -> list[Turn]:
+        """What was asked and answered in a conversation, in order; nothing where it is unknown."""
+        found: list[Turn] = []
+        for thread in await self._threads(name):
+            method = METHODS.get(thread.partition("/")[0])
+            if method is not None:
+                found += [turn async for turn in self._of_thread(method, thread)]
+        return sorted(found, key=lambda turn: turn.at)
+
+    async def delete(self, name: str) -> None:
+        """Forget a conversation.
+
+        Raises:
+            NotFoundError: There is none of that name.
+        """
+        if not (threads := await self._threads(name)):
+            raise NotFoundError("There is no such conversation", fix="List them first.")
+        for thread in threads:
+            await self.saver.adelete_thread(thread)
+
+    async def _threads(self, name: str) -> list[str]:
+        query = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = ''"
+        rows = await self.saver.conn.execute_fetchall(query)
+        return [thread for (thread,) in rows if thread.partition("/")[2] == name]
+
+    async def _of_thread(self, method: Method, thread: str) -> AsyncIterator[Turn]:
+        graph = self._graphs.setdefault(method.name, method.sketch(checkpointer=self.saver))
+        config = {"configurable": {"thread_id": thread}}
+        ends = [config]
+        # What stands before an input is the end of the run before it.
+        async for began in graph.aget_state_history(config, filter={"source": "input"}):
+            ends += [began.parent_config] if began.parent_config else []
+        for place in ends:
+            state = await graph.aget_state(place)
+            answer, told = state.values.get("answer"), state.metadata or {}
+            if not state.next and isinstance(answer, Answer):
+                at = float(told.get("asked_at", 0.0))
+                run = str(told.get("run") or state.config["configurable"]["checkpoint_id"])
+                asked = str(told.get("asked") or answer.question)
+                yield Turn(run, asked, answer, method.name, at)

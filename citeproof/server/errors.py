@@ -1,0 +1,82 @@
+"""Errors as responses, in the shape of OpenAI's, and without keys."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from citeproof.errors import (
+    CiteproofError,
+    InputError,
+    ModelError,
+    RetrievalError,
+    SettingsError,
+    StoreError,
+)
+from citeproof.server.turns import BusyError
+from citeproof.tools.retries import scrub
+
+__all__ = ["NotFoundError", "add_errors", "described"]
+
+_log = logging.getLogger("citeproof.server")
+
+
+class NotFoundError(InputError):
+    """What a request names does not exist."""
+
+
+_STATUS = (
+    (BusyError, 429, "rate_limit_error"),
+    (NotFoundError, 404, "not_found_error"),
+    ((InputError, SettingsError), 400, "invalid_request_error"),
+    ((ModelError, RetrievalError, StoreError), 503, "service_unavailable_error"),
+)
+
+
+def described(error: BaseException) -> tuple[int, dict[str, Any]]:
+    """Status and body of an error; of one that nobody foresaw only that there was one."""
+    status, kind, message = 500, "server_error", "The server failed. Its log says more."
+    if isinstance(error, CiteproofError):
+        message = str(error)
+        status, kind = next(
+            ((status, kind) for of, status, kind in _STATUS if isinstance(error, of)),
+            (500, "server_error"),
+        )
+    else:
+        _log.error("%s", scrub(f"{type(error).__name__}: {error}"))
+    return status, _body(message, kind)
+
+
+def add_errors(app: FastAPI) -> None:
+    """Have every error of the app answered in that shape."""
+
+    async def ours(_: Request, error: Exception) -> Response:
+        status, body = described(error)
+        wait = {"retry-after": str(BusyError.retry_after)} if status == 429 else {}
+        return JSONResponse(body, status, wait)
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"] if part != "body")
+        message = f"{place or 'The body'} cannot be used: {first['msg']}."
+        return JSONResponse(_body(message, "invalid_request_error", place or None), 400)
+
+    async def http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        kind = "not_found_error" if error.status_code == 404 else "invalid_request_error"
+        return JSONResponse(_body(str(error.detail), kind), error.status_code, error.headers)
+
+    app.add_exception_handler(CiteproofError, ours)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, ours)
+
+
+def _body(message: str, kind: str, param: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": scrub(message), "type": kind, "param": param, "code": None}}

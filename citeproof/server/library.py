@@ -1,0 +1,184 @@
+"""The documents of the index: listed, added to a folder of the store, removed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from citeproof.errors import CiteproofError, InputError, StoreError
+from citeproof.files import whole_file
+from citeproof.memory.ingest import IndexReport
+from citeproof.server.errors import NotFoundError
+from citeproof.server.public import document_id, file_name
+from citeproof.text import plain
+from citeproof.tools.documents.files import READERS
+
+if TYPE_CHECKING:
+    from citeproof.memory.index import Index
+
+__all__ = ["Library", "Progress", "Upload"]
+
+_UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+
+
+class Upload(NamedTuple):
+    """A file that a reader sends."""
+
+    name: str
+    data: bytes
+
+
+class Progress(NamedTuple):
+    """How many passages of a document are stored."""
+
+    document: str
+    done: int
+    total: int
+
+
+class Library:
+    """What readers do with the index.
+
+    Args:
+        folder: Where added files are kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self._lock = asyncio.Lock()
+
+    async def documents(self, index: Index) -> list[dict[str, Any]]:
+        """Id, name, and the address of the file where it is still there."""
+        return await asyncio.to_thread(_listed, index)
+
+    async def path(self, index: Index, key: str) -> Path:
+        """The path of a document.
+
+        Raises:
+            NotFoundError: The index has none of that id.
+        """
+        for path in await asyncio.to_thread(index.documents):
+            if document_id(path) == key:
+                return Path(path)
+        raise NotFoundError("There is no such document", fix="List them first.")
+
+    async def add(
+        self, index: Index, uploads: Sequence[Upload]
+    ) -> AsyncIterator[Progress | IndexReport]:
+        """Keep files and read them into the index; the report comes last.
+
+        A file of the same name is replaced. One that cannot be read is not kept.
+
+        Raises:
+            InputError: A file cannot be stored under its name.
+            StoreError: The index cannot be written.
+        """
+        files = [(self._folder / _safe(upload.name), upload.data) for upload in uploads]
+        async with self._lock:
+            await asyncio.to_thread(_store, files)
+            paths = [path for path, _ in files]
+            report = None
+            async for told in _update(index, paths):
+                report = told if isinstance(told, IndexReport) else report
+                yield _named(told) if isinstance(told, IndexReport) else told
+            kept = {*report.added, *report.updated, *report.unchanged} if report else set()
+            for path in paths:
+                if str(path) not in kept:
+                    path.unlink(missing_ok=True)
+
+    async def remove(self, index: Index, key: str) -> None:
+        """Take a document out of the index, and delete its file if it was added here.
+
+        Raises:
+            NotFoundError: The index has none of that id.
+        """
+        async with self._lock:
+            path = await self.path(index, key)
+            await asyncio.to_thread(index.remove, [path])
+            if path.parent == self._folder:
+                path.unlink(missing_ok=True)
+
+
+def _listed(index: Index) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": (key := document_id(path)),
+            "name": plain(file_name(path)),
+            "file": f"/api/documents/{key}/file" if Path(path).is_file() else None,
+        }
+        for path in sorted(index.documents(), key=lambda path: file_name(path).lower())
+    ]
+
+
+async def _update(index: Index, paths: Sequence[Path]) -> AsyncIterator[Progress | IndexReport]:
+    queue: asyncio.Queue[Progress | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def tell(document: str, done: int, total: int) -> None:
+        progress = Progress(file_name(document), done, total)
+        loop.call_soon_threadsafe(queue.put_nowait, progress)
+
+    def work() -> IndexReport:
+        try:
+            return index.update(paths, progress=tell)
+        finally:
+            loop.call_soon_threadsafe(queue.put_nowait, None)
+
+    # What is begun is done to its end, whoever listens: a document is whole or not there.
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        while (told := await queue.get()) is not None:
+            yield told
+    finally:
+        await asyncio.shield(working)
+    yield working.result()
+
+
+def _named(report: IndexReport) -> IndexReport:
+    """The report with names of files, not paths."""
+
+    def names(paths: Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(file_name, paths))
+
+    return IndexReport(
+        added=names(report.added),
+        updated=names(report.updated),
+        unchanged=names(report.unchanged),
+        removed=names(report.removed),
+        skipped=names(report.skipped),
+        errors=tuple(
+            (file_name(path), why.replace(path, file_name(path))) for path, why in report.errors
+        ),
+        passages=report.passages,
+    )
+
+
+def _safe(name: str) -> str:
+    """A name for a file of ours, whatever the reader's was.
+
+    Raises:
+        InputError: Its ending is of no known format.
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    safe = _UNUSABLE.sub("_", plain(last)).lstrip(".")[-150:]
+    if Path(safe).suffix.lower() not in READERS or not Path(safe).stem:
+        known = ", ".join(sorted(READERS))
+        raise InputError(
+            f"{safe or 'A file without a name'} cannot be read", fix=f"Known endings: {known}."
+        )
+    return safe
+
+
+def _store(files: Sequence[tuple[Path, bytes]]) -> None:
+    try:
+        for path, data in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(data)
+    except (OSError, CiteproofError) as error:
+        raise StoreError(
+            "The file cannot be kept", why=str(getattr(error, "why", error))
+        ) from error

@@ -1,0 +1,202 @@
+"""`/v1`: the methods as models of an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, field_validator
+from starlette.responses import JSONResponse, Response
+
+from citeproof.graphs.registry import METHODS
+from citeproof.server import openai_shapes as shapes
+from citeproof.server.asking import Asking, Message, Question
+from citeproof.server.checked_chat import Checked, chat_and_check, refuse_chat
+from citeproof.server.errors import NotFoundError, described
+from citeproof.server.gone import until_gone
+from citeproof.server.public import document_link, with_sources
+from citeproof.server.sse import EventStream, frame
+from citeproof.tools.events import AnswerReady, ClaimAccepted
+from citeproof.types import Answer, Citation, Claim, Usage
+
+__all__ = ["openai_routes"]
+
+_CHECK = "check:"
+
+
+class ChatMessage(Message):
+    """A message whose content may be in parts."""
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _joined(cls, content: Any) -> Any:
+        if isinstance(content, list):
+            return "\n".join(part["text"] for part in content if part.get("type") == "text")
+        return content or ""
+
+
+class ChatBody(BaseModel):
+    """A request for a completion; what has no use here, such as a temperature, is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: str
+    messages: list[ChatMessage]
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    parameters: dict[str, Any] = {}
+    """Of the method."""
+
+
+def openai_routes(asking: Asking, llm: str) -> APIRouter:
+    """The routes.
+
+    Args:
+        asking: Answers.
+        llm: The name of the configured language model.
+    """
+    router = APIRouter(prefix="/v1")
+    checked = f"{_CHECK}{llm}"
+
+    @router.get("/models", summary="Methods, and the model whose answers are checked")
+    async def models() -> dict[str, Any]:
+        """In OpenAI's shape."""
+        listed = [shapes.model(own.name, own.about) for own in METHODS.values() if own.served]
+        about = "the language model as it is; its answer is checked against the documents"
+        return {"object": "list", "data": [*listed, shapes.model(checked, about)]}
+
+    @router.get("/models/{name:path}", summary="One of them")
+    async def one(name: str) -> dict[str, Any]:
+        """In OpenAI's shape."""
+        for found in (await models())["data"]:
+            if found["id"] == name:
+                return dict(found)
+        raise NotFoundError(f"There is no model {name!r}", fix="List them: /v1/models.")
+
+    @router.post("/chat/completions", summary="Answer a conversation", response_model=None)
+    async def complete(body: ChatBody, request: Request) -> Response:
+        """In OpenAI's shape; citations are annotations."""
+        key, base = uuid.uuid4().hex, str(request.base_url).rstrip("/")
+        options = body.stream_options or {}
+        with_usage = bool(options.get("include_usage"))
+        if body.model == checked:
+            refuse_chat(body.messages)
+            asking.turns.refuse_more()
+            limit = body.max_completion_tokens or body.max_tokens
+            work = chat_and_check(asking, body.messages, limit)
+            if body.stream:
+                return EventStream(_errors(_checked(work, body.model, key, base, with_usage)))
+            said = await until_gone(request, work)
+            message, used = _checked_message(said, base), said.usage
+        elif body.model in METHODS:
+            question = asking.question(list(body.messages), body.model, body.parameters)
+            if body.stream:
+                return EventStream(_errors(_answered(asking, question, key, base, with_usage)))
+            run = await until_gone(request, asking.answer(question))
+            assert run.answer is not None
+            message, used = _message(run.answer, base), run.answer.usage
+        else:
+            raise NotFoundError(f"There is no model {body.model!r}", fix="List them: /v1/models.")
+        return JSONResponse(shapes.completion(body.model, key, message, used))
+
+    return router
+
+
+async def _answered(
+    asking: Asking, question: Question, key: str, base: str, with_usage: bool
+) -> AsyncIterator[str]:
+    """Claims as soon as they are part of the answer; then what is left, and the annotations."""
+    name, sent, claims = question.method.name, "", list[Claim]()
+    numbers: dict[str, int] = {}
+    answer: Answer | None = None
+    yield _frame(name, key, {"role": "assistant", "content": ""})
+    async with aclosing(asking.moments(question)) as moments:
+        async for moment in moments:
+            if isinstance(moment.event, AnswerReady):
+                answer = moment.event.answer
+            if not isinstance(moment.event, ClaimAccepted) or moment.namespace:
+                continue
+            claims.append(_numbered(moment.event.claim, numbers))
+            if all(claim.verdict.status == "supported" for claim in claims):
+                said = shapes.sayable(claims)
+                yield _frame(name, key, {"content": said[len(sent) :]})
+                sent = said
+    assert answer is not None, "a run ends with its answer"
+    rest, offset = shapes.leading(sent, answer)
+    message = _message(answer, base, offset)
+    message["content"] = rest if answer.text else message["content"]
+    yield _frame(name, key, message)
+    yield _frame(name, key, {}, "stop")
+    if with_usage:
+        yield _last(name, key, answer.usage)
+
+
+async def _checked(
+    work: Any, name: str, key: str, base: str, with_usage: bool
+) -> AsyncIterator[str]:
+    yield _frame(name, key, {"role": "assistant", "content": ""})
+    said = await work
+    yield _frame(name, key, _checked_message(said, base))
+    yield _frame(name, key, {}, "stop")
+    if with_usage:
+        yield _last(name, key, said.usage)
+
+
+async def _errors(frames: AsyncIterator[str]) -> AsyncIterator[str]:
+    try:
+        async for text in frames:
+            yield text
+    except Exception as error:
+        yield frame(described(error)[1])
+    yield frame("[DONE]")
+
+
+def _message(answer: Answer, base: str, offset: int = 0) -> dict[str, Any]:
+    shown = with_sources(answer, lambda source: document_link(source, base))
+    own = {
+        "status": answer.status,
+        "reason": answer.reason,
+        "question": answer.question,
+        "claims": shapes.verdicts(answer.claims),
+    }
+    return {
+        "role": "assistant",
+        "content": answer.text or answer.reason,
+        "annotations": shapes.annotate_answer(shown, offset),
+        "citeproof": own,
+    }
+
+
+def _checked_message(said: Checked, base: str) -> dict[str, Any]:
+    report = with_sources(said.report, lambda source: document_link(source, base))
+    return {
+        "role": "assistant",
+        "content": said.text,
+        "annotations": shapes.annotate_check(said.text, report),
+        "citeproof": report.model_dump(mode="json", include={"counts", "sentences"}),
+    }
+
+
+def _numbered(claim: Claim, numbers: dict[str, int]) -> Claim:
+    """The claim with the numbers that its passages will have in the answer."""
+
+    def number(citation: Citation) -> Citation:
+        own = numbers.setdefault(citation.passage_id, len(numbers) + 1)
+        return citation.model_copy(update={"number": own})
+
+    cited = sorted(map(number, claim.citations), key=lambda own: own.number)
+    return claim.model_copy(update={"citations": tuple(cited)})
+
+
+def _frame(name: str, key: str, delta: dict[str, Any], finish: str | None = None) -> str:
+    return frame(shapes.chunk(name, key, delta, finish))
+
+
+def _last(name: str, key: str, used: Usage) -> str:
+    last = shapes.chunk(name, key, {})
+    return frame({**last, "choices": [], "usage": shapes.usage(used)})

@@ -1,0 +1,149 @@
+"""OpenAI's shapes: models, completions, chunks, and citations as annotations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from citeproof.text import find
+from citeproof.tools.citations import marks, strip_flags
+from citeproof.types import Answer, CheckReport, Claim, Passage, Usage
+
+__all__ = [
+    "annotate_answer",
+    "annotate_check",
+    "chunk",
+    "completion",
+    "leading",
+    "model",
+    "sayable",
+    "usage",
+    "verdicts",
+]
+
+
+def model(name: str, about: str) -> dict[str, Any]:
+    """An entry of the list of models."""
+    return {
+        "id": name,
+        "object": "model",
+        "created": 0,
+        "owned_by": "citeproof",
+        "description": about,
+    }
+
+
+def completion(name: str, key: str, message: dict[str, Any], used: Usage) -> dict[str, Any]:
+    """A whole reply."""
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+    head = _head(name, key, "chat.completion")
+    return {**head, "choices": [choice], "usage": usage(used)}
+
+
+def chunk(name: str, key: str, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    """A piece of a streamed reply."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+    return {**_head(name, key, "chat.completion.chunk"), "choices": [choice]}
+
+
+def usage(used: Usage) -> dict[str, Any]:
+    """Tokens of all calls that a reply took."""
+    return {
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+        "total_tokens": used.prompt_tokens + used.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": used.cached_tokens},
+    }
+
+
+def annotate_answer(answer: Answer, offset: int = 0) -> list[dict[str, Any]]:
+    """The citations of an answer, each over the claim that it belongs to.
+
+    Args:
+        answer: Its claims stand in its text in their order.
+        offset: Where its text begins in the reply.
+    """
+    found, at = [], 0
+    for claim in answer.claims:
+        text = marks(claim)
+        if (start := answer.text.find(text, at)) < 0:
+            continue
+        at = start + len(text)
+        found += [
+            _annotation(
+                answer.passages[citation.number - 1],
+                citation.sentence,
+                claim.verdict.status,
+                (offset + start, offset + at),
+                score=claim.verdict.score,
+                number=citation.number,
+            )
+            for citation in claim.citations
+        ]
+    return found
+
+
+def annotate_check(text: str, report: CheckReport) -> list[dict[str, Any]]:
+    """What supports the sentences of a checked text, or says otherwise."""
+    found, at = [], 0
+    for sentence in report.sentences:
+        span = find(text[at:], sentence.text)
+        if span is None:  # its marks or emphasis stand between its words
+            continue
+        place = (at + span[0], at + span[1])
+        at = place[1]
+        found += [
+            _annotation(
+                own.passage, own.sentence, sentence.verdict, place, sentence.score, own.number
+            )
+            for own in (*sentence.support, *sentence.against)
+        ]
+    return found
+
+
+def verdicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
+    """Each claim with its verdict."""
+    return [
+        {"text": claim.text, "verdict": claim.verdict.status, "score": claim.verdict.score}
+        for claim in claims
+    ]
+
+
+def _annotation(
+    passage: Passage,
+    sentence: str,
+    verdict: str,
+    span: tuple[int, int],
+    score: float | None,
+    number: int | None,
+) -> dict[str, Any]:
+    cited = {
+        "url": passage.source,
+        "title": passage.place,
+        "start_index": span[0],
+        "end_index": span[1],
+    }
+    own = {"verdict": verdict, "score": score, "sentence": sentence, "number": number}
+    return {"type": "url_citation", "url_citation": cited, "citeproof": own}
+
+
+def _head(name: str, key: str, kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{key}", "object": kind, "created": int(time.time()), "model": name}
+
+
+def leading(sent: str, answer: Answer) -> tuple[str, int]:
+    """What of an answer is still to be sent, and where its text begins in the reply.
+
+    Args:
+        sent: What was sent of it while it was written.
+        answer: The answer, which may have become another one at the end.
+    """
+    if answer.text.startswith(sent):
+        return answer.text[len(sent) :], 0
+    return f"\n\n{answer.text}", len(sent) + 2
+
+
+def sayable(claims: list[Claim]) -> str:
+    """The claims as the answer will have them, as far as all are proved."""
+    return strip_flags(" ".join(marks(claim) for claim in claims))

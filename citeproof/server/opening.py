@@ -1,0 +1,77 @@
+"""The tools of the server, which are opened in the background while the page answers already."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any
+
+from citeproof.errors import CiteproofError, ModelError
+from citeproof.models.progress import Progress
+from citeproof.tools.retries import scrub
+
+if TYPE_CHECKING:
+    from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["Opening"]
+
+
+class Opening:
+    """Models and index while they are opened, and afterwards.
+
+    Args:
+        open_tools: Opens them; blocks, and is told where to report progress.
+    """
+
+    def __init__(self, open_tools: Callable[[Progress], Toolbox]) -> None:
+        self._open = open_tools
+        self._task: asyncio.Task[Toolbox] | None = None
+        self._closing = False
+        self.loading: dict[str, tuple[int, int]] = {}
+        """What is being fetched or started → how much of it is done, and how much there is."""
+
+    def start(self) -> None:
+        """Begin to open; called once, in the server's loop."""
+        self._task = asyncio.create_task(asyncio.to_thread(self._open, self._note))
+
+    async def tools(self) -> Toolbox:
+        """The tools, as soon as they are there.
+
+        Raises:
+            CiteproofError: They cannot be opened.
+        """
+        assert self._task is not None, "start comes first"
+        try:
+            return await asyncio.shield(self._task)
+        except CiteproofError:
+            raise
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise ModelError("The models cannot be opened", why=why) from error
+
+    def state(self) -> dict[str, Any]:
+        """What `/readyz` tells: `ready`, and either `loading` or `error`."""
+        if self._task is None or not self._task.done():
+            told = [
+                {"what": what, "done": done, "total": total}
+                for what, (done, total) in self.loading.items()
+            ]
+            return {"ready": False, "loading": told}
+        error = None if self._task.cancelled() else self._task.exception()
+        return {"ready": True} if error is None else {"ready": False, "error": scrub(str(error))}
+
+    async def close(self) -> None:
+        """Close what was opened, or call the opening off."""
+        self._closing = True
+        if self._task is None:
+            return
+        done, _ = await asyncio.wait({self._task})
+        for task in done:
+            if not task.cancelled() and task.exception() is None:
+                await asyncio.to_thread(task.result().close)
+
+    def _note(self, label: str, done: int, total: int) -> None:
+        if self._closing:
+            raise CancelledError  # a download would otherwise hold up the end
+        self.loading = {**self.loading, label: (done, total)}

@@ -1,0 +1,93 @@
+"""The page for readers, its style and script, and answers to show and save."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse, Response
+
+from citeproof.graphs.registry import METHODS
+from citeproof.pages.render import asset, fragment
+from citeproof.server.asking import LONGEST_QUESTION
+from citeproof.server.conversations import Conversations
+from citeproof.server.errors import NotFoundError
+from citeproof.server.public import document_link, with_sources
+from citeproof.server.runs import Run, Runs
+from citeproof.tools.documents.files import READERS
+
+__all__ = ["page_routes"]
+
+_STATIC = {"page.css": "text/css", "serve.css": "text/css"} | dict.fromkeys(
+    ("page.js", "serve.js"), "text/javascript"
+)
+
+
+def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
+    """The routes."""
+    router = APIRouter()
+
+    @router.get("/", include_in_schema=False)
+    async def page() -> HTMLResponse:
+        methods = [method for method in METHODS.values() if method.served]
+        endings = ", ".join(READERS)
+        html = fragment("serve.html", methods=methods, endings=endings, longest=LONGEST_QUESTION)
+        return HTMLResponse(html)
+
+    @router.get("/static/{name}", include_in_schema=False)
+    async def static(name: str) -> Response:
+        if name not in _STATIC:
+            raise NotFoundError("There is no such file")
+        text = asset(name)
+        if name == "page.css":
+            text += f"\n.graph {{{asset('graph.css')}}}"
+        return Response(text, media_type=_STATIC[name], headers={"cache-control": "no-cache"})
+
+    @router.get("/runs/{name}", include_in_schema=False)
+    async def run(name: str) -> Response:
+        key, _, kind = name.partition(".")
+        found = runs.get(key)
+        if not kind:
+            return HTMLResponse(found.fragment())
+        if kind == "html":
+            return _saved(found.page(), "text/html", "html")
+        if kind == "md":
+            return _saved(found.markdown(), "text/markdown", "md")
+        if kind == "json":
+            return _saved(found.json(), "application/json", "json")
+        raise NotFoundError("There is no such form", fix="Use html, md or json.")
+
+    @router.get("/api/conversations", summary="List the conversations")
+    async def listed() -> dict[str, Any]:
+        """Their ids and titles, the latest first."""
+        return {"conversations": await conversations.titles()}
+
+    @router.get("/api/conversations/{name}", summary="A conversation")
+    async def conversation(name: str) -> dict[str, Any]:
+        """Its questions and answers, in order."""
+        turns = await conversations.turns(name)
+        if not turns:
+            raise NotFoundError("There is no such conversation", fix="List them first.")
+        for turn in turns:
+            runs.keep(Run(turn.run, turn.asked, turn.answer))
+        shown = [(turn, with_sources(turn.answer, document_link)) for turn in turns]
+        return {
+            "turns": [
+                {"run": turn.run, "asked": turn.asked, "answer": answer.model_dump(mode="json")}
+                for turn, answer in shown
+            ]
+        }
+
+    @router.delete("/api/conversations/{name}", summary="Forget a conversation")
+    async def forget(name: str) -> dict[str, Any]:
+        """Delete its questions and answers."""
+        await conversations.delete(name)
+        return {"removed": name}
+
+    return router
+
+
+def _saved(text: str, kind: str, ending: str) -> Response:
+    disposition = f'attachment; filename="answer.{ending}"'
+    headers = {"content-disposition": disposition}
+    return Response(text, media_type=kind, headers=headers)

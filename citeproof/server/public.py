@@ -1,0 +1,70 @@
+"""What leaves the server: passages name their document by a link, not by a path of the machine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from citeproof.pages.filters import TESTS
+from citeproof.types import Passage
+
+__all__ = ["document_id", "document_link", "file_name", "with_sources"]
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def document_id(path: str) -> str:
+    """The id under which a document is listed and shown."""
+    return hashlib.sha256(path.encode()).hexdigest()[:32]
+
+
+def file_name(source: str) -> str:
+    """A source as readers know it: an address as it is, a path by its last part."""
+    if TESTS["web"](source):
+        return source
+    kind = PureWindowsPath if "\\" in source else PurePosixPath
+    return kind(source).name
+
+
+def document_link(source: str, base: str = "") -> str:
+    """Where a reader finds a source: an address as it is, a file at this server.
+
+    Args:
+        source: Of a passage.
+        base: Scheme and host of this server.
+    """
+    if TESTS["web"](source) or not Path(source).is_absolute():
+        return source if TESTS["web"](source) else file_name(source)
+    return f"{base}/api/documents/{document_id(source)}/file"
+
+
+def with_sources(value: T, shown: Callable[[str], str]) -> T:
+    """The value with the sources of all its passages as they are shown.
+
+    Args:
+        value: An answer, an event, a report.
+        shown: Turns a source into what is shown of it.
+    """
+    if isinstance(value, Passage):
+        return value.model_copy(update={"source": shown(value.source), "title": _titled(value)})
+    changed = {name: _changed(held, shown) for name, held in value}
+    return value.model_copy(update=changed)
+
+
+def _titled(passage: Passage) -> str:
+    """Its title; a document without one is called as its file is."""
+    return passage.title or file_name(passage.source)
+
+
+def _changed(value: Any, shown: Callable[[str], str]) -> Any:
+    if isinstance(value, BaseModel):
+        return with_sources(value, shown)
+    if isinstance(value, tuple | list):
+        return type(value)(_changed(item, shown) for item in value)
+    if isinstance(value, Mapping):
+        return {key: _changed(item, shown) for key, item in value.items()}
+    return value

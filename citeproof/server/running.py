@@ -1,0 +1,76 @@
+"""`citeproof serve`: runs the server until it is interrupted."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+from citeproof.errors import MissingExtraError, SettingsError
+from citeproof.server.safety import host_names, refuse_open_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from citeproof.settings import Settings
+
+__all__ = ["serve"]
+
+_AT_ONCE = 8
+"""Questions at a time; the embedded model answers one."""
+
+
+def serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    token: str | None,
+    names: Sequence[str],
+    tell: Callable[[str], None],
+) -> None:
+    """Serve until interrupted.
+
+    Args:
+        settings: Of models, index and store.
+        host: The address to listen at.
+        port: 0 takes any that is free.
+        token: Needed by whoever uses the server; must be there if others can reach it.
+        names: Further names under which the server is reached.
+        tell: Given the address to open.
+
+    Raises:
+        MissingExtraError: The extra is not installed.
+        SettingsError: The address cannot be used, or needs a token.
+    """
+    refuse_open_host(host, token)
+    with MissingExtraError.unless_installed("serve", "The server's packages are missing"):
+        import uvicorn
+
+        from citeproof.server.app import create_app
+    from citeproof.tools.toolbox import Toolbox
+
+    app = create_app(
+        lambda progress: Toolbox.from_settings(settings, progress=progress),
+        settings.chroma.path,
+        llm=settings.llm.model,
+        hosts=host_names(host, names),
+        token=token,
+        at_once=1 if settings.llm.embedded else _AT_ONCE,
+    )
+    # No log of accesses: questions and tokens have no place in one.
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+    with _listening(host, port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        tell(f"http://{shown}:{listener.getsockname()[1]}/")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise SettingsError(
+            f"The server cannot listen at {host}, port {port}",
+            why=error.strerror or str(error),
+            fix="Choose another one with --port; 0 takes any that is free.",
+        ) from error

@@ -1,0 +1,103 @@
+"""Runs that were answered lately, to be shown, followed up and saved."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from citeproof.markdown import literal, paragraph
+from citeproof.server.errors import NotFoundError
+from citeproof.server.public import document_link, file_name, with_sources
+from citeproof.tools.moments import Moment
+from citeproof.types import Answer
+
+if TYPE_CHECKING:
+    from citeproof.console.diagram import Shape
+
+__all__ = ["Run", "Runs"]
+
+_MOST = 100
+
+
+@dataclass
+class Run:
+    """A run, with what happened in it."""
+
+    id: str
+    asked: str
+    """The question as the reader asked it."""
+    answer: Answer | None = None
+    moments: list[Moment] = field(default_factory=list)
+    shape: Shape | None = None
+    """The graph that ran."""
+
+    def fragment(self) -> str:
+        """The answer as a part of the server's page; its documents are links to the server."""
+        from citeproof.console.page import render_turn  # it draws graphs, which takes numpy
+
+        answer, moments = self._shown(document_link)
+        return render_turn(answer, moments, self.shape)
+
+    def page(self) -> str:
+        """The answer as a file of its own, as `citeproof ask --html` writes it."""
+        from citeproof.console.page import render_page
+
+        answer, moments = self._shown(file_name)
+        return render_page(answer, moments, self.shape)
+
+    def markdown(self) -> str:
+        """The answer with its sources, for a text or a message."""
+        answer, _ = self._shown(file_name)
+        parts = [f"# {literal(answer.question)}", paragraph(answer.text or answer.reason)]
+        if answer.passages:
+            parts.append("\n".join(_sources(answer)))
+        return "\n\n".join(parts) + "\n"
+
+    def json(self) -> str:
+        """The answer as `citeproof ask --json` prints it, with file names in place of paths."""
+        return self._shown(file_name)[0].model_dump_json(indent=2)
+
+    def _shown(self, source: Callable[[str], str]) -> tuple[Answer, list[Moment]]:
+        assert self.answer is not None
+        moments = [with_sources(moment, source) for moment in self.moments]
+        return with_sources(self.answer, source), moments
+
+
+class Runs:
+    """The latest runs, by id."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Run] = OrderedDict()
+
+    def keep(self, run: Run) -> None:
+        """Keep a run; the oldest one goes where there are too many. One that is there stays."""
+        self._kept.setdefault(run.id, run)
+        self._kept.move_to_end(run.id)
+        if len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+
+    def get(self, name: str) -> Run:
+        """The run of an id.
+
+        Raises:
+            NotFoundError: There is none, or no longer.
+        """
+        if name not in self._kept:
+            raise NotFoundError("This answer is no longer at hand", fix="Open its conversation.")
+        return self._kept[name]
+
+
+def _sources(answer: Answer) -> list[str]:
+    said: dict[str, list[str]] = {}
+    for claim in answer.claims:
+        for citation in claim.citations:
+            said.setdefault(citation.passage_id, []).append(citation.sentence)
+    lines = []
+    for number, passage in enumerate(answer.passages, start=1):
+        quoted = " ".join(f"“{literal(own)}”" for own in dict.fromkeys(said.get(passage.id, ())))
+        place = literal(passage.place)
+        origin = f" ({literal(passage.source)})" if passage.source else ""
+        lines.append(f"{number}. {place}{origin}" + (f": {quoted}" if quoted else ""))
+    return lines

@@ -1,0 +1,70 @@
+"""Server-sent events: a stream that is given up as soon as its reader is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+__all__ = ["EventStream", "frame"]
+
+_QUIET = 15.0
+"""Seconds after which a line says that the stream still is one; proxies cut silent ones."""
+
+
+def frame(data: Any, name: str = "") -> str:
+    """One event.
+
+    Args:
+        data: JSON, as text or as a value.
+        name: Its name; without one it has only its data.
+    """
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {text}\n\n"
+
+
+class EventStream(StreamingResponse):
+    """A response of frames; what makes them is cancelled when the reader goes away.
+
+    Args:
+        frames: Text as `frame` makes it. Its errors must be frames as well.
+    """
+
+    def __init__(self, frames: AsyncIterator[str]) -> None:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        self._frames = frames
+        super().__init__(self._paced(), media_type="text/event-stream", headers=headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the frames; in the end, however it comes, nothing goes on behind it."""
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
+        pumping = asyncio.create_task(self._pump())
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            pumping.cancel()
+            with suppress(asyncio.CancelledError):
+                await pumping
+
+    async def _pump(self) -> None:
+        try:
+            async for text in self._frames:
+                self._queue.put_nowait(text)
+        finally:
+            self._queue.put_nowait(None)
+
+    async def _paced(self) -> AsyncIterator[str]:
+        while True:
+            try:
+                text = await asyncio.wait_for(self._queue.get(), _QUIET)
+            except TimeoutError:
+                text = ": still here\n\n"
+            if text is None:
+                return
+            yield text

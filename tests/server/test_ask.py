@@ -1,0 +1,187 @@
+"""`/api/ask`, `/api/check`: events, answers, refusals, and who goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import validate
+
+from citeproof import Toolbox
+from citeproof.errors import ModelOutageError
+from citeproof.testing import ScriptedChatModel
+from tests.server.serving import (
+    ANSWER,
+    QUESTION,
+    client,
+    events,
+    names,
+    reply,
+    served,
+    toolbox,
+)
+
+SCHEMA = json.loads(Path("docs/events.schema.json").read_text("utf-8"))
+
+
+async def test_a_question_streams_the_published_events(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        response = await http.post("/api/ask", json={"question": QUESTION})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    told = events(response.text)
+    ours = [(name, data) for name, data in told if name not in ("run", "waiting", "started")]
+    for name, data in ours:
+        validate(data, SCHEMA)
+        assert data["type"] == name
+    assert names(ours).count("claim_accepted") == 2
+    assert told[0][0] == "run"
+    assert told[-1] == ("answer_ready", told[-1][1])
+    assert told[-1][1]["answer"]["text"] == ANSWER
+
+
+async def test_without_a_stream_the_answer_comes_as_json(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        body = {"question": QUESTION, "stream": False, "parameters": {"max_claims": 1}}
+        response = await http.post("/api/ask", json=body)
+    assert response.json()["text"] == "Ann Lee built the tower [1]."
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"question": " "}, "There is no question"),
+        ({}, "There is no question"),
+        ({"question": "x" * 4001}, "too long"),
+        ({"question": "Who?", "method": "magic"}, "There is no method 'magic'"),
+        ({"question": "Who?", "parameters": {"kk": 3}}, "Unknown parameter kk"),
+        ({"question": "Who?", "parameters": {"k": 0}}, "The parameter k cannot be 0"),
+        ({"question": "Who?", "parameters": {"review": True}}, "A person cannot be asked"),
+        ({"question": "Who?", "conversation": "../x"}, "conversation cannot be used"),
+        ({"question": "Who?", "path": "/etc"}, "path cannot be used"),
+    ],
+)
+async def test_what_cannot_be_asked_is_refused_before_it_costs(
+    tmp_path: Path, body: dict[str, Any], words: str
+) -> None:
+    model = ScriptedChatModel(reply)
+    async with client(tmp_path, toolbox(model)) as http:
+        response = await http.post("/api/ask", json=body)
+    assert response.status_code == 400
+    assert words in response.json()["error"]["message"]
+    assert model.calls == []
+
+
+async def test_a_question_waits_until_the_models_are_there(tmp_path: Path) -> None:
+    loaded = threading.Event()
+
+    def load(progress: Any) -> Toolbox:
+        progress("language model", 30, 100)
+        loaded.wait(20)
+        return toolbox()
+
+    async with client(tmp_path, load) as http:
+        assert (await http.get("/")).status_code == 200
+        assert (await http.get("/healthz")).status_code == 200
+        await asyncio.sleep(0.05)
+        state = await http.get("/readyz")
+        assert state.status_code == 503
+        told = [{"what": "language model", "done": 30, "total": 100}]
+        assert state.json() == {"ready": False, "loading": told}
+        asked = asyncio.create_task(http.post("/api/ask", json={"question": QUESTION}))
+        await asyncio.sleep(0.1)
+        assert not asked.done()
+        loaded.set()
+        told_events = events((await asked).text)
+        assert names(told_events)[:3] == ["run", "waiting", "started"]
+        assert told_events[-1][1]["answer"]["text"] == ANSWER
+        assert (await http.get("/readyz")).status_code == 200
+
+
+async def test_models_that_cannot_be_had_are_told_without_keys(tmp_path: Path) -> None:
+    def fail(progress: Any) -> Toolbox:
+        raise ModelOutageError("No answer with sk-abcdef123456")
+
+    async with client(tmp_path, fail) as http:
+        body = {"question": QUESTION, "stream": False}
+        response = await http.post("/api/ask", json=body)
+        assert response.status_code == 503
+        assert response.json()["error"]["message"] == "No answer with ***."
+        state = await http.get("/readyz")
+        assert state.status_code == 503
+        assert state.json() == {"ready": False, "error": "No answer with ***."}
+
+
+async def test_an_error_in_the_run_ends_the_stream(tmp_path: Path) -> None:
+    model = ScriptedChatModel([ValueError("key sk-abcdef123456 is bad")])
+    async with client(tmp_path, toolbox(model)) as http:
+        told = events((await http.post("/api/ask", json={"question": QUESTION})).text)
+    assert told[-1][0] == "error"
+    assert "sk-abcdef" not in str(told)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_run_ends_when_its_client_goes_away(tmp_path: Path, stream: bool) -> None:
+    model = ScriptedChatModel(reply, delay=0.4)
+    body = json.dumps({"question": QUESTION, "stream": stream})
+    with served(tmp_path, toolbox(model)) as url:
+        host, port = url.removeprefix("http://").split(":")
+        head = f"POST /api/ask HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        with socket.create_connection((host, int(port))) as own:
+            own.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            while not model.calls:
+                threading.Event().wait(0.02)
+        at_end = len(model.calls)
+        threading.Event().wait(1.5)
+    assert len(model.calls) <= at_end + 1 < 4
+
+
+async def test_a_check_uses_the_index(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        text = "Ann Lee built the tower. The tower is green."
+        report = (await http.post("/api/check", json={"text": text})).json()
+    assert [one["verdict"] for one in report["sentences"]] == ["uncited", "unsupported"]
+
+
+async def test_more_questions_than_may_wait_get_429(tmp_path: Path) -> None:
+    model = ScriptedChatModel(reply, delay=0.05)
+    async with client(tmp_path, toolbox(model), at_once=2, waiting=3) as http:
+        body = {"question": QUESTION, "stream": False}
+        asked = [http.post("/api/ask", json=body) for _ in range(12)]
+        found = await asyncio.gather(*asked)
+    codes = [response.status_code for response in found]
+    assert set(codes) == {200, 429}
+    assert codes.count(200) >= 5
+    assert {r.headers["retry-after"] for r in found if r.status_code == 429} == {"5"}
+
+
+def test_fifty_clients_for_some_seconds_get_200_or_429(tmp_path: Path) -> None:
+    model = ScriptedChatModel(reply, delay=0.01)
+    codes: list[int] = []
+
+    async def ask(http: httpx.AsyncClient, until: float) -> None:
+        loop = asyncio.get_running_loop()
+        while loop.time() < until:
+            response = await http.post("/api/ask", json={"question": QUESTION})
+            codes.append(response.status_code)
+            if response.status_code == 200:
+                assert events(response.text)[-1][0] in ("answer_ready", "error")
+            else:
+                await asyncio.sleep(0.05)
+
+    async def crowd(url: str) -> None:
+        limits = httpx.Limits(max_connections=50)
+        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as http:
+            until = asyncio.get_running_loop().time() + 3
+            await asyncio.gather(*(ask(http, until) for _ in range(50)))
+
+    with served(tmp_path, toolbox(model), at_once=4, waiting=16) as url:
+        asyncio.run(crowd(url))
+        assert httpx.get(f"{url}/healthz").status_code == 200
+    assert set(codes) <= {200, 429}
+    assert codes.count(200) > 10

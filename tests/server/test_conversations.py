@@ -1,0 +1,59 @@
+"""Conversations: kept, listed, followed up, shown again, forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from citeproof.testing import ScriptedChatModel
+from tests.server.serving import ANSWER, QUESTION, client, reply, toolbox
+
+
+async def test_a_conversation_outlives_the_server(tmp_path: Path) -> None:
+    body = {"question": QUESTION, "conversation": "light", "stream": False}
+    async with client(tmp_path) as http:
+        for asked in (QUESTION, "And when was it lit?"):
+            assert (await http.post("/api/ask", json={**body, "question": asked})).is_success
+    async with client(tmp_path) as http:
+        [listed] = (await http.get("/api/conversations")).json()["conversations"]
+        assert (listed["id"], listed["title"]) == ("light", QUESTION)
+        turns = (await http.get("/api/conversations/light")).json()["turns"]
+        assert [turn["asked"] for turn in turns] == [QUESTION, "And when was it lit?"]
+        assert turns[0]["answer"]["text"] == ANSWER
+        page = await http.get(f"/runs/{turns[0]['run']}")
+        assert "Ann Lee built the tower." in page.text
+        assert (await http.delete("/api/conversations/light")).status_code == 200
+        assert (await http.get("/api/conversations/light")).status_code == 404
+        assert (await http.delete("/api/conversations/light")).status_code == 404
+
+
+async def test_a_conversation_goes_on_with_another_method(tmp_path: Path) -> None:
+    model = ScriptedChatModel(reply)
+    body = {"question": QUESTION, "conversation": "two", "stream": False}
+    async with client(tmp_path, toolbox(model)) as http:
+        for method in ("vtg", "closedbook"):
+            assert (await http.post("/api/ask", json={**body, "method": method})).is_success
+        turns = (await http.get("/api/conversations/two")).json()["turns"]
+    assert [turn["answer"]["method"] for turn in turns] == ["vtg", "closedbook"]
+
+
+async def test_one_question_of_a_conversation_at_a_time(tmp_path: Path) -> None:
+    model = ScriptedChatModel(reply, delay=0.1)
+    body = {"question": QUESTION, "conversation": "c", "stream": False}
+    async with client(tmp_path, toolbox(model)) as http:
+        both = await asyncio.gather(*(http.post("/api/ask", json=body) for _ in range(2)))
+    assert sorted(response.status_code for response in both) == [200, 400]
+
+
+async def test_answers_are_saved_with_their_citations(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        stream = (await http.post("/api/ask", json={"question": QUESTION})).text
+        run = stream.partition('"run": "')[2].partition('"')[0]
+        markdown = await http.get(f"/runs/{run}.md")
+        assert "1. Tower: “Ann Lee built the tower.”" in markdown.text
+        page = await http.get(f"/runs/{run}.html")
+        assert "attachment" in page.headers["content-disposition"]
+        assert page.text.startswith("<!doctype html>")
+        assert (await http.get(f"/runs/{run}.json")).json()["text"] == ANSWER
+        assert (await http.get(f"/runs/{run}.exe")).status_code == 404
+        assert (await http.get("/runs/none")).status_code == 404

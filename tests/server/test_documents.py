@@ -1,0 +1,127 @@
+"""`/api/documents`: added with progress, listed, looked at, removed; no path leaves the machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from citeproof.memory.index import Index
+from tests.server.serving import client, events, names, toolbox, word_index
+
+UPLOAD = {"x-citeproof": "upload"}
+TOWER = "Ann Lee built the tower."
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    return word_index(tmp_path / "store")
+
+
+@pytest.fixture
+async def http(tmp_path: Path, index: Index) -> AsyncIterator[httpx.AsyncClient]:
+    async with client(tmp_path / "store", toolbox(index=index)) as opened:
+        yield opened
+    index.close()
+
+
+async def send(http: httpx.AsyncClient, **files: bytes) -> list[tuple[str, Any]]:
+    given = [("files", (name.replace("__", "."), data)) for name, data in files.items()]
+    response = await http.post("/api/documents", files=given, headers=UPLOAD)
+    assert response.status_code == 200, response.text
+    return events(response.text)
+
+
+async def listed(http: httpx.AsyncClient) -> dict[str, Any]:
+    found = (await http.get("/api/documents")).json()["documents"]
+    return {own["name"]: own for own in found}
+
+
+async def test_documents_come_and_go(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    told = await send(http, tower__md=TOWER.encode(), light__txt=b"It was lit in 1871.")
+    assert names(told)[-1] == "report"
+    assert "progress" in names(told)
+    assert told[-1][1]["added"] == ["light.txt", "tower.md"] or told[-1][1]["added"] == [
+        "tower.md",
+        "light.txt",
+    ]
+    assert str(tmp_path) not in str(told)
+    there = await listed(http)
+    assert set(there) == {"tower.md", "light.txt"}
+    file = await http.get(there["tower.md"]["file"])
+    assert file.text == TOWER
+    assert "sandbox" in file.headers["content-security-policy"]
+    assert (await http.delete(f"/api/documents/{there['tower.md']['id']}")).is_success
+    assert set(await listed(http)) == {"light.txt"}
+    assert not (tmp_path / "store/documents/tower.md").exists()
+    assert (await http.delete(f"/api/documents/{there['tower.md']['id']}")).status_code == 404
+
+
+async def test_a_file_of_the_same_name_is_replaced(http: httpx.AsyncClient, index: Index) -> None:
+    await send(http, tower__md=TOWER.encode())
+    told = await send(http, tower__md=b"Bo Ray built the tower.")
+    assert told[-1][1]["updated"] == ["tower.md"]
+    assert [own.text for own in index.passages()] == ["Bo Ray built the tower."]
+
+
+async def test_what_cannot_be_read_is_not_kept(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    told = await send(http, empty__md=b" ")
+    [(name, why)] = told[-1][1]["errors"]
+    assert name == "empty.md"
+    assert why.startswith("empty.md is empty")
+    assert await listed(http) == {}
+    assert list((tmp_path / "store/documents").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["run.exe", ".md", "tower"])
+async def test_only_known_formats_are_taken(http: httpx.AsyncClient, name: str) -> None:
+    response = await http.post("/api/documents", files=[("files", (name, b"text"))], headers=UPLOAD)
+    assert names(events(response.text)) == ["error"]
+
+
+async def test_a_name_leads_nowhere_else(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    files = [("files", ("../../evil.md", b"The tower is tall."))]
+    response = await http.post("/api/documents", files=files, headers=UPLOAD)
+    assert events(response.text)[-1][1]["added"] == ["evil.md"]
+    assert (tmp_path / "store/documents/evil.md").is_file()
+
+
+async def test_a_document_from_elsewhere_keeps_its_file(
+    http: httpx.AsyncClient, index: Index, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.md"
+    path.write_text(TOWER)
+    index.update([path])
+    own = (await listed(http))["mine.md"]
+    assert (await http.delete(f"/api/documents/{own['id']}")).is_success
+    assert path.is_file()
+    assert index.count() == 0
+    index.update([path])  # it may come back
+    assert index.count() == 1
+
+
+async def test_answers_name_their_documents_by_links(
+    http: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    await send(http, tower__md=TOWER.encode())
+    body = {"question": "Who built the tower?", "parameters": {"max_claims": 1}}
+    response = await http.post("/api/ask", json=body)
+    assert str(tmp_path) not in response.text
+    [passage] = events(response.text)[-1][1]["answer"]["passages"]
+    assert passage["source"].startswith("http://localhost:8080/api/documents/")
+    assert (await http.get(passage["source"])).text == TOWER
+    run = events(response.text)[0][1]["run"]
+    fragment = (await http.get(f"/runs/{run}")).text
+    assert "Open the document</a>" in fragment
+    for kind in ("", ".html", ".md", ".json"):
+        assert str(tmp_path) not in (await http.get(f"/runs/{run}{kind}")).text
+
+
+async def test_without_documents_a_question_is_refused(http: httpx.AsyncClient) -> None:
+    body = {"question": "Who built it?", "stream": False}
+    response = await http.post("/api/ask", json=body)
+    assert response.status_code == 400
+    assert response.json()["error"]["message"].startswith("There are no documents yet")

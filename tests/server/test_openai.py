@@ -1,0 +1,122 @@
+"""`/v1` with OpenAI's own client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from citeproof.testing import ScriptedChatModel
+from tests.graphs.scripts import BUILT, LIT
+from tests.server.serving import ANSWER, QUESTION, reply, served, toolbox
+
+ASKED = [{"role": "user", "content": QUESTION}]
+TOKEN = "a-token-of-this-test"
+
+
+def _said(prompt: str) -> str:
+    return f"{BUILT} It is painted green." if prompt == "Be short.\n\nTell me." else reply(prompt)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    tools = toolbox(ScriptedChatModel(_said))
+    with served(tmp_path_factory.mktemp("store"), tools, token=TOKEN) as found:
+        yield found
+
+
+@pytest.fixture
+def ai(url: str) -> Any:
+    return openai.OpenAI(base_url=f"{url}/v1", api_key=TOKEN, max_retries=0)
+
+
+def test_methods_are_models(ai: Any) -> None:
+    found = {model.id for model in ai.models.list()}
+    assert {"vtg", "calm", "check:scripted"} <= found
+    assert ai.models.retrieve("check:scripted").id == "check:scripted"
+
+
+def test_an_answer_has_its_citations_as_annotations(ai: Any) -> None:
+    reply_ = ai.chat.completions.create(model="vtg", messages=ASKED)
+    message = reply_.choices[0].message
+    assert message.content == ANSWER
+    first, second = message.annotations or []
+    assert first.url_citation.title == "Tower"
+    assert ANSWER[second.url_citation.start_index : second.url_citation.end_index] == (
+        "The tower was lit in 1871 [2]."
+    )
+    own = second.model_extra["citeproof"]
+    assert (own["verdict"], own["sentence"]) == ("supported", LIT)
+    assert reply_.usage is not None
+    assert reply_.usage.total_tokens > 0
+    assert reply_.choices[0].finish_reason == "stop"
+
+
+def test_a_streamed_answer_is_the_same(ai: Any) -> None:
+    stream = ai.chat.completions.create(
+        model="vtg",
+        messages=ASKED,
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    chunks = list(stream)
+    pieces = [
+        c.choices[0].delta.content for c in chunks if c.choices and c.choices[0].delta.content
+    ]
+    assert "".join(pieces) == ANSWER
+    assert pieces[0] == "Ann Lee built the tower [1]."
+    [annotated] = [c for c in chunks if c.choices and "annotations" in c.choices[0].delta.to_dict()]
+    places = annotated.choices[0].delta.to_dict()["annotations"]
+    assert [own["url_citation"]["start_index"] for own in places] == [0, 29]
+    assert chunks[-1].usage is not None
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_answer_of_the_model_itself_is_checked(ai: Any, stream: bool) -> None:
+    messages = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Tell me."}]
+    given = ai.chat.completions.create(
+        model="check:scripted",
+        messages=messages,
+        stream=stream,
+    )
+    if stream:
+        [message] = [c.choices[0].delta.to_dict() for c in given if c.choices[0].delta.content]
+    else:
+        message = given.choices[0].message.to_dict()
+    assert message["content"] == f"{BUILT} It is painted green."
+    [cited] = message["annotations"]
+    assert cited["url_citation"]["end_index"] == len(BUILT)
+    assert cited["citeproof"]["verdict"] == "uncited"
+    verdicts = [own["verdict"] for own in message["citeproof"]["sentences"]]
+    assert verdicts == ["uncited", "unsupported"]
+
+
+def test_parts_of_a_message_are_read(ai: Any) -> None:
+    parts = [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]
+    given = ai.chat.completions.create(model="vtg", messages=parts)
+    assert given.choices[0].message.content == ANSWER
+
+
+def test_errors_are_those_of_openai(ai: Any, url: str) -> None:
+    with pytest.raises(openai.NotFoundError, match="There is no model 'gpt-9'"):
+        ai.chat.completions.create(model="gpt-9", messages=ASKED)
+    with pytest.raises(openai.BadRequestError, match="There is no question"):
+        ai.chat.completions.create(model="vtg", messages=[])
+    with pytest.raises(openai.AuthenticationError):
+        openai.OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0).models.list()
+    body = httpx.post(
+        f"{url}/v1/chat/completions", json={}, headers={"authorization": f"Bearer {TOKEN}"}
+    )
+    assert set(body.json()["error"]) == {"message", "type", "param", "code"}
+
+
+def test_a_failing_stream_says_so(tmp_path: Path) -> None:
+    with served(tmp_path, toolbox(ScriptedChatModel([ValueError("broken")]))) as url:
+        ai: Any = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        stream = ai.chat.completions.create(model="vtg", messages=ASKED, stream=True)
+        with pytest.raises(openai.APIError, match="broken"):
+            list(stream)

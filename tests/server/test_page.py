@@ -1,0 +1,257 @@
+"""The page in a real browser, over scripted models: what readers do, and what others cannot."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from citeproof.testing import ScriptedChatModel
+from tests.integration.chromium import Tab, installed, tab
+from tests.server.serving import QUESTION, reply, served, toolbox, word_index
+
+pytestmark = pytest.mark.skipif(installed() is None, reason="there is no Chromium")
+
+TOWER = "Ann Lee built the tower."
+CARD = "!document.getElementById('card').hidden && document.getElementById('card').innerText"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    program = installed()
+    assert program is not None
+    with tab(program, tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def model() -> ScriptedChatModel:
+    return ScriptedChatModel(reply, delay=0.15)
+
+
+@pytest.fixture
+def url(tmp_path: Path, model: ScriptedChatModel) -> Iterator[str]:
+    index = word_index(tmp_path / "store")
+    source = tmp_path / "tower.md"
+    source.write_text(f"# Tower\n\n{TOWER}\n\n# Light\n\nThe tower was lit in 1871.\n")
+    index.update([source])
+    with served(tmp_path / "store", toolbox(model, index)) as found:
+        yield found
+    index.close()
+
+
+@pytest.fixture
+def page(browser: Tab, url: str) -> Tab:
+    browser.show()
+    go(browser, url)
+    browser.complaints.clear()
+    return browser
+
+
+def go(browser: Tab, url: str) -> None:
+    browser.call("Page.navigate", url=url)
+    browser.wait(
+        f"location.href.startsWith({json.dumps(url)}) && document.readyState === 'complete'"
+    )
+
+
+def type_in(page: Tab, text: str) -> None:
+    page.value("document.getElementById('question').focus()")
+    page.call("Input.insertText", text=text)
+    page.press("Enter")
+
+
+def ask(page: Tab, text: str = QUESTION, turns: int = 1) -> None:
+    type_in(page, text)
+    page.wait(f"document.querySelectorAll('.turn .settled').length === {turns}")
+
+
+def test_claims_appear_are_checked_and_settle(page: Tab) -> None:
+    page.value(
+        "seen = new Set(); new MutationObserver(() => {"
+        "for (const one of document.querySelectorAll('.written .claim')) seen.add(one.className);"
+        "}).observe(document.getElementById('turns'),"
+        "{ subtree: true, childList: true, attributes: true })"
+    )
+    ask(page)
+    seen = page.value("[...seen]")
+    for state in ("claim writing", "claim checking", "claim supported"):
+        assert state in seen
+    assert page.value("document.querySelector('.status').innerText").startswith("Answered")
+    shown = page.value("document.querySelector('.turn').innerText")
+    assert TOWER in shown
+    assert "tower.md" not in shown  # readers know titles
+    assert "/tmp" not in page.value("document.documentElement.outerHTML")
+    assert page.value("document.getElementById('spoken').innerText").startswith(
+        "The answer is there"
+    )
+    assert page.complaints == []
+    assert {address.split("/")[2] for address in page.requests if address.startswith("http")} == {
+        page.value("location.host")
+    }
+
+
+def test_the_keyboard_reaches_a_citation_and_its_card(page: Tab) -> None:
+    ask(page)
+    page.value("document.querySelector('.turn').focus()")
+    for _ in range(2):  # the claim, then its citation
+        page.press("Tab")
+    page.wait(CARD)
+    assert TOWER in page.value(CARD)
+    assert page.value("document.querySelector('#card mark').innerText") == TOWER
+    assert "Open the document" in page.value(CARD)
+    page.press("Escape")
+    assert page.value("document.getElementById('card').hidden")
+    page.hover(".turn a.chip")
+    page.wait(CARD)
+
+
+def test_a_follow_up_is_a_second_turn_of_the_conversation(page: Tab, url: str) -> None:
+    ask(page)
+    ask(page, "And when was it lit?", turns=2)
+    ids = page.value("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+    assert len(ids) == len(set(ids))
+    [kept] = httpx.get(f"{url}/api/conversations").json()["conversations"]
+    turns = httpx.get(f"{url}/api/conversations/{kept['id']}").json()["turns"]
+    assert [turn["asked"] for turn in turns] == [QUESTION, "And when was it lit?"]
+    page.click("#new")
+    assert page.value("document.querySelectorAll('.turn').length") == 0
+    page.click("#open-conversations")
+    page.wait("!!document.querySelector('#conversations .title')")
+    page.click("#conversations .title")
+    page.wait("document.querySelectorAll('.turn .settled').length === 2")
+
+
+def test_the_trace_unfolds(page: Tab) -> None:
+    ask(page)
+    steps = "document.querySelector('.trace .steps').checkVisibility()"
+    assert not page.value(steps)
+    page.click(".cost > summary")
+    page.click(".trace > summary")
+    page.wait(steps)
+    page.click(".graph a")
+    page.wait("document.querySelector('.steps > li > details').open")
+    assert page.complaints == []
+
+
+def test_stop_ends_the_run(page: Tab, model: ScriptedChatModel) -> None:
+    type_in(page, QUESTION)
+    page.wait("!!document.querySelector('.written .claim')")
+    page.click("#stop")
+    page.wait("document.querySelector('.problem')?.innerText === 'Stopped.'")
+    at_end = len(model.calls)
+    threading.Event().wait(0.8)
+    assert len(model.calls) <= at_end + 1 < 5
+    assert page.value("document.getElementById('stop').hidden")
+    assert page.value("document.activeElement.id") == "question"
+
+
+def test_parameters_are_sent(page: Tab, model: ScriptedChatModel) -> None:
+    page.wait("!!document.getElementById('parameter-max_claims')")
+    page.value("document.getElementById('parameter-max_claims').value = 1")
+    ask(page)
+    assert page.value("document.querySelectorAll('.turn .claim').length") == 1
+
+
+def test_a_document_is_added_and_removed(page: Tab, tmp_path: Path, url: str) -> None:
+    file = tmp_path / "storm.txt"
+    file.write_text("A storm broke the lamp in 1902.")
+    page.click("#open-documents")
+    page.wait("!!document.querySelector('#list li')")
+    document = page.call("DOM.getDocument")["root"]["nodeId"]
+    node = page.call("DOM.querySelector", nodeId=document, selector="#files")["nodeId"]
+    page.call("DOM.setFileInputFiles", nodeId=node, files=[str(file)])
+    page.wait("document.querySelector('#adding').innerText.includes('1 document is added.')")
+    page.wait("document.querySelectorAll('#list li').length === 2")
+    button = "#list li:nth-child(1) .remove"
+    assert page.value(f"document.querySelector('{button}').ariaLabel") == "Remove storm.txt"
+    page.click(button)
+    page.click(button)
+    page.wait("document.querySelectorAll('#list li').length === 1")
+    page.press("Escape")
+    assert not page.value("document.getElementById('documents').open")
+    assert page.complaints == []
+
+
+def test_a_failure_is_told_on_the_page(page: Tab) -> None:
+    page.wait("!!document.getElementById('parameter-k')")
+    page.value("document.getElementById('parameter-k').value = 0")
+    type_in(page, QUESTION)
+    page.wait("!!document.querySelector('.problem:not([hidden])')")
+    assert "The parameter k cannot be 0" in page.value(
+        "document.querySelector('.problem').innerText"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1100, 360])
+def test_nothing_is_wider_than_the_window(page: Tab, scheme: str, width: int) -> None:
+    page.show(scheme=scheme, width=width)
+    ask(page)
+    assert page.value("document.documentElement.scrollWidth") <= width
+    paper = page.value("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(251, 250, 247)") is (scheme == "light")
+
+
+class _Evil(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>evil</title>")
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Evil)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+
+
+def test_another_origin_reads_writes_and_runs_nothing(
+    browser: Tab, elsewhere: str, url: str, model: ScriptedChatModel
+) -> None:
+    go(browser, elsewhere)
+    body = json.dumps({"question": QUESTION, "stream": False})
+    browser.value("form = new FormData(); form.append('files', new Blob(['x']), 'a.md'); 0")
+    typed, own = "'content-type': 'application/json'", "'x-citeproof': 'upload'"
+    tries = {
+        "read": ("documents", ""),
+        "blind read": ("documents", "mode: 'no-cors'"),
+        "run": ("ask", f"method: 'POST', body: '{body}', headers: {{ {typed} }}"),
+        "blind run": ("ask", f"method: 'POST', mode: 'no-cors', body: '{body}'"),
+        "write": ("documents", f"method: 'POST', body: form, headers: {{ {own} }}"),
+        "blind write": ("documents", "method: 'POST', mode: 'no-cors', body: form"),
+        "delete": ("conversations/c", "method: 'DELETE'"),
+    }
+    before = httpx.get(f"{url}/api/documents").json()
+    wait = partial(browser.wait, "'result' in window")
+    for kind, (path, options) in tries.items():
+        browser.value(
+            "delete window.result;"
+            f"fetch('{url}/api/{path}', {{ {options} }}).then((r) => r.text()).then("
+            "(text) => { window.result = text }, () => { window.result = 'refused' }); 0"
+        )
+        wait()
+        assert browser.value("window.result") in ("refused", ""), kind
+    browser.value(
+        f"delete window.result; frame = document.createElement('iframe'); frame.src = '{url}/';"
+        "frame.onload = () => {"
+        "try { window.result = String(frame.contentDocument?.body?.innerText) }"
+        " catch { window.result = 'refused' } }; document.body.append(frame); 0"
+    )
+    wait()
+    assert "Ask your documents" not in browser.value("window.result")
+    assert model.calls == []
+    assert httpx.get(f"{url}/api/documents").json() == before

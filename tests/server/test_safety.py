@@ -1,0 +1,141 @@
+"""Who may use the server: foreign pages, forms, hosts and those without the token may not."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from citeproof import cli
+from citeproof.server.safety import host_names
+from citeproof.testing import ScriptedChatModel
+from tests.server.serving import QUESTION, client, reply, served, toolbox
+
+ASK = {"question": QUESTION, "stream": False}
+TOKEN = "a-token-of-this-test"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ({"json": ASK, "headers": {"origin": "https://evil.example"}}, 403),
+        ({"json": ASK, "headers": {"origin": "null"}}, 403),
+        ({"json": ASK, "headers": {"host": "evil.example"}}, 403),
+        ({"json": ASK, "headers": {"sec-fetch-site": "cross-site"}}, 403),
+        ({"content": '{"question": "Who?"}', "headers": {"content-type": "text/plain"}}, 415),
+        ({"data": {"question": "Who?"}}, 415),
+        ({"files": {"files": ("a.md", b"x")}}, 415),
+        ({"json": {"question": "x" * 1_100_000}}, 413),
+    ],
+)
+async def test_what_a_foreign_page_can_send_runs_nothing(
+    tmp_path: Path, request_: dict[str, Any], status: int
+) -> None:
+    model = ScriptedChatModel(reply)
+    async with client(tmp_path, toolbox(model)) as http:
+        response = await http.post("/api/ask", **request_)
+        assert response.status_code == status
+    assert model.calls == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"x-citeproof": "upload", "origin": "https://evil.example"},
+        {"x-citeproof": "upload", "host": "evil.example"},
+    ],
+)
+async def test_a_form_of_a_foreign_page_adds_nothing(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    async with client(tmp_path) as http:
+        files = {"files": ("a.md", b"text")}
+        response = await http.post("/api/documents", files=files, headers=headers)
+        assert response.status_code == 403
+    assert not (tmp_path / "documents").exists()
+
+
+async def test_every_response_has_the_policy(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        for path in ("/", "/static/serve.js", "/api/methods", "/nothing"):
+            headers = (await http.get(path)).headers
+            assert "unsafe-inline" not in headers["content-security-policy"]
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert "access-control-allow-origin" not in headers
+
+
+async def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        page = (await http.get("/")).text
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "<style" not in page
+    assert " style=" not in page
+
+
+async def test_a_token_is_needed_by_all_but_health_checks(tmp_path: Path) -> None:
+    async with client(tmp_path, token=TOKEN) as http:
+        assert (await http.get("/healthz")).status_code == 200
+        for path in ("/", "/api/methods", "/v1/models", "/static/serve.js", "/?token=wrong"):
+            assert (await http.get(path)).status_code == 401
+        bearer = {"authorization": f"Bearer {TOKEN}"}
+        assert (await http.get("/v1/models", headers=bearer)).status_code == 200
+        wrong = {"authorization": "Bearer another-token-of-this"}
+        assert (await http.get("/v1/models", headers=wrong)).status_code == 401
+        entered = await http.get(f"/?token={TOKEN}")
+        assert entered.status_code == 303
+        assert "HttpOnly; SameSite=Strict" in entered.headers["set-cookie"]
+        assert (await http.get("/")).status_code == 200  # the client keeps the cookie
+
+
+def test_another_address_needs_a_token(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    store = ["--store", str(tmp_path / "s")]
+    for arguments, words in (
+        (["--host", "0.0.0.0"], "it has no token"),
+        (["--host", "0.0.0.0", "--token", "short"], "The token is too short"),
+    ):
+        result = run(cli.app, ["serve", *arguments, *store])
+        assert result.exit_code == 2
+        assert words in result.output
+    assert not (tmp_path / "s").exists()
+
+
+def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
+    with served(tmp_path) as url:
+        port = url.rpartition(":")[2]
+        result = CliRunner().invoke(cli.app, ["serve", "--port", port, "--store", str(tmp_path)])
+    assert result.exit_code == 2
+    assert f"The server cannot listen at 127.0.0.1, port {port}" in result.output
+
+
+def test_names_under_which_a_server_is_reached() -> None:
+    assert host_names("127.0.0.1", ["box.local"]) == ["localhost", "127.0.0.1", "::1", "box.local"]
+    assert "192.168.1.5" in host_names("192.168.1.5")
+
+
+async def test_questions_and_keys_are_in_no_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = ScriptedChatModel([RuntimeError("sk-abcdef123456")])
+    with caplog.at_level(logging.DEBUG):
+        async with client(tmp_path, toolbox(model)) as http:
+            response = await http.post("/api/ask", json={**ASK, "question": "My secret matter?"})
+            assert not response.is_success
+    ours = [
+        own.getMessage() for own in caplog.records if own.name.startswith(("citeproof", "uvicorn"))
+    ]
+    assert "sk-abcdef" not in str(ours) + response.text
+    assert "My secret matter" not in str(ours)
+
+
+def test_a_real_server_answers_its_own_page(tmp_path: Path) -> None:
+    with served(tmp_path) as url, httpx.Client(base_url=url) as http:
+        response = http.post("/api/ask", json=ASK, headers={"origin": url})
+        assert response.status_code == 200
