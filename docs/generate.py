@@ -25,6 +25,7 @@ from citeproof.console.drawing import mermaid
 from citeproof.evaluation.datasets import HUB
 from citeproof.evaluation.scoring import METRICS
 from citeproof.graphs.registry import METHODS, find_method
+from citeproof.graphs.studio import STUDIO
 from citeproof.settings import Settings
 from citeproof.state import (
     DraftState,
@@ -50,7 +51,9 @@ def generated() -> dict[Path, str]:
     """Each page that has a table, the schema, `langgraph.json` → what it holds."""
     made = {
         DOCS / "events.schema.json": _json(_schema()),
-        ROOT / "langgraph.json": _json({"dependencies": ["."], "graphs": _served()}),
+        ROOT / "langgraph.json": _json(
+            {"dependencies": ["."], "graphs": _served(), "http": _guarded()}
+        ),
     }
     for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))):
         text = page.read_text(encoding="utf-8")
@@ -87,6 +90,13 @@ def _served() -> dict[str, dict[str, str]]:
         for method in METHODS.values()
         if method.served
     }
+
+
+def _guarded() -> dict[str, Any]:
+    """Who may use that server: its own pages, and Studio's."""
+    cors = {"allow_origins": list(STUDIO), "allow_methods": ["*"], "allow_headers": ["*"]}
+    exposed = ["x-pagination-total", "x-pagination-next", "content-location"]
+    return {"app": "citeproof.graphs.studio:app", "cors": {**cors, "expose_headers": exposed}}
 
 
 def _json(value: object) -> str:

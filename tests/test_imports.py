@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LAYERS = (
-    ("errors", "files", "paths", "text", "markdown"),
+    ("errors", "files", "guard", "paths", "text", "markdown"),
     ("types",),
     ("pages",),
     ("settings", "settings_sources", "settings_toml"),
@@ -155,7 +155,7 @@ def test_a_wrong_import_would_be_found(tmp_path: Path) -> None:
     found = imports(modules(tmp_path))
     assert upward(found) == [
         "citeproof/errors.py:2 imports citeproof.types, "
-        "but types stands above errors, files, paths, text, markdown",
+        "but types stands above errors, files, guard, paths, text, markdown",
         "citeproof/tools/llm.py:2 imports citeproof.agents.planner, "
         "but agents stands above tools, cases",
     ]
