@@ -23,6 +23,7 @@ from citeproof.models.entailment import entailment_folder, merged_folder
 from citeproof.models.fetch import check, model_folder, named_gguf
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
 from citeproof.models.server import local_server
+from citeproof.models.stamps import check_stamp
 from citeproof.models.vllm import vllm_program
 from citeproof.paths import is_folder
 from citeproof.prompts import load_templates
@@ -130,7 +131,11 @@ def _entailment(settings: Settings) -> Check:
         return Check(name, "ok", f"{named}, named by entailment.model")
 
     folder = merged_folder(settings.models)
-    if folder.is_dir():
+    state = check_stamp(folder)
+    if state == "corrupt":
+        fix = "Run: citeproof doctor --repair. Else it is made anew when it is first used."
+        return Check(name, "warn", f"{folder} is damaged", fix)
+    if state == "good":
         told = f"{folder}, as a {backend}"
         return Check(name, "ok", told if named == "local" else f"{named}; local: {folder}")
     return _embedded(name, MPNET, settings)

@@ -7,6 +7,8 @@ from pydantic import SecretStr
 
 from citeproof import doctor
 from citeproof.doctor import Check, diagnose
+from citeproof.models.entailment import merged_folder
+from citeproof.models.stamps import stamp
 from citeproof.settings import (
     ChromaSettings,
     EmbeddingSettings,
@@ -57,6 +59,18 @@ def test_offline_a_missing_model_is_missing(fresh: Settings) -> None:
 def test_a_damaged_model(fresh: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "check", lambda *_: "corrupt")
     assert "damaged" in look(fresh)["Embedding model"].detail
+
+
+def test_a_damaged_entailment_model(fresh: Settings) -> None:
+    folder = merged_folder(fresh.models)
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"whole")
+    stamp(folder)
+    assert look(fresh)["Entailment model"].status == "ok"
+    (folder / "model.safetensors").write_bytes(b"other")
+    found = look(fresh)["Entailment model"]
+    assert (found.status, found.detail) == ("warn", f"{folder} is damaged")
+    assert "doctor --repair" in found.fix
 
 
 def test_what_the_user_named(tmp_path: Path) -> None:
