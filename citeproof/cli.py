@@ -532,6 +532,21 @@ def doctor(
         raise typer.Exit(1)
 
 
+@app.command()
+def trust(
+    file: Annotated[Path, _argument("A settings file; by default that of this folder.")] = Path(
+        "citeproof.toml"
+    ),
+) -> None:
+    """Trust a settings file as it is now: it may name a server for your key, and its arguments."""
+    from citeproof.settings import Settings
+    from citeproof.trust import trust as remember
+
+    Settings.load(file)  # what cannot be read is not worth trusting
+    place = remember(file)
+    typer.echo(f"Trusted as it is now: {file.resolve()} (kept in {place})")
+
+
 @_models.command("fetch")
 def models_fetch(
     names: Annotated[

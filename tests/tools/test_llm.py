@@ -355,6 +355,7 @@ def test_each_wait_is_told() -> None:
     builder.add_edge(START, "node")
     with serve([Reply(status=503, headers={"retry-after": "0.1"}), Reply("Fine.")]) as stub:
         told, _ = builder.compile().stream({"said": ""}, stream_mode="custom")
+    assert isinstance(told, LLMWaiting)
     assert told == LLMWaiting(
         role="judge",
         seconds=0.1,
