@@ -515,6 +515,9 @@ def trace_(
 @app.command()
 def doctor(
     speed: Annotated[bool, _option("Also time the models.", "--speed")] = False,
+    repair: Annotated[
+        bool, _option("First make damaged models anew; nothing else is changed.", "--repair")
+    ] = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,
@@ -523,9 +526,12 @@ def doctor(
     from citeproof.console.opening import downloading
     from citeproof.console.reports import checks
     from citeproof.doctor import diagnose
+    from citeproof.doctor import repair as mend
 
     settings = _settings(config, store, sets)
-    with downloading(_console(stderr=True), "looking…"):
+    with downloading(_console(stderr=True), "looking…") as progress:
+        for name in mend(settings, progress) if repair else ():
+            typer.echo(f"Made anew: {name}")
         found = diagnose(settings, measure=speed)
     checks(found, _console())
     if any(check.status == "missing" for check in found):
