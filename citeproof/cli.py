@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from citeproof.errors import CiteproofError, InputError
+from citeproof.errors import (
+    CiteproofError,
+    InputError,
+    ModelError,
+    ModelOutageError,
+    RetrievalError,
+)
 from citeproof.paths import is_folder
 
 if TYPE_CHECKING:
@@ -30,6 +36,8 @@ __all__ = ["app", "main"]
 
 ABSTAINED = 3
 """Exit code of `ask` where the documents do not answer the question."""
+CUT_OFF = 4
+"""Exit code of `ask` where a model or retriever was lost before the answer was done."""
 UNPROVED = 1
 """Exit code of `check` where a sentence is not supported by what it cites."""
 
@@ -210,7 +218,8 @@ def ask(
 ) -> None:
     """Answer a question from the index, each sentence checked against what it cites.
 
-    Exit code 0 where there is an answer, 3 where the documents give none.
+    Exit code 0 where there is an answer, 3 where the documents give none, 4 where a model or the
+    index was lost on the way: the answer is what was proved by then, and can be gone on with.
     """
     from citeproof.console import arguments
     from citeproof.console.ask import run
@@ -220,7 +229,7 @@ def ask(
     from citeproof.console.places import refuse_place
     from citeproof.console.reading import read_first, refuse_nothing
     from citeproof.console.review import attended
-    from citeproof.console.threads import Thread
+    from citeproof.console.threads import Thread, is_outage
     from citeproof.console.trace import recording
     from citeproof.graphs.registry import find_method
     from citeproof.tools.toolbox import Toolbox
@@ -235,6 +244,7 @@ def ask(
         parameters["unverified"] = unverified
     if review:
         parameters["review"] = "true"
+    parameters.setdefault("on_outage", "true")
     # A wrong parameter is told before models are loaded.
     fixed = find_method(method).sketch(**parameters).context_schema()
     err = _console(stderr=True)
@@ -259,23 +269,35 @@ def ask(
         moments: list[Moment] = []
         build = partial(find_method(method).build, tools, **parameters)
         kept = None if thread is None else Thread(thread, chroma.path)
+        if kept is None and is_folder(chroma.path) and not chroma.in_memory:
+            kept = Thread.unnamed(chroma.path)
         # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
         console = None if as_json else _console()
         try:
             with recording(events, build(), method, question, moments):
                 answer = run(build, question, moments, console, err, kept, asks, trace=trace)
+                if is_outage(moments) and not answer.claims:
+                    raise ModelOutageError(answer.reason)
         except KeyboardInterrupt as error:
             # Told at once: the embedded model reads its batch to the end before it stops.
             _complain("Interrupted; closing the models.")
-            if thread is not None:
-                _complain("The run is kept: asked the same again, it goes on.")
+            if kept is not None and kept.advice:
+                _complain(kept.advice)
             raise typer.Exit(130) from error
+        except (ModelError, RetrievalError) as error:
+            if kept is not None:
+                error.fix = f"{error.fix} {kept.advice}".strip()
+            raise
     if as_json:
         _echo_json(answer.model_dump_json(indent=2))
     if html is not None:
         _write_page(html, render_page(answer, moments, shape(build())), told=not as_json)
     if events is not None and not as_json:
         typer.echo(f"Events: {events}")
+    if is_outage(moments):
+        if kept is not None and kept.advice:
+            _complain(kept.advice)
+        raise typer.Exit(CUT_OFF)
     if answer.status == "not_found":
         raise typer.Exit(ABSTAINED)
 
@@ -521,6 +543,9 @@ def trace_(
 @app.command()
 def doctor(
     speed: Annotated[bool, _option("Also time the models.", "--speed")] = False,
+    repair: Annotated[
+        bool, _option("First make damaged models anew; nothing else is changed.", "--repair")
+    ] = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,
@@ -529,13 +554,31 @@ def doctor(
     from citeproof.console.opening import downloading
     from citeproof.console.reports import checks
     from citeproof.doctor import diagnose
+    from citeproof.doctor import repair as mend
 
     settings = _settings(config, store, sets)
-    with downloading(_console(stderr=True), "looking…"):
+    with downloading(_console(stderr=True), "looking…") as progress:
+        for name in mend(settings, progress) if repair else ():
+            typer.echo(f"Made anew: {name}")
         found = diagnose(settings, measure=speed)
     checks(found, _console())
     if any(check.status == "missing" for check in found):
         raise typer.Exit(1)
+
+
+@app.command()
+def trust(
+    file: Annotated[Path, _argument("A settings file; by default that of this folder.")] = Path(
+        "citeproof.toml"
+    ),
+) -> None:
+    """Trust a settings file as it is now: it may name a server for your key, and its arguments."""
+    from citeproof.settings import Settings
+    from citeproof.trust import trust as remember
+
+    Settings.load(file)  # what cannot be read is not worth trusting
+    place = remember(file)
+    typer.echo(f"Trusted as it is now: {file.resolve()} (kept in {place})")
 
 
 @_models.command("fetch")

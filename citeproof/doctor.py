@@ -16,13 +16,16 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from citeproof.errors import CiteproofError, ModelOutageError, PromptError
+from citeproof.errors import CiteproofError, ModelOutageError, PromptError, StoreError
+from citeproof.memory.store import Kind, open_store
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
 from citeproof.models.entailment import entailment_folder, merged_folder
-from citeproof.models.fetch import check, model_folder, named_gguf
+from citeproof.models.fetch import check, fetch, model_folder, named_gguf
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
+from citeproof.models.progress import Progress
 from citeproof.models.server import local_server
+from citeproof.models.stamps import check_stamp
 from citeproof.models.vllm import vllm_program
 from citeproof.paths import is_folder
 from citeproof.prompts import load_templates
@@ -32,7 +35,7 @@ from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import shipped_threshold
 from citeproof.tools.entailment.risk import measure_risk
 
-__all__ = ["Check", "diagnose"]
+__all__ = ["Check", "diagnose", "repair"]
 
 _CORE = ("citeproof", "langgraph", "langchain-core", "langchain-openai", "chromadb")
 _LOCAL = ("xllamacpp", "sentence-transformers", "transformers", "torch")
@@ -76,6 +79,34 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
     if measure:
         checks += _speeds(settings, {check.name: check.status for check in checks})
     return checks
+
+
+def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
+    """Make damaged models anew, which lose nothing by it; those that are not used are left.
+
+    An index is not among them: `diagnose` says how to build it, from documents that are not here.
+
+    Returns:
+        What was made anew.
+
+    Raises:
+        ModelError: A model cannot be had.
+    """
+    used = []
+    if settings.llm.model == "local" and settings.llm.path is None:
+        used.append(LLM)
+    if settings.embedding.model == "local":
+        used.append(MINILM)
+    if settings.entailment.embedded:
+        used.append(MPNET)
+    repaired = []
+    for model in used:
+        if check(model, model_folder(model, settings.models)) == "corrupt":
+            fetch(model, settings.models, progress=progress)
+            repaired.append(model.name)
+    if MPNET in used and check_stamp(merged_folder(settings.models)) == "corrupt":
+        repaired.append(entailment_folder(settings.models, progress).name)
+    return repaired
 
 
 def _package(name: str, install: str) -> Check:
@@ -132,7 +163,11 @@ def _entailment(settings: Settings) -> Check:
         return Check(name, "ok", f"{named}, named by entailment.model")
 
     folder = merged_folder(settings.models)
-    if folder.is_dir():
+    state = check_stamp(folder)
+    if state == "corrupt":
+        fix = "Run: citeproof doctor --repair. Else it is made anew when it is first used."
+        return Check(name, "warn", f"{folder} is damaged", fix)
+    if state == "good":
         told = f"{folder}, as a {backend}{_risk(settings)}" if named == "local" else ""
         return Check(name, "ok", told or f"{named}; local: {folder}")
     return _embedded(name, MPNET, settings)
@@ -175,7 +210,23 @@ def _store(chroma: ChromaSettings) -> Check:
         for file in files:
             with contextlib.suppress(OSError):  # an index that is being written drops files
                 size += Path(folder, file).stat().st_size
+    if problem := _damage(chroma):
+        return Check(name, "missing", f"{problem.what}: {problem.why}".rstrip(": "), problem.fix)
     return Check(name, "ok", f"{path}, {_megabytes(size)}")
+
+
+def _damage(chroma: ChromaSettings) -> StoreError | None:
+    """What is wrong with the index, the bank or the evidence log, if anything is."""
+    kinds: tuple[Kind, ...] = ("index", "bank", "evidence")
+    for kind in () if chroma.serve else kinds:
+        if not is_folder(chroma.path / kind):
+            continue
+        try:
+            with contextlib.closing(open_store(chroma, kind)) as store:
+                store.list_names("")
+        except StoreError as error:
+            return error
+    return None
 
 
 def _prompts(folder: Path | None) -> Iterator[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=BaseModel)
 
-__all__ = ["file_errors", "parse", "read_file", "whole_file", "write_whole"]
+__all__ = ["file_errors", "is_full", "parse", "read_file", "whole_file", "write_whole"]
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether the system, SQLite or Chroma says that a disk or a quota is full."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return any(told in str(error) for told in ("disk is full", "No space left on device"))
 
 
 @contextmanager

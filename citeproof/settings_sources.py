@@ -74,10 +74,13 @@ def load(
     merged = sections.pop((), {})
     llm = sections.get(("llm",), {})
     for (section, *role), values in sections.items():
+        whole = _merge(llm, values) if role else values
+        if file is None:
+            _refuse_stranger((section, *role), whole, read)
         if role:
-            merged.setdefault(section, {})[role[0]] = _merge(llm, values)
+            merged.setdefault(section, {})[role[0]] = whole
         else:
-            merged[section] = values
+            merged[section] = whole
     try:
         return cls.model_validate(merged, context="load")
     except ValidationError as error:
@@ -242,6 +245,42 @@ def _merge(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     if "api_key" not in more and (before := _place(base)) and before != _place(merged):
         merged.pop("api_key", None)
     return merged
+
+
+def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Source]) -> None:
+    """Refuse a project's file that leads the user's key astray, or says what program runs.
+
+    The file comes with the folder, and the folder may be anybody's.
+
+    Raises:
+        SettingsError: The user has neither named the file nor trusted it.
+    """
+
+    def origin(name: str) -> _Source | None:
+        places = [place, ("llm",)]
+        found = (s for p in places for s in reversed(read) if s.values.get((*p, name)) is not None)
+        return next(found, None)
+
+    own, environment = read[0], read[1]
+    spelled = ".".join(place)
+    if section.get("vllm_args") and origin("vllm_args") is own:
+        what = f"sets {spelled}.vllm_args, arguments of a program"
+    elif section.get("api_key") is None or origin("api_key") is not environment:
+        return
+    elif section.get("base_url") and origin("base_url") is own:
+        key = environment.spell(*place, "api_key")
+        what = f"names the server {spelled}.base_url, which would get the key in {key}"
+    else:
+        return
+    from citeproof.trust import is_trusted
+
+    if not is_trusted(Path(FILE)):
+        raise SettingsError(
+            f"{FILE} of this folder {what}",
+            why="the file comes with the folder, and nobody has said that it may",
+            fix=f"Look at it. If it is yours: citeproof trust, once; or name it each time: "
+            f"--config {FILE}.",
+        )
 
 
 def _place(section: Mapping[str, Any]) -> str:

@@ -28,6 +28,7 @@ from citeproof.evaluation.datasets import HUB
 from citeproof.evaluation.scoring import METRICS
 from citeproof.graphs.proof import ProofParameters
 from citeproof.graphs.registry import METHODS, find_method
+from citeproof.graphs.studio import STUDIO
 from citeproof.parameters import Parameters
 from citeproof.settings import Settings
 from citeproof.state import (
@@ -64,7 +65,9 @@ def generated() -> dict[Path, str]:
     made = {
         ROOT / "citeproof/graphs/options.py": _options(),
         DOCS / "events.schema.json": _json(_schema()),
-        ROOT / "langgraph.json": _json({"dependencies": ["."], "graphs": _served()}),
+        ROOT / "langgraph.json": _json(
+            {"dependencies": ["."], "graphs": _served(), "http": _guarded()}
+        ),
     }
     for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))):
         text = page.read_text(encoding="utf-8")
@@ -101,6 +104,13 @@ def _served() -> dict[str, dict[str, str]]:
         for method in METHODS.values()
         if method.served
     }
+
+
+def _guarded() -> dict[str, Any]:
+    """Who may use that server: its own pages, and Studio's."""
+    cors = {"allow_origins": list(STUDIO), "allow_methods": ["*"], "allow_headers": ["*"]}
+    exposed = ["x-pagination-total", "x-pagination-next", "content-location"]
+    return {"app": "citeproof.graphs.studio:app", "cors": {**cors, "expose_headers": exposed}}
 
 
 def _json(value: object) -> str:

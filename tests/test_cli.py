@@ -480,3 +480,17 @@ def test_a_closed_book_is_asked_without_an_index_unless_it_cites(
     result = run(cli.app, asked)
     assert result.exit_code == 0, result.output
     assert BUILT in result.stdout
+
+
+def test_a_settings_file_is_trusted_by_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("citeproof.trust._place", lambda: tmp_path / "config/trusted.json")
+    monkeypatch.setenv("CITEPROOF_LLM__API_KEY", "sk-mine")
+    Path("citeproof.toml").write_text('[llm]\nmodel = "m"\nbase_url = "http://x/v1"\n')
+    refused = run(cli.app, ["config"])
+    assert (refused.exit_code, "citeproof trust" in refused.stderr) == (2, True)
+    trusted = run(cli.app, ["trust"])
+    assert trusted.exit_code == 0, trusted.output
+    assert run(cli.app, ["config"]).exit_code == 0
+    assert run(cli.app, ["trust", "none.toml"]).exit_code == 2

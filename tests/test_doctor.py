@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from citeproof import doctor
-from citeproof.doctor import Check, diagnose
+from citeproof.doctor import Check, diagnose, repair
+from citeproof.models.entailment import merged_folder
+from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
+from citeproof.models.stamps import stamp
 from citeproof.settings import (
     ChromaSettings,
     EmbeddingSettings,
@@ -57,6 +61,44 @@ def test_offline_a_missing_model_is_missing(fresh: Settings) -> None:
 def test_a_damaged_model(fresh: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "check", lambda *_: "corrupt")
     assert "damaged" in look(fresh)["Embedding model"].detail
+
+
+def test_a_damaged_entailment_model(fresh: Settings) -> None:
+    folder = merged_folder(fresh.models)
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"whole")
+    stamp(folder)
+    assert look(fresh)["Entailment model"].status == "ok"
+    (folder / "model.safetensors").write_bytes(b"other")
+    found = look(fresh)["Entailment model"]
+    assert (found.status, found.detail) == ("warn", f"{folder} is damaged")
+    assert "doctor --repair" in found.fix
+
+
+def test_damaged_models_are_repaired_and_nothing_else(
+    fresh: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[str] = []
+
+    def fetch(model: EmbeddedModel, *_: Any, **__: Any) -> None:
+        fetched.append(model.name)
+
+    monkeypatch.setattr(doctor, "fetch", fetch)
+    assert repair(fresh) == fetched == [], "what is missing is fetched when it is used"
+    monkeypatch.setattr(doctor, "check", lambda *_: "corrupt")
+    assert repair(fresh) == fetched == [LLM.name, MINILM.name, MPNET.name]
+    own = fresh.model_copy(update={"embedding": EmbeddingSettings(model="org/embedder")})
+    assert MINILM.name not in repair(own)
+
+
+def test_a_damaged_index_is_told_and_what_to_run(fresh: Settings) -> None:
+    file = fresh.chroma.path / "index" / "chroma.sqlite3"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"junk" * 5000)
+    found = look(fresh)["Chroma store"]
+    assert (found.status, "citeproof index --rebuild" in found.fix) == ("missing", True)
+    assert repair(fresh) == []
+    assert file.read_bytes() == b"junk" * 5000
 
 
 def test_what_the_user_named(tmp_path: Path) -> None:

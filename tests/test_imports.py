@@ -15,7 +15,7 @@ LAYERS = (
     ("errors", "files", "guard", "paths", "text", "markdown"),
     ("types",),
     ("pages",),
-    ("settings", "settings_sources", "settings_toml"),
+    ("settings", "settings_sources", "settings_toml", "trust"),
     ("state", "parameters", "prompts", "models"),
     ("tools", "cases"),
     ("memory",),

@@ -19,6 +19,7 @@ from citeproof.settings import (
     Settings,
 )
 from citeproof.settings_toml import as_toml
+from citeproof.trust import trust
 
 KEY = "sk-top-secret-1234"
 
@@ -312,6 +313,57 @@ def test_a_key_goes_only_where_it_was_meant_for(
 ) -> None:
     settings = Settings.load(llm=llm, roles={"judge": role})
     assert settings.for_role("judge") == LLMSettings(**expected)
+
+
+@pytest.mark.parametrize(
+    ("file", "environment", "named"),
+    [
+        ('[llm]\nmodel = "m"\nbase_url = "http://x/v1"', ["LLM__API_KEY"], "llm.base_url"),
+        (
+            '[roles.judge]\nmodel = "m"\nbase_url = "http://x/v1"',
+            ["ROLES__JUDGE__API_KEY"],
+            "roles.judge.base_url",
+        ),
+        (
+            '[llm]\nmodel = "m"\nbase_url = "http://x/v1"',
+            ["ROLES__JUDGE__API_KEY"],
+            "roles.judge.base_url",
+        ),
+        ('[llm]\nmodel = "vllm:m"\nvllm_args = "--trust-remote-code"', [], "llm.vllm_args"),
+    ],
+)
+def test_a_folders_file_gets_no_key_for_its_server_unless_it_is_trusted(
+    file: str,
+    environment: list[str],
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("citeproof.trust._place", lambda: tmp_path / "config/trusted.json")
+    for name in environment:
+        monkeypatch.setenv(f"CITEPROOF_{name}", "sk-mine")
+    path = toml(file)
+    told = refused()
+    assert "citeproof.toml of this folder" in told
+    assert named in told
+    assert "citeproof trust" in told
+    assert "sk-mine" not in told
+    assert Settings.load(path).llm.model  # whoever names it has chosen it
+    trust(path)
+    assert Settings.load().llm.model
+    toml(f"{file}\n# changed")
+    assert named in refused()
+
+
+def test_a_folders_file_may_name_a_server_that_gets_no_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    toml('[llm]\nmodel = "m"\nbase_url = "http://x/v1"\napi_key = "its-own"')
+    assert Settings.load().llm.base_url == "http://x/v1"
+    toml('[llm]\nmodel = "m"')
+    monkeypatch.setenv("CITEPROOF_LLM__API_KEY", "sk-mine")
+    monkeypatch.setenv("CITEPROOF_LLM__BASE_URL", "http://mine/v1")
+    assert Settings.load().llm.base_url == "http://mine/v1"
 
 
 def test_a_later_source_that_turns_to_another_provider_leaves_key_and_server() -> None:

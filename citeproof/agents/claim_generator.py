@@ -11,6 +11,7 @@ from citeproof.prompts import Prompt, context, fill
 from citeproof.state import Draft, Update, WritingState, remembered, written
 from citeproof.tools.answer_text import introduced
 from citeproof.tools.citations import adds_nothing
+from citeproof.tools.cited_json import is_answer_json
 from citeproof.tools.events import ClaimDelta, ClaimDrafted, emit
 from citeproof.tools.marked_text import read_marked, unwrapped
 from citeproof.tools.replies import END, is_end
@@ -70,8 +71,10 @@ class ClaimGenerator(LLMNode):
 
 
 def sentences(reply: str) -> list[str]:
-    """The sentences of a reply up to the end token, without labels and marks."""
-    found = []
+    """The sentences of a reply up to the end token, without labels and marks; JSON has none."""
+    found: list[str] = []
+    if is_answer_json(reply):
+        return found
     lines = takewhile(lambda line: not is_end(line), reply.splitlines(keepends=True))
     for said in read_marked(_LABEL.sub("", "".join(lines))):
         sentence = unwrapped(said.text)

@@ -24,6 +24,7 @@ from citeproof.tools.events import (
     ClaimRejected,
     ClaimVerified,
     EvidenceFound,
+    LLMWaiting,
     PassagesRetrieved,
     ReviewRequested,
 )
@@ -140,6 +141,8 @@ class _View:
     console: Console
     trace: bool
     doing: str = ""
+    waiting: str = ""
+    """For a server that did not answer."""
     writing: str = ""
     drafted: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
@@ -151,7 +154,13 @@ class _View:
     spinner: Spinner = field(default_factory=lambda: Spinner("dots", style="cyan"))
 
     def take(self, moment: Moment) -> None:
+        self.waiting = ""
         match event := moment.event:
+            case LLMWaiting():
+                again = f"try {event.attempt} of {event.attempts}"
+                self.waiting = f"waiting {event.seconds:.0f} s for the server, {again}"
+                if self.trace or not self.console.is_terminal:
+                    self._aside(f"{self.waiting}: {plain(event.why)}")
             case NodeStarted():
                 self.started[event.id] = (moment.at, event.reads)
                 self.doing = f"{_path(moment).replace('_', ' ')}…"
@@ -190,8 +199,8 @@ class _View:
         # One word is no claim yet, and it may be the model's word for having finished.
         if self.drafted or " " in self.writing.strip():
             parts.append(Padding(Text(plain(self.writing), style="dim"), (0, 0, 0, 2)))
-        if self.doing:
-            self.spinner.update(text=Text(self.doing, style="dim"))
+        if doing := self.waiting or self.doing:
+            self.spinner.update(text=Text(doing, style="dim"))
             parts.append(self.spinner)
         return Group(*parts)
 

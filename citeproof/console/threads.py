@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,10 +15,14 @@ from langgraph.types import Command
 
 from citeproof.errors import MissingExtraError, StoreError
 from citeproof.tools.events import ReviewRequested
-from citeproof.tools.moments import STREAM, Moment, observe
+from citeproof.tools.moments import STREAM, Moment, NodeFinished, observe
 
-__all__ = ["Build", "Kept", "Thread", "resumable", "told"]
+__all__ = ["Build", "Kept", "Thread", "is_outage", "resumable", "told"]
 
+_OUTAGES = ("ModelOutageError", "RetrievalError")
+_AUTOMATIC = "run-"
+_MOST = 20
+"""Runs without a name that are kept; of more the oldest are forgotten."""
 
 Build = Callable[..., Any]
 """Builds a method's graph; takes a `checkpointer`."""
@@ -33,19 +39,38 @@ class Kept(NamedTuple):
     """With a checkpointer, each step is kept before the next one begins."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Thread:
     """A name under which runs are kept in a file `threads.sqlite`."""
 
     name: str
     folder: Path
+    automatic: bool = False
+    """Whether nobody has asked for it: then a run that is done is forgotten, and one that cannot
+    be kept runs without."""
+    is_kept: bool = field(default=False, init=False)
+    """Whether there is a run to go on with, once the thread is left."""
+
+    @classmethod
+    def unnamed(cls, folder: Path) -> Thread:
+        """A thread with a name of its own, for a run that may be cut off."""
+        name = f"{_AUTOMATIC}{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        return cls(name, folder, automatic=True)
+
+    @property
+    def advice(self) -> str:
+        """What to do about a run that did not come to its end; empty if it was not kept."""
+        if not self.is_kept:
+            return ""
+        how = f" with --thread {self.name}" if self.automatic else ""
+        return f"The run is kept: asked the same again{how}, it goes on."
 
     @asynccontextmanager
     async def keeping(self, build: Build, question: str) -> AsyncIterator[Kept]:
         """The graph with a checkpointer, and what to give it.
 
-        A run that was interrupted goes on if the question is the same; one that is finished, or
-        another question, starts anew.
+        A run that was interrupted, or was ended by an outage, goes on if the question is the same;
+        one that is finished, or another question, starts anew.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
@@ -61,16 +86,30 @@ class Thread:
             async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
                 kept = build(checkpointer=saver)
                 # A thread of one method cannot go on with the steps of another.
-                config = {"configurable": {"thread_id": f"{kept.name}/{self.name}"}}
+                key = f"{kept.name}/{self.name}"
+                config: dict[str, Any] = {"configurable": {"thread_id": key}}
                 state = await kept.aget_state(config)
-                goes_on = bool(state.next) and state.values.get("question") == question
-                given = None if goes_on else {"question": question}
+                goes_on = bool(state.next)
+                if not goes_on and (lost := await _find_outage(kept, config)):
+                    config, goes_on = lost, True
+                if not goes_on or state.values.get("question") != question:
+                    given: dict[str, Any] | None = {"question": question}
+                    config = {"configurable": {"thread_id": key}}
+                else:
+                    given = None
+                self.is_kept = True
                 yield Kept(kept, given, config, "sync")
+                if self.automatic:
+                    config = {"configurable": {"thread_id": key}}
+                    if not await _find_outage(kept, config):
+                        await saver.adelete_thread(key)
+                        self.is_kept = False
+                    await _forget_oldest(saver)
         except (OSError, Error) as error:
             raise StoreError(
                 f"The run cannot be kept in {file}",
                 why=str(error),
-                fix="Make sure that you may write there, or delete the file.",
+                fix="Make sure that you may write there, or move the file away.",
             ) from error
 
 
@@ -90,14 +129,19 @@ async def resumable(
         MissingExtraError: The checkpointer's package is not installed.
         StoreError: The thread's file cannot be read or written.
     """
-    if thread is not None:
-        async with thread.keeping(build, question) as kept:
-            yield kept
-    elif review:
-        graph = build(checkpointer=InMemorySaver())
-        yield Kept(graph, {"question": question}, {"configurable": {"thread_id": graph.name}})
-    else:
-        yield Kept(build(), {"question": question})
+    async with AsyncExitStack() as held:
+        kept: Kept | None = None
+        if thread is not None:
+            try:
+                kept = await held.enter_async_context(thread.keeping(build, question))
+            except (MissingExtraError, StoreError):
+                if not thread.automatic:
+                    raise
+        if kept is None and review:
+            graph = build(checkpointer=InMemorySaver())
+            config = {"configurable": {"thread_id": graph.name}}
+            kept = Kept(graph, {"question": question}, config)
+        yield kept or Kept(build(), {"question": question})
 
 
 async def told(
@@ -117,7 +161,35 @@ async def told(
                 yield moment
         if kept.config is None:  # without a checkpointer it cannot wait
             return
-        state = await kept.graph.aget_state(kept.config)
+        thread = {"configurable": {"thread_id": kept.config["configurable"]["thread_id"]}}
+        kept = kept._replace(config=thread)  # no more at the step that it went on with
+        state = await kept.graph.aget_state(thread)
         if not state.interrupts:
             return
         given = Command(resume=decide(ReviewRequested.model_validate(state.interrupts[0].value)))
+
+
+def is_outage(moments: Iterable[Moment]) -> bool:
+    """Whether a run lost a model or a retriever, and so came to its end too soon."""
+    ended = (moment.event for moment in moments if isinstance(moment.event, NodeFinished))
+    return any(event.error.startswith(_OUTAGES) for event in ended)
+
+
+async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | None:
+    """Where the last run on a thread lost a model or a retriever, if that ended it."""
+    async for state in graph.aget_state_history(config):
+        if any(str(task.error or "").startswith(_OUTAGES) for task in state.tasks):
+            found: dict[str, Any] = state.config
+            return found
+        if state.next == ("__start__",):
+            break
+    return None
+
+
+async def _forget_oldest(saver: Any) -> None:
+    """Keep the latest of the runs that have no name of their own."""
+    found = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
+    async with saver.conn.execute(found, (f"%/{_AUTOMATIC}%",)) as rows:
+        names = sorted([row[0] async for row in rows], key=lambda name: name.rpartition("/")[2])
+    for name in names[:-_MOST]:
+        await saver.adelete_thread(name)

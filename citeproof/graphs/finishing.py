@@ -38,7 +38,7 @@ def finish_at(composer: str, schema: type[Parameters] = Parameters) -> Any:
         ending: tuple[type[CiteproofError], ...] = (BudgetExceededError,)
         if current_parameters(schema).on_outage:
             ending = (BudgetExceededError, ModelOutageError, RetrievalError)
-        if isinstance(failure, ending):
+        if isinstance(failure, ending) and error.node != composer:
             update = {"stop": str(failure), "ledger": dict(failure.cost)}
             return Command(update=update, goto=composer)
         if isinstance(failure, BaseException):

@@ -14,8 +14,10 @@ write these files they are copied, and put back if the writer died meanwhile.
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 import uuid
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from citeproof.errors import CiteproofError, StoreError
+from citeproof.files import is_full
 from citeproof.memory.locks import FolderLock, Mode, server_lock
 from citeproof.settings import ChromaSettings
 
@@ -51,6 +54,8 @@ _FIXES: dict[Kind, str] = {
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 _VECTOR_FILES = "????????-????-????-????-????????????"
 """Chroma's folders of them."""
+_ROOM = 4_000_000
+"""Bytes; with less, SQLite and Chroma fail in many words."""
 _spellings = itertools.count()
 
 
@@ -75,7 +80,8 @@ def open_store(settings: ChromaSettings, kind: Kind) -> Store:
 
         host, port = "127.0.0.1", serve_folder(settings.path.absolute() / "served")
     if host is None:
-        return FolderStore(settings.path.absolute() / kind, fix)
+        path = settings.path.absolute() / kind
+        return FolderStore(path, fix) if _is_writable(path) else ReadOnlyStore(path, fix)
     from platformdirs import user_cache_path
 
     with _errors(f"at {host}:{port}", "Start it (chroma run), or correct `chroma.host`."):
@@ -99,6 +105,7 @@ class Store:
         self._fix = fix
         self._sync = sync
         self.beside = beside
+        self._is_closed = False
         self._known: dict[str, Any] = {}
         """Collections as they were found last."""
 
@@ -190,19 +197,29 @@ class Store:
         return [collection.name for collection in found if collection.name.startswith(start)]
 
     def close(self) -> None:
-        """Let go of the store; one in memory is gone with this."""
+        """Let go of the store for good; one in memory is gone with this."""
+        self._is_closed = True
+        self._let_go()
+
+    def _let_go(self) -> None:
         import chromadb
 
         client, self._client = self._client, None
         self._known.clear()
         if client is not None:
-            with self._errors():
+            with _errors(self._where, self._fix):
                 if self._where == "in memory":
                     admin = chromadb.AdminClient(client.get_settings())
                     admin.delete_database(client.database)
                 client.close()
 
     def _errors(self) -> AbstractContextManager[None]:
+        if self._is_closed:
+            raise StoreError(
+                f"The Chroma store {self._where} was closed",
+                why="its Toolbox, index or memory is used after its `close`, or its `with` block",
+                fix="Use it before that, or open it again; nothing is damaged.",
+            )
         return _errors(self._where, self._fix)
 
     @contextmanager
@@ -278,7 +295,8 @@ class FolderStore(Store):
         super().__init__(None, f"in {path}", fix, beside=path)
         self._path = path
         self._version = path / "version"
-        """A file that every writer changes; without it there is nothing."""
+        """A file that every writer changes, once there is a database."""
+        self._tables = path / "chroma.sqlite3"
         self._seen = ""
         """The version that the client has open."""
         self._lock = FolderLock(path, "store")
@@ -289,7 +307,7 @@ class FolderStore(Store):
     def _use(self, mode: Mode, task: str) -> Iterator[bool]:
         if mode == "write":
             self._path.mkdir(parents=True, exist_ok=True)
-        while mode == "write" or self._version.exists():
+        while mode == "write" or self._version.exists() or self._tables.exists():
             with self._lock.hold(mode, task):
                 if mode == "read" and self._copies():
                     mode = "write"  # to put them back
@@ -328,9 +346,13 @@ class FolderStore(Store):
         return self._updates.hold("write", task)
 
     def _clean(self, *, is_rebuilt: bool) -> None:
-        file = self._path / "chroma.sqlite3"
+        file = self._tables
         with self._lock.hold("write", "cleaning"):
-            self.close()
+            self._let_go()
+            if not is_rebuilt and not self._opens():
+                if file.exists():
+                    _set_aside(file)
+                self._version.unlink(missing_ok=True)
             if not file.exists():
                 return
             segments: list[str] = []
@@ -341,21 +363,45 @@ class FolderStore(Store):
             except sqlite3.DatabaseError as error:
                 if is_rebuilt or not error.sqlite_errorname.startswith(_DAMAGED):
                     return  # then it takes more room than it needs
-                file.replace(file.with_suffix(".damaged"))
+                _set_aside(file)
                 self._version.unlink(missing_ok=True)
             for folder in self._path.glob(_VECTOR_FILES):
                 if folder.name not in segments:  # Chroma leaves them
                     shutil.rmtree(folder, ignore_errors=True)
+
+    def _opens(self) -> bool:
+        """Whether Chroma can make anything of the folder; whoever calls holds the lock."""
+        try:
+            with _errors(self._where, self._fix):
+                self._reopen()
+                self._client.list_collections()
+        except StoreError as error:
+            cause = error.__cause__
+            busy = cause and (is_full(cause) or "locked" in str(cause))
+            return bool(busy) or isinstance(cause, OSError | MemoryError)  # no fault of the file's
+        finally:
+            self._let_go()
+        return True
 
     def _reopen(self) -> None:
         """Open the folder if another client has written; whoever calls holds the lock."""
         import chromadb
 
         with self._reopening:
-            version = self._version.read_text("utf-8") if self._version.exists() else ""
+            version = ""
+            if self._version.exists():
+                version = self._version.read_text("utf-8", errors="replace")
             if self._client is not None and self._seen == version:
                 return
-            self.close()
+            self._let_go()
+            if version and not (self._tables.is_file() and self._tables.stat().st_size):
+                # Chroma would begin a new one there, and what was stored would seem never to
+                # have been.
+                raise StoreError(
+                    f"The Chroma store {self._where} is damaged",
+                    why=f"{self._tables.name} is empty or gone",
+                    fix=self._fix,
+                )
             copies = self._copies()
             for copy in copies:
                 segment, _, before = copy.name.partition("@")
@@ -380,7 +426,7 @@ class FolderStore(Store):
 
         With the last record that is in them, and how many records of the collection may not be.
         """
-        with closing(sqlite3.connect(self._path / "chroma.sqlite3")) as tables:
+        with closing(sqlite3.connect(self._tables)) as tables:
             [found] = tables.execute(
                 "SELECT id, coalesce((SELECT seq_id FROM max_seq_id WHERE segment_id = id), 0), "
                 "(SELECT count(*) FROM embeddings_queue WHERE topic LIKE '%/' || collection) "
@@ -388,6 +434,50 @@ class FolderStore(Store):
                 [key],
             )
         return found  # type: ignore[no-any-return]
+
+
+class ReadOnlyStore(FolderStore):
+    """A folder that may only be read, such as one on a read-only disk: a copy of it is read.
+
+    Locks, words, and Chroma itself need a place to write.
+    """
+
+    def __init__(self, path: Path, fix: str) -> None:
+        self._original = path
+        self._copied = Path(tempfile.mkdtemp(prefix="citeproof-"))
+        with _errors(f"in {path}", fix):
+            passing = shutil.ignore_patterns("*.lock", "*.holders")
+            shutil.copytree(path, self._copied, ignore=passing, dirs_exist_ok=True)
+        super().__init__(self._copied, fix)
+        self._where = f"in {path}"
+
+    @contextmanager
+    def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
+        """Refused."""
+        raise self._refusal()
+        yield
+
+    @contextmanager
+    def updating(self, task: str, *names: str, rebuild: bool = False) -> Iterator[Sequence[str]]:
+        """Refused."""
+        raise self._refusal()
+        yield
+
+    def _refusal(self) -> StoreError:
+        return StoreError(
+            f"The Chroma store {self._where} cannot be changed",
+            why="you may only read it",
+            fix="Make sure that you may write there, or name another folder with --store.",
+        )
+
+    def close(self) -> None:
+        """Let go of the store for good, and of the copy."""
+        super().close()
+        shutil.rmtree(self._copied, ignore_errors=True)
+
+
+def _is_writable(folder: Path) -> bool:
+    return not folder.is_dir() or os.access(folder, os.W_OK)
 
 
 @contextmanager
@@ -402,10 +492,28 @@ def _errors(where: str, fix: str) -> Iterator[None]:
         # where its Rust part panics over a damaged file, one that is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        if is_full(error) or _is_nearly_full(where):
+            told = f"The disk of the Chroma store {where} is full"
+            fix = "Make room, and run it again; what was stored before is kept."
+            raise StoreError(told, why=" ".join(str(error).split())[:300], fix=fix) from error
         if isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
             fix = "Make sure that you may write there (readers do, too), and that there is room."
         why = " ".join(str(error).split())[:300]
         raise StoreError(f"The Chroma store {where} cannot be used", why=why, fix=fix) from error
+
+
+def _is_nearly_full(where: str) -> bool:
+    """Whether a folder's disk has less room than Chroma needs, which does not say so itself."""
+    with suppress(OSError):
+        return where.startswith("in /") and shutil.disk_usage(where[3:]).free < _ROOM
+    return False
+
+
+def _set_aside(file: Path) -> None:
+    damaged = file.with_suffix(".damaged")
+    if damaged.is_dir():
+        shutil.rmtree(damaged)
+    file.replace(damaged)
 
 
 def fetch(collection: Any, ids: Sequence[str], *include: str) -> dict[str, tuple[Any, ...]]:

@@ -104,7 +104,7 @@ class LocalEmbeddings(Embeddings):
             try:
                 self._model = _load(source, self._offline)
                 _log.info("The embedding model %s is loaded.", source)
-            except (OSError, ValueError, KeyError, RuntimeError, AttributeError) as error:
+            except Exception as error:  # of a damaged file the libraries raise their own
                 raise ModelError(
                     f"The embedding model {source} cannot be loaded",
                     why=" ".join(str(error).split())[:300],

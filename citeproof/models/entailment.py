@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from citeproof.models.fetch import fetch, model_folder, storing
 from citeproof.models.manifest import MPNET
+from citeproof.models.stamps import check_stamp, flush, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +73,7 @@ def merged_folder(settings: ModelSettings) -> Path:
 
 
 def entailment_folder(settings: ModelSettings, progress: Progress | None = None) -> Path:
-    """The merged model as a cross-encoder folder; made first where it is missing.
+    """The merged model as a cross-encoder folder; made first where it is missing or damaged.
 
     Safe to call from several processes at once: one fetches and merges, the others wait.
 
@@ -85,12 +86,15 @@ def entailment_folder(settings: ModelSettings, progress: Progress | None = None)
         CorruptModelError: The base is damaged and may not be downloaded (`offline`).
     """
     folder = merged_folder(settings)
-    if not folder.is_dir():
+    if check_stamp(folder) != "good":
         base = fetch(MPNET, settings, progress=progress)
         with storing(folder, "The entailment model") as partial:
-            if not folder.is_dir():
+            if check_stamp(folder) != "good":
                 merge(base, _ADAPTER, partial)
                 shutil.copyfile(_ADAPTER / "README.md", partial / "README.md")
+                stamp(partial)
+                flush(partial)
+                shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
                 partial.replace(folder)
     return folder
 

@@ -25,12 +25,11 @@ from citeproof.errors import CorruptModelError, FetchError
 from citeproof.models import hub, wheels
 from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed
 from citeproof.models.progress import Progress, silent, size_of, watched
+from citeproof.models.stamps import STAMP, flush
 from citeproof.paths import expanded
 from citeproof.settings import ModelSettings
 
 __all__ = ["check", "fetch", "fetch_gguf", "is_stamped", "model_folder", "named_gguf", "storing"]
-
-_STAMP = ".verified"
 
 
 def model_folder(model: EmbeddedModel, settings: ModelSettings) -> Path:
@@ -135,14 +134,14 @@ def check(model: EmbeddedModel, folder: Path) -> Literal["missing", "good", "cor
     if any(not _is(folder / file.name, file) for file in model.files):
         return "corrupt"
     with suppress(OSError):  # a cache shared read-only: each start hashes anew, and is still right
-        (folder / _STAMP).write_text(_stamp(model, folder), encoding="utf-8")
+        (folder / STAMP).write_text(_stamp(model, folder), encoding="utf-8")
     return "good"
 
 
 def is_stamped(model: EmbeddedModel, folder: Path) -> bool:
     """Whether all files are those that were hashed before, by size and time of last change."""
     try:
-        return (folder / _STAMP).read_text(encoding="utf-8") == _stamp(model, folder)
+        return (folder / STAMP).read_text(encoding="utf-8") == _stamp(model, folder)
     except (OSError, ValueError):
         return False
 
@@ -192,6 +191,7 @@ def _get(model: EmbeddedModel, folder: Path, partial: Path, progress: Progress) 
             continue
         if check(model, ready) == "good":
             tell(model.size)
+            flush(ready)
             shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
             ready.replace(folder)
             return

@@ -22,6 +22,7 @@ from citeproof.models.server import LocalServer, local_server
 from citeproof.models.vllm import VLLMServer, vllm_server
 from citeproof.settings import LLMSettings, ModelSettings, Settings
 from citeproof.tools.retries import scrub
+from citeproof.tools.transport import look_over
 
 __all__ = ["ChatModels", "judge_label", "label", "open_chat_models", "secrets"]
 
@@ -238,7 +239,9 @@ def _clients(*, trust_env: bool) -> dict[str, Any]:
     from langchain_openai import ChatOpenAI
 
     try:
-        client = openai.DefaultAsyncHttpxClient(trust_env=trust_env)
+        client = openai.DefaultAsyncHttpxClient(
+            trust_env=trust_env, event_hooks={"response": [look_over]}
+        )
     except OSError:  # certificates, not proxies
         raise
     except Exception as error:  # openai decides whose InvalidURL may be among them

@@ -19,6 +19,7 @@ __all__ = ["MOST_SENTENCES", "answer_json", "answer_schema", "is_answer_json", "
 
 MOST_SENTENCES = 5
 """Most sentences of an answer; without an end the model would fill its whole reply."""
+_MOST_OBJECTS = 200
 
 _BEGIN = re.compile(r"\s*(?:```(?:json)?)?\s*\{", re.IGNORECASE)
 
@@ -60,6 +61,8 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
     Of a reply that is cut off all that is whole is read, and the last sentence where it is the
     only one. Past `MOST_SENTENCES` nothing is read. A reply that holds no such object has none.
     """
+    if reply.count("{") > _MOST_OBJECTS:
+        return []  # each that is not closed would cost a pass over all of it
     try:
         found = parse_partial_json(reply[reply.find("{") :].rstrip("` \n"), strict=False)
     except (ValueError, RecursionError):

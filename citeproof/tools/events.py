@@ -26,6 +26,7 @@ __all__ = [
     "Event",
     "EvidenceFound",
     "LLMCalled",
+    "LLMWaiting",
     "PairsScored",
     "PassagesRetrieved",
     "ReviewRequested",
@@ -49,6 +50,20 @@ class LLMCalled(_Event):
     prompt: str
     reply: str
     usage: Usage
+
+
+class LLMWaiting(_Event):
+    """A call of a language model has failed, and is tried again after a while."""
+
+    type: Literal["llm_waiting"] = "llm_waiting"
+    role: str
+    seconds: float
+    """Until it is tried again."""
+    attempt: int
+    """The try that comes then, from 2."""
+    attempts: int
+    """How many there are at most."""
+    why: str
 
 
 class PairsScored(_Event):
@@ -147,6 +162,7 @@ class AnswerReady(_Event):
 
 Event = Annotated[
     LLMCalled
+    | LLMWaiting
     | PairsScored
     | PassagesRetrieved
     | ClaimDelta

@@ -35,7 +35,7 @@ from citeproof.settings import LLMSettings, ModelSettings
 from citeproof.text import problem as first_problem
 from citeproof.tools import replies
 from citeproof.tools.chat_models import ChatModels, open_chat_models, secrets
-from citeproof.tools.events import LLMCalled, emit
+from citeproof.tools.events import LLMCalled, LLMWaiting, emit
 from citeproof.tools.meter import check_budget, note, spend
 from citeproof.tools.retries import retry, shows_key, translate
 from citeproof.tools.structured_output import object_text, prepare, refusable, refuses
@@ -255,8 +255,22 @@ class LLM:
         ways = [{**limits, "logprobs": True, "top_logprobs": 20}, limits]
         return await self._reply(*((messages, way) for way in ways))
 
+    def _tell_waiting(self, failure: BaseException, seconds: float, attempt: int) -> None:
+        why = translate(failure, self.name).why
+        told = LLMWaiting(
+            role=self.role, seconds=seconds, attempt=attempt, attempts=self._retries + 1, why=why
+        )
+        emit(told)
+
     def _said(self, message: BaseMessage) -> str:
         """The text of a reply, without what the model thought aloud before it."""
+        if replies.is_filtered(message):
+            raise ModelError(
+                f"{self.name} gave no reply to {self.role}",
+                why="its provider's content filter withheld it",
+                fix="Ask otherwise, leave out the passages that it objects to, or use another "
+                "model for this role.",
+            )
         if replies.thought_only(message):
             raise ModelError(
                 f"{self.name} thinks before it replies, and its reply to {self.role} was cut there",
@@ -289,12 +303,13 @@ class LLM:
             return None
         messages = _messages(prompt) if isinstance(prompt, Prompt) else list(prompt)
         config: RunnableConfig = {"metadata": {"role": self.role}}
-        teller = _Teller(on_delta) if on_delta else None
+        longest = arguments["max_tokens"] * LONGEST_TOKEN
+        teller = _Teller(on_delta, longest) if on_delta else None
         attempts, spent = 0, Usage()
         keys: Collection[str] = ()
         message: BaseMessage
         try:
-            async for attempt in retry(self._retries, self._backoff):
+            async for attempt in retry(self._retries, self._backoff, self._tell_waiting):
                 with attempt:
                     model = await self._models.here()
                     keys = secrets(model)
@@ -336,13 +351,18 @@ class _Teller:
     """Tells a reply piece by piece; in a further attempt, only what goes beyond the last."""
 
     on_delta: Callable[[str], None]
+    longest: int
+    """Characters, and pieces: a server that goes on is cut off."""
     told: int = 0
 
     async def tell(self, stream: Any) -> Any:
         """The whole reply, once all of it is told."""
-        whole, seen = None, 0
+        whole, seen, count = None, 0, 0
         async with aclosing(cast("AsyncGenerator[Any]", stream)) as pieces:
             async for piece in pieces:
+                # A server that sends faster than this reads would hold up timers and Ctrl-C.
+                await asyncio.sleep(0)
+                count += 1
                 whole = piece if whole is None else whole + piece
                 text = replies.clean(piece.text)
                 new = text[max(0, self.told - seen) :]
@@ -350,6 +370,8 @@ class _Teller:
                 if new:
                     self.told = seen
                     self.on_delta(new)
+                if max(seen, count) >= self.longest:
+                    break
         return whole
 
 

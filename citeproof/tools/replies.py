@@ -18,6 +18,7 @@ __all__ = [
     "clean",
     "first_object",
     "is_end",
+    "is_filtered",
     "option_probabilities",
     "read_option",
     "said",
@@ -57,6 +58,13 @@ def said(text: str) -> str:
     """
     _, closed, spoken = text.partition("</think>")
     return clean(spoken.lstrip() if closed else text)
+
+
+def is_filtered(message: BaseMessage) -> bool:
+    """Whether the provider's content filter withheld the reply, or the rest of it."""
+    told = message.response_metadata
+    reason = str(told.get("finish_reason") or told.get("stop_reason")).lower()
+    return not message.text and reason in ("content_filter", "refusal", "safety")
 
 
 def thought_only(message: BaseMessage) -> bool:

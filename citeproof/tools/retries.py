@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -17,6 +17,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from tenacity.wait import wait_exponential, wait_random
 
 from citeproof.errors import ModelError, ModelOutageError
+from citeproof.tools.transport import BadReplyError
 
 __all__ = [
     "is_transient",
@@ -41,6 +42,7 @@ _OTHER_LOOP = re.compile("Event loop is closed|different (event )?loop")
 _LONGEST_WAIT = 120.0
 _KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|hf)[-_]|AIza)[\w*-]{6,}|(?<=Bearer )[^\s'\"]+")
 _TOO_LONG = re.compile(r"context|too long|too many tokens|maximum.{0,20}tokens", re.IGNORECASE)
+_FILTERED = re.compile(r"content[ _](?:filter|management)", re.IGNORECASE)
 _CHECK_KEY = (
     "Check llm.api_key (CITEPROOF_LLM__API_KEY). The provider's own environment variable "
     "counts only without llm.base_url."
@@ -53,7 +55,9 @@ _FIXES = {
 }
 
 
-def retry(retries: int, backoff: float) -> AsyncRetrying:
+def retry(
+    retries: int, backoff: float, waiting: Callable[[BaseException, float, int], None]
+) -> AsyncRetrying:
     """The attempts of one call: after a failure that passes there is another, later each time.
 
     Waits for as long as the server asks for; where it does not say, exponentially longer, with
@@ -62,6 +66,7 @@ def retry(retries: int, backoff: float) -> AsyncRetrying:
     Args:
         retries: Further attempts after the first.
         backoff: Seconds before the first retry, doubled for each further one.
+        waiting: Told before each wait: the failure, the seconds, and which attempt comes then.
     """
     by_ourselves = wait_exponential(backoff, max=60) + wait_random(0, backoff)
 
@@ -70,23 +75,26 @@ def retry(retries: int, backoff: float) -> AsyncRetrying:
         asked = retry_after(error) if error is not None else None
         return float(by_ourselves(state)) if asked is None else asked
 
+    def told(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome is not None else None
+        if error is not None:
+            _log_failure(error, state)
+            waiting(error, state.upcoming_sleep, state.attempt_number + 1)
+
     return AsyncRetrying(
         stop=stop_after_attempt(retries + 1),
         wait=wait,
         retry=retry_if_exception(is_transient),
-        before_sleep=_tell,
+        before_sleep=told,
         reraise=True,
     )
 
 
-def _tell(state: RetryCallState) -> None:
+def _log_failure(error: BaseException, state: RetryCallState) -> None:
     """Log a failed attempt; not with the provider's words, which may hold a key."""
-    error = state.outcome.exception() if state.outcome is not None else None
-    what = type(error).__name__ + (
-        f", HTTP {code}" if error and (code := status_code(error)) else ""
-    )
-    wait = state.next_action.sleep if state.next_action is not None else 0.0
-    _log.info("Attempt %d failed (%s); again in %.1f s.", state.attempt_number, what, wait)
+    what = type(error).__name__ + (f", HTTP {code}" if (code := status_code(error)) else "")
+    again = state.upcoming_sleep
+    _log.info("Attempt %d failed (%s); again in %.1f s.", state.attempt_number, what, again)
 
 
 def status_code(error: BaseException) -> int | None:
@@ -102,6 +110,9 @@ def status_code(error: BaseException) -> int | None:
 
 def is_transient(error: BaseException) -> bool:
     """Whether the same call may succeed a little later."""
+    for cause in _chain(error):
+        if isinstance(cause, BadReplyError):
+            return cause.is_cut
     if "insufficient_quota" in str(error):  # OpenAI's 429 for an account without money
         return False
     if (status := status_code(error)) is not None:
@@ -118,11 +129,13 @@ def retry_after(error: BaseException) -> float | None:
     for cause in _chain(error):
         headers = getattr(getattr(cause, "response", None), "headers", None) or {}
         if value := headers.get("retry-after"):
-            with suppress(ValueError):
-                return max(0.0, float(value))
+            seconds = -1.0
             with suppress(ValueError):
                 until = parsedate_to_datetime(value).astimezone(UTC)
-                return max(0.0, (until - datetime.now(UTC)).total_seconds())
+                seconds = (until - datetime.now(UTC)).total_seconds()
+            with suppress(ValueError):
+                seconds = float(value)
+            return seconds if seconds >= 0 else None  # a time that is past says nothing
     return None
 
 
@@ -151,6 +164,9 @@ def translate(
     """
     status = status_code(error)
     why = scrub(_told(error), secrets)
+    bad = next((cause for cause in _chain(error) if isinstance(cause, BadReplyError)), None)
+    if bad is not None:
+        why = scrub(str(bad), secrets)
     if is_transient(error) or (status in _PASSING and "insufficient_quota" not in why):
         tries = f" after {attempts} attempts" if attempts > 1 else ""
         fix = "Try again later."
@@ -160,7 +176,9 @@ def translate(
             fix = "Check that the server runs and is reached, or raise llm.timeout."
         return ModelOutageError(f"No answer from {name}{tries}", why=why, fix=fix)
     fix = _FIXES.get(status or 0, "")
-    if not fix and _TOO_LONG.search(why):
+    if _FILTERED.search(why):
+        fix = "Ask otherwise, leave out the passages that it objects to, or use another model."
+    elif not fix and _TOO_LONG.search(why):
         fix = "Use fewer passages, or a model (or llm.context) with a longer context."
     elif status is None or status < 400:
         fix = "Check that llm.base_url, if set, is the address of an OpenAI-compatible server."

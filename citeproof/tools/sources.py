@@ -16,12 +16,18 @@ from citeproof.types import Passage
 
 __all__ = ["read_documents", "select_source", "validate_question"]
 
+LONGEST_QUESTION = 20_000
+"""Characters; more than the longest prompts hold anyway."""
+MOST_DOCUMENTS, MOST_TEXT = 10_000, 5_000_000
+"""Documents that may come with a question, and characters in all of them: they are kept with each
+step of a run. What is longer belongs into an index."""
+
 
 def validate_question(question: object) -> str:
     """The question of a run.
 
     Raises:
-        InputError: It is empty, or no text.
+        InputError: It is empty, too long, or no text.
     """
     if not isinstance(question, str | None):
         raise InputError(
@@ -31,6 +37,12 @@ def validate_question(question: object) -> str:
         )
     if question is None or not question.strip():
         raise InputError("The question is empty", fix="Ask something, in words.")
+    if len(question) > LONGEST_QUESTION:
+        raise InputError(
+            "The question is too long",
+            why=f"it has {len(question):,} characters, and may have {LONGEST_QUESTION:,}",
+            fix="Give long texts as documents.",
+        )
     return question
 
 
@@ -48,7 +60,7 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
     """The documents that came with a question, as passages.
 
     Raises:
-        InputError: They are no list, or one of them is no passage.
+        InputError: They are no list, too many or too long, or one of them is no passage.
     """
     if isinstance(documents, str | Mapping | Passage | Document):  # these are iterable, too
         raise InputError(
@@ -57,9 +69,16 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
             fix='Pass a list, also of a single one: {"documents": [document]}.',
         )
     known: dict[str, Passage] = {}
-    passages = []
+    passages, size = [], 0
     for number, document in enumerate(documents, start=1):
         passage = _passage(document, number)
+        size += len(passage.text) + len(passage.title)
+        if number > MOST_DOCUMENTS or size > MOST_TEXT:
+            raise InputError(
+                "The documents are too large to come with a question",
+                why=f"there may be {MOST_DOCUMENTS:,}, of {MOST_TEXT:,} characters in all",
+                fix="Index them: citeproof index DOCS.",
+            )
         if known.setdefault(passage.id, passage) != passage:  # pieces of one document, say
             passage = passage.model_copy(update={"id": f"{number}:{passage.id}"})
         passages.append(passage)

@@ -34,6 +34,8 @@ LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if 
         ("DONE", []),
         ("Done. The answer is complete.", []),
         ("[1][2]", []),
+        ('{"foo": 12}', []),
+        ('```json\n{"citations": [1]}\n```', []),
         ("\u200b \t", []),
         ("", []),
     ],

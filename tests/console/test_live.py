@@ -14,6 +14,7 @@ from citeproof.tools.events import (
     ClaimDelta,
     ClaimDrafted,
     ClaimRejected,
+    LLMWaiting,
     PassagesRetrieved,
     ReviewRequested,
 )
@@ -49,6 +50,14 @@ async def shown(
 
 def ending(**fields: object) -> AnswerReady:
     return AnswerReady(answer=ANSWER.model_copy(update=fields))
+
+
+async def test_a_wait_for_the_server_is_told() -> None:
+    why = "HTTP 503"
+    waiting = LLMWaiting(role="judge", seconds=12.3, attempt=2, attempts=5, why=why)
+    told = "waiting 12 s for the server, try 2 of 5"
+    assert f"· {told}: HTTP 503\n" in await shown([waiting, *EVENTS])
+    assert told in await shown([started("claim_generator"), waiting, *EVENTS], terminal=True)
 
 
 async def test_without_a_terminal_a_run_is_plain_lines() -> None:

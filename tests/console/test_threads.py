@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from citeproof import Toolbox, cli
+from citeproof import Answer, Toolbox, cli
+from citeproof.errors import ModelOutageError
 from citeproof.settings import Settings
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
 
@@ -77,3 +81,92 @@ def test_a_file_that_is_no_store_is_told(script: Failing) -> None:
     result = run(cli.app, ["ask", QUESTION, "--thread", "t"])
     assert result.exit_code == 2
     assert "The run cannot be kept in .citeproof/threads.sqlite" in result.output
+
+
+class Outage(Script):
+    """A script whose server is gone after so many calls."""
+
+    left: float = 0
+
+    def reply(self, prompt: str) -> str:
+        if sum(self.calls.values()) >= self.left:
+            raise ModelOutageError("No answer", why="the server is gone", fix="Try again later.")
+        return super().reply(prompt)
+
+
+@pytest.fixture
+def outage(script: Failing, monkeypatch: pytest.MonkeyPatch) -> Outage:
+    made = Outage([BUILT, LIT, "DONE"], [[1], [2]], passages={"": [A, B]})
+
+    def tools(settings: Settings, *, progress: Any = None) -> Toolbox:
+        return made.toolbox()
+
+    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    return made
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_outage_leaves_what_is_proved_and_a_thread_to_go_on_with(
+    outage: Outage, named: bool
+) -> None:
+    outage.left = 3
+    name = ["--thread", "t"] if named else []
+    lost = run(cli.app, ["ask", QUESTION, "--json", *name])
+    answer = Answer.model_validate_json(lost.stdout)
+    assert (lost.exit_code, answer.status) == (4, "partial"), lost.output
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert "the server is gone" in answer.reason
+    assert "The run is kept: asked the same again" in lost.stderr
+    if not named:
+        name = re.findall(r"with (--thread) (run-[0-9a-f-]+), it goes on", lost.stderr)[0]
+    again = run(cli.app, ["ask", QUESTION, *name])
+    assert again.exit_code == 4, again.output
+    outage.left = 99
+    done = run(cli.app, ["ask", QUESTION, *name])
+    assert done.exit_code == 0, done.output
+    assert "Ann Lee built the tower [1]. The tower was lit in 1871 [2]." in done.stdout
+    assert outage.calls == {"claim_generator": 3, "citation_generator": 2}
+    assert outage.queries == [QUESTION]
+
+
+def test_an_outage_before_anything_is_proved_is_no_answer(outage: Outage) -> None:
+    lost = run(cli.app, ["ask", QUESTION, "--json"])
+    assert (lost.exit_code, lost.stdout) == (2, "")
+    assert "the server is gone" in lost.stderr
+    assert "The run is kept: asked the same again with --thread run-" in lost.stderr
+
+
+def test_an_outage_may_be_an_error_as_from_python(outage: Outage) -> None:
+    outage.left = 3
+    lost = run(cli.app, ["ask", QUESTION, "--json", "--set", "on_outage=false"])
+    assert (lost.exit_code, lost.stdout) == (2, "")
+    assert "with --thread run-" in lost.stderr
+
+
+def test_a_run_without_a_name_leaves_nothing_once_it_is_done(outage: Outage) -> None:
+    outage.left = 99
+    assert run(cli.app, ["ask", QUESTION]).exit_code == 0
+    assert kept() == []
+
+
+def test_of_runs_without_a_name_the_latest_are_kept(outage: Outage) -> None:
+    run(cli.app, ["ask", QUESTION, "--thread", "mine"])
+    outage.left = 3
+    for _ in range(22):
+        outage.calls.clear()
+        assert run(cli.app, ["ask", QUESTION]).exit_code == 4
+    assert len(kept()) == 21
+    assert "vtg/mine" in kept()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_run_that_nobody_asked_to_keep_needs_no_file(outage: Outage, named: bool) -> None:
+    outage.left = 99
+    Path(".citeproof/threads.sqlite").write_text("no database, but a long enough text " * 9)
+    name = ["--thread", "t"] if named else []
+    assert run(cli.app, ["ask", QUESTION, *name]).exit_code == (2 if named else 0)
+
+
+def kept() -> list[str]:
+    with closing(sqlite3.connect(".citeproof/threads.sqlite")) as file:
+        return [name for (name,) in file.execute("SELECT DISTINCT thread_id FROM checkpoints")]

@@ -411,6 +411,33 @@ def test_the_program_of_the_page_on_streaming_runs(
     assert capsys.readouterr().out == f"{DOUBTED} it was Cy Fox.\napproved by a person\n"
 
 
+def test_another_site_can_neither_read_nor_run_anything(studio: Studio) -> None:
+    """Not by asking, not by a form, and not by a name of its own for this machine."""
+    question = "What does only this machine know?"
+    thread = studio.client.threads.create(metadata={"question": question})["thread_id"]
+    evil, run = {"Origin": "https://evil.example"}, {"assistant_id": "vtg", "input": GIVEN}
+    preflight = {"Access-Control-Request-Method": "POST"}
+    blind = {"Content-Type": "text/plain"}
+    with httpx.Client(base_url=studio.url, trust_env=False) as foreign:
+        replies = [
+            foreign.options("/threads/search", headers=evil | preflight),
+            foreign.post("/threads/search", json={}, headers=evil),
+            foreign.post("/runs/wait", json=run, headers=evil),
+            foreign.delete(f"/threads/{thread}", headers=evil),
+            foreign.get(f"/threads/{thread}", headers={"Host": "evil.example"}),
+        ]
+        sent = foreign.post("/runs/wait", content=json.dumps(run), headers=blind)
+        long = foreign.post("/runs/wait", json={**run, "input": {"question": "?" * 6_000_000}})
+        own = {"Origin": "https://smith.langchain.com"}
+        asked = foreign.options("/threads/search", headers=own | preflight)
+    assert [reply.status_code for reply in replies] == [403] * 5
+    assert not any(question in r.text or "access-control" in str(r.headers) for r in replies)
+    assert (sent.status_code, long.status_code) == (415, 413)
+    assert studio.client.threads.get(thread)["metadata"] == {"question": question}
+    assert asked.status_code == 200
+    assert asked.headers["access-control-allow-origin"] == own["Origin"]
+
+
 def test_blocking_calls_would_be_told(studio: Studio) -> None:
     """So that the runs above prove that our nodes make none."""
     [*_, last] = studio.client.runs.stream(None, "blocking", input={})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from citeproof.errors import FetchError
 from citeproof.models import entailment
 from citeproof.models.entailment import LABELS, calibration, entailment_folder, merge
+from citeproof.models.stamps import STAMP, check_stamp
 from citeproof.settings import ModelSettings
 from tests.models.tiny import tiny_mpnet
 
@@ -142,6 +144,46 @@ def test_it_is_made_once_by_whoever_comes_first(shipped: list[int], tmp_path: Pa
     count = len(shipped)
     assert entailment_folder(settings) == found[0]
     assert len(shipped) == count
+
+
+def test_what_was_changed_since_is_made_anew(shipped: list[int], tmp_path: Path) -> None:
+    """A head with another bias would prove everything."""
+    settings = ModelSettings(cache=tmp_path / "cache")
+    folder = entailment_folder(settings)
+    weights = folder / "model.safetensors"
+    whole, made = weights.read_bytes(), len(shipped)
+    for damage in (whole[:-4] + b"\xff\xff\xff\xff", whole[:100], b""):
+        weights.write_bytes(damage)
+        assert check_stamp(folder) == "corrupt"
+        assert entailment_folder(settings) == folder
+        assert weights.read_bytes() == whole
+    (folder / "config.json").unlink()
+    (entailment_folder(settings) / STAMP).unlink()
+    assert entailment_folder(settings) == folder
+    assert (folder / "config.json").is_file()
+    assert len(shipped) == made + 5
+
+
+def test_a_copy_with_other_times_is_as_good(shipped: list[int], tmp_path: Path) -> None:
+    settings = ModelSettings(cache=tmp_path / "cache")
+    weights = entailment_folder(settings) / "model.safetensors"
+    made = len(shipped)
+    os.utime(weights, (1, 1))
+    entailment_folder(settings)
+    assert len(shipped) == made
+    assert f" {weights.stat().st_mtime_ns} " in (weights.parent / STAMP).read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_another_user_may_read_it_where_the_umask_says_so(
+    shipped: list[int], tmp_path: Path
+) -> None:
+    before = os.umask(0o022)
+    try:
+        folder = entailment_folder(ModelSettings(cache=tmp_path / "cache"))
+    finally:
+        os.umask(before)
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o644}
 
 
 def test_a_failed_merge_leaves_nothing_and_says_why(

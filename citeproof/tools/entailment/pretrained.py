@@ -34,7 +34,7 @@ def load(kind: str, name: str, *, offline: bool, **options: Any) -> tuple[Any, A
             model = getattr(transformers, kind).from_pretrained(
                 name, local_files_only=offline, **options
             )
-    except (OSError, ValueError, RuntimeError) as error:
+    except Exception as error:  # of a damaged file the libraries raise errors of their own
         raise _unloadable(name, error) from error
     return _placed(model), tokenizer
 
@@ -61,7 +61,9 @@ def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any
         else:
             model, base = _alignscore(preset, source, transformers, offline)
         tokenizer = transformers.AutoTokenizer.from_pretrained(base, local_files_only=offline)
-    except (OSError, ValueError, RuntimeError) as error:
+    except ModelError:
+        raise
+    except Exception as error:
         raise _unloadable(source, error) from error
     return _placed(model), tokenizer
 

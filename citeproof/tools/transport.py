@@ -1,0 +1,87 @@
+"""What a server at an address sends is looked at before a client makes sense of it.
+
+A client says "No generation chunks were returned" of whatever it cannot read: a login page, half a
+reply, a proxy's error. And it reads what has no end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+__all__ = ["BadReplyError", "look_over"]
+
+LONGEST = 64_000_000
+"""Bytes of one reply; 8,192 tokens with the probabilities of twenty others have 16 million."""
+
+
+class BadReplyError(ValueError):
+    """What a server sent is no reply of a language model; `is_cut` if the rest was lost."""
+
+    def __init__(self, why: str, *, is_cut: bool = False) -> None:
+        super().__init__(why)
+        self.is_cut = is_cut
+
+
+async def look_over(response: Any) -> None:
+    """A hook for `httpx.AsyncClient(event_hooks={"response": [look_over]})`.
+
+    Raises:
+        BadReplyError: The server has answered, but not as a language model does.
+    """
+    response.stream = _capped(response.stream)
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if response.status_code != 200 or kind == "text/event-stream":
+        return
+    body = (await response.aread()).strip()
+    if body.startswith((b"data:", b"event:", b":")):
+        return  # a stream by another name
+    if kind == "text/html" or body[:200].lower().startswith((b"<!doctype", b"<html")):
+        raise BadReplyError("it sent an HTML page, as a login or a proxy does")
+    if not body:
+        raise BadReplyError("it sent nothing", is_cut=True)
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError):
+        if body.startswith(b"{"):
+            why = "its reply breaks off: it is not whole JSON"
+            raise BadReplyError(why, is_cut=True) from None
+        raise BadReplyError(f"it sent no JSON: {_begin(body)}") from None
+    if isinstance(reply, dict) and reply.get("error"):
+        raise BadReplyError(f"it reports an error: {_begin(json.dumps(reply['error']).encode())}")
+    choices = reply.get("choices") if isinstance(reply, dict) else None
+    if not isinstance(choices, list):
+        raise BadReplyError(f"its JSON is no reply of a language model: {_begin(body)}")
+    if not choices:
+        raise BadReplyError("its reply holds no choices")
+    if json.loads(response.request.content or b"{}").get("stream"):
+        reason = choices[0].get("finish_reason") if isinstance(choices[0], dict) else ""
+        if reason == "content_filter":
+            raise BadReplyError("the provider's content filter withheld the reply")
+        raise BadReplyError("it does not stream its replies, though it was asked to")
+
+
+def _capped(stream: Any) -> Any:
+    """A body that ends in an error once it is longer than any reply."""
+    # openai has a client of httpx, or of its successor: each wants a stream of its own class.
+    kind: Any = next(k for k in type(stream).__mro__ if k.__name__ == "AsyncByteStream")
+
+    class Capped(kind):  # type: ignore[misc]
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for part in stream:
+                size += len(part)
+                if size > LONGEST:
+                    raise BadReplyError(f"its reply has more than {LONGEST:,} bytes")
+                yield part
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Capped()
+
+
+def _begin(body: bytes) -> str:
+    text = " ".join(body[:400].decode("utf-8", "replace").split())
+    return repr(text if len(text) <= 120 else f"{text[:119]}…")

@@ -1,0 +1,53 @@
+"""Which settings files of project folders the user has said to trust: by path and content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from citeproof.files import read_file, write_whole
+
+__all__ = ["is_trusted", "trust"]
+
+
+def is_trusted(file: Path) -> bool:
+    """Whether the user has trusted this file, and it has not changed since."""
+    try:
+        return _trusted().get(str(file.resolve())) == _hash(file.read_bytes())
+    except OSError:
+        return False
+
+
+def trust(file: Path) -> Path:
+    """Trust a file as it is now, in all later runs.
+
+    Returns:
+        Where that is kept.
+
+    Raises:
+        InputError: The file cannot be read, or the list cannot be written.
+    """
+    noted = _trusted() | {str(file.resolve()): _hash(read_file(file))}
+    place = _place()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(place, json.dumps(noted, indent=2, sort_keys=True) + "\n")
+    return place
+
+
+def _trusted() -> dict[str, str]:
+    try:
+        noted = json.loads(_place().read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # nothing is trusted yet
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _place() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("citeproof") / "trusted.json"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
