@@ -57,7 +57,11 @@ def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
         else:
             said = said.replace(HYPHEN, "-")
             ends = len(said) < full or said.endswith((".", "!", "?", ":"))
-            goes_on = then[:1].islower() or not ends or (following and following.goes_on)
+            beside = following is not None and following.goes_on
+            # The last cell of a row ends it.
+            goes_on = beside or then[:1].islower() or not (ends or line.goes_on)
+            if line.noted or (following and following.noted):
+                goes_on = beside
             join = " " if goes_on and then and not _LISTED.match(then) else "\n"
         for piece in line.pieces:
             left, top, right, bottom = map(_share, piece.area)

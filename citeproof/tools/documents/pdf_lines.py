@@ -58,6 +58,8 @@ class Line:
     area: Area
     goes_on: bool = False
     """Whether it stands in one row with the line before it."""
+    noted: bool = False
+    """Whether a form's field or a note says it."""
 
 
 def read_lines(text: PdfTextPage, shown: Displayed) -> list[Line]:

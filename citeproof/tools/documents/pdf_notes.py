@@ -50,7 +50,7 @@ def read_notes(page: PdfPage, shown: Displayed) -> Iterator[Line]:
                 raw.FPDFAnnot_GetRect(own, box)
                 sides = min(box.left, box.right), min(box.bottom, box.top)
                 area = shown.area(*sides, max(box.left, box.right), max(box.bottom, box.top))
-                yield Line(said, (Piece(0, len(said), area),), area)
+                yield Line(said, (Piece(0, len(said), area),), area, noted=True)
 
 
 def insert(lines: list[Line], note: Line) -> None:
