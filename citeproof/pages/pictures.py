@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from citeproof.errors import CiteproofError
 from citeproof.pages.page_image import PageImage, render_page_image
 from citeproof.types import Box, Citation, Passage, Support
 
-__all__ = ["Picture", "Pictures", "View"]
+__all__ = ["Cut", "Picture", "Pictures", "View"]
 
 _AROUND = 0.035
-"""By this share of the page's height a view is larger than what it shows."""
-_LEAST = 0.16
-"""The share of the page's height that a view has at least."""
+"""By this share of the page a view is larger than what it shows, on each side."""
+_LEAST, _NARROWEST = 0.16, 0.45
+"""The shares of the page's height and width that a view has at least."""
+
+
+class Cut(NamedTuple):
+    """A rectangle of a picture, in pixels."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+    def __str__(self) -> str:
+        """As SVG writes it."""
+        return " ".join(map(str, self))
 
 
 @dataclass(frozen=True)
@@ -25,15 +39,20 @@ class Picture:
     id: str
     image: PageImage
 
+    @property
+    def whole(self) -> Cut:
+        """All of it."""
+        return Cut(0, 0, self.image.width, self.image.height)
 
-@dataclass(frozen=True)
-class View:
+
+class View(NamedTuple):
     """What a source shows of its page."""
 
     picture: Picture | None = None
-    top: int = 0
-    """Where it begins, in pixels of the picture."""
-    height: int = 0
+    wide: Cut = Cut(0, 0, 0, 0)
+    """What is quoted, with the lines around it, over the width of the page."""
+    narrow: Cut = Cut(0, 0, 0, 0)
+    """The same for a small screen: no wider than it must be."""
     alt: str = ""
     """What stands there."""
     missing: str = ""
@@ -63,14 +82,12 @@ class Pictures:
             self._pages[key] = self._draw(*key)
         if isinstance(picture := self._pages[key], str):
             return View(missing=picture)
-        top = max(0.0, min(box.top for box in boxes) - _AROUND)
-        bottom = min(1.0, max(box.bottom for box in boxes) + _AROUND)
-        spare = max(0.0, _LEAST - (bottom - top))
-        top = max(0.0, min(top - spare / 2, 1 - _LEAST))
-        bottom = max(bottom + spare / 2, top + _LEAST)
-        pixels = picture.image.height
+        width, height = picture.image.width, picture.image.height
+        top, down = _around([(box.top, box.bottom) for box in boxes], _LEAST, height)
+        left, across = _around([(box.left, box.right) for box in boxes], _NARROWEST, width)
         alt = " ".join(dict.fromkeys(quote.sentence for quote in own if quote.boxes))
-        return View(picture, round(top * pixels), round((bottom - top) * pixels), alt)
+        wide, narrow = Cut(0, top, width, down), Cut(left, top, across, down)
+        return View(picture, wide, narrow, alt)
 
     def _draw(self, source: str, page: int) -> Picture | str:
         """The picture, or why there is none."""
@@ -86,3 +103,12 @@ class Pictures:
             return error.why
         self.drawn.append(Picture(f"page-{len(self.drawn) + 1}", image))
         return self.drawn[-1]
+
+
+def _around(shares: Sequence[tuple[float, float]], least: float, pixels: int) -> tuple[int, int]:
+    """Where a view of stretches begins along a side of the page, and how long it is."""
+    begin = min(start for start, _ in shares) - _AROUND
+    end = max(stop for _, stop in shares) + _AROUND
+    spare = max(0.0, least - (end - begin)) / 2
+    begin, end = max(0.0, begin - spare), min(1.0, end + spare)
+    return round(begin * pixels), round((end - begin) * pixels)
