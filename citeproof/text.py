@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["count", "find", "plain", "problem", "seconds", "snake_case"]
+__all__ = ["count", "find", "is_web", "plain", "problem", "seconds", "snake_case"]
 
 _UNSEEN = re.compile(
     # C0 and C1 controls drive terminals; the others reorder or hide what is read.
@@ -35,6 +36,14 @@ def find(text: str, sentence: str) -> tuple[int, int] | None:
         return None
     match = re.search(r"\s+".join(map(re.escape, words)), text)
     return match.span() if match else None
+
+
+def is_web(address: str) -> bool:
+    """Whether an address is one of the web, which may become a link."""
+    try:
+        return urlsplit(address).scheme in ("http", "https")
+    except ValueError:
+        return False
 
 
 def count(number: int, noun: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from citeproof.markdown import literal, paragraph, row
-from citeproof.text import plain
+from citeproof.text import is_web, plain
 
 __all__ = [
     "Answer",
@@ -90,9 +91,15 @@ class Passage(_Value):
     @property
     def place(self) -> str:
         """Title and page or location, as in `Harbour guide, p. 3`, without control characters."""
-        title = plain(self.title) or plain(self.source) or "untitled"
+        title = plain(self.title) or self.origin or "untitled"
         where = plain(self.location) if self.page is None else f"p. {self.page}"
         return f"{title}, {where}" if where else title
+
+    @property
+    def origin(self) -> str:
+        """The source for others to see: an address of the web, or a file's name without folders."""
+        source = plain(self.source)
+        return source if is_web(source) else re.split(r"[/\\]", source)[-1]
 
     @property
     def premise(self) -> str:
@@ -106,14 +113,23 @@ class Passage(_Value):
         return hashlib.sha256(key).hexdigest()[:16]
 
 
-class Citation(_Value):
+class _Quotation(_Value):
+    sentence: str = ""
+    """The sentence of the passage that supports the claim best."""
+    page: int | None = None
+    """Page of the source on which it stands, from 1; None where the source has no pages."""
+    boxes: tuple[Box, ...] = ()
+    """Where it stands on that page, a box for each line; offsets are into `sentence`."""
+    unplaced: str = ""
+    """Why a sentence of a page has no boxes; empty otherwise."""
+
+
+class Citation(_Quotation):
     """A passage that a claim rests on."""
 
     passage_id: str
     number: int = Field(ge=1)
     """The number shown in the answer's text, given in order of first use."""
-    sentence: str = ""
-    """The sentence of the passage that supports the claim best."""
 
 
 class Verdict(_Value):
@@ -208,14 +224,12 @@ class Answer(_Value):
         return "\n\n".join(filter(None, blocks))
 
 
-class Support(_Value):
+class Support(_Quotation):
     """A passage that entails a checked sentence, by itself or with others."""
 
     number: int | None = None
     """The number that cites it; None where no number does."""
     passage: Passage
-    sentence: str = ""
-    """The sentence of the passage that supports the checked one best."""
 
 
 class CheckedSentence(_Value):

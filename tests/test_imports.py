@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS = (
     ("errors", "files", "guard", "paths", "text", "markdown"),
+    ("pdfium",),
     ("types",),
     ("pages",),
     ("settings", "settings_sources", "settings_toml", "trust"),

@@ -11,9 +11,10 @@ from citeproof.console.check import LOOK, explained, listed, recalled
 from citeproof.console.diagram import Shape
 from citeproof.console.timeline import timeline
 from citeproof.pages import render
+from citeproof.pages.pictures import Picture, Pictures, View
 from citeproof.text import count
 from citeproof.tools.moments import Moment
-from citeproof.types import Answer, CheckReport, Passage
+from citeproof.types import Answer, CheckReport, Citation, Passage, Support
 
 __all__ = ["Look", "Source", "render_check", "render_page", "render_turn"]
 
@@ -41,6 +42,8 @@ class Source(NamedTuple):
     """Its sentences that are highlighted."""
     users: Sequence[int]
     """Numbers of the claims that rest on it."""
+    view: View | None = None
+    """What is shown of its page."""
     number: str | None = None
     """Stands beside it, where that is not its place."""
 
@@ -104,10 +107,12 @@ def _answer_values(
     """What the template of an answer shows."""
     verdicts = [claim.verdict.status for claim in answer.claims]
     uses = [
-        (own.number, n, own.sentence)
+        (own.number, n, own)
         for n, claim in enumerate(answer.claims, start=1)
         for own in (*claim.citations, *claim.against)
     ]
+    numbered = dict(enumerate(answer.passages, start=1))
+    found, pictures = _sources(numbered, uses)
     words = _STATUS[answer.status]
     if answer.status == "answered" and {*verdicts} <= {"supported"}:
         words += ", every claim proved"  # CaLM answers unchecked where models agree
@@ -121,7 +126,8 @@ def _answer_values(
         "proved": text.proved(answer),
         "verdicts": verdicts,
         "looks": _LOOKS,
-        "found": _sources(dict(enumerate(answer.passages, start=1)), uses),
+        "found": found,
+        "pictures": pictures,
         "cost": text.instruments(answer.usage),
         "facts": text.facts,
         "trace": timeline(moments, graph),
@@ -146,9 +152,9 @@ def render_check(report: CheckReport, title: str) -> str:
     uses = [(own.passage.id, n, own) for n, sentence in numbered for own in sentence.support]
     first = {key: own for key, _, own in reversed(uses)}
     ordered = {key: first[key].passage for key, *_ in uses}
+    sources, pictures = _sources(ordered, uses)
     found = [
-        source._replace(number=str(first[source.passage.id].number or "–"))
-        for source in _sources(ordered, [(key, n, own.sentence) for key, n, own in uses])
+        source._replace(number=str(first[source.passage.id].number or "–")) for source in sources
     ]
     return render.render_page(
         "check.html",
@@ -165,6 +171,7 @@ def render_check(report: CheckReport, title: str) -> str:
         looks=_CHECKED,
         explained=explained,
         found=found,
+        pictures=pictures,
         places={source.passage.id: source.place for source in found},
         facts=[
             count(len(report.sentences), "sentence"),
@@ -174,13 +181,23 @@ def render_check(report: CheckReport, title: str) -> str:
     )
 
 
-def _sources(found: Mapping[K, Passage], uses: Iterable[tuple[K, int, str]]) -> list[Source]:
-    """Passages by key, with what is quoted of each, and by which claims."""
-    quoted: dict[K, list[tuple[int, str]]] = {key: [] for key in found}
-    for key, n, sentence in uses:
+def _sources(
+    found: Mapping[K, Passage], uses: Iterable[tuple[K, int, Citation | Support]]
+) -> tuple[list[Source], list[Picture]]:
+    """Passages by key, with what is quoted of each, and by which claims; and their pages."""
+    quoted: dict[K, list[tuple[int, Citation | Support]]] = {key: [] for key in found}
+    for key, n, own in uses:
         if key in quoted:
-            quoted[key].append((n, sentence))
-    return [
-        Source(place, found[key], [said for _, said in own], [n for n, _ in own])
+            quoted[key].append((n, own))
+    pictures = Pictures((found[key], quote) for key, own in quoted.items() for _, quote in own)
+    sources = [
+        Source(
+            place,
+            found[key],
+            [quote.sentence for _, quote in own],
+            [n for n, _ in own],
+            pictures.view(found[key]),
+        )
         for place, (key, own) in enumerate(quoted.items(), start=1)
     ]
+    return sources, pictures.drawn

@@ -33,7 +33,7 @@ __all__ = ["GONE", "IndexReport", "Progress", "Update", "read_marks"]
 Progress = Callable[[str, int, int], None]
 """Called as (document, its passages stored so far, its passages)."""
 
-_VERSION = "5"
+_VERSION = "6"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _BATCH = 512
 """Passages that are embedded and stored at a time; large, since an embedder sorts by length."""

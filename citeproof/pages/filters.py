@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
-from urllib.parse import urlsplit
 
-from citeproof.text import count, find, plain, seconds
+from citeproof.text import count, find, is_web, plain, seconds
 from citeproof.types import shown_score
 
 __all__ = ["FILTERS", "TESTS"]
@@ -24,14 +23,6 @@ def _pieces(text: str, sentences: Iterable[str]) -> list[tuple[bool, str]]:
     return [(marked, "".join(text[at] for at in piece)) for marked, piece in places]
 
 
-def _is_web(address: str) -> bool:
-    """Whether an address may become a link."""
-    try:
-        return urlsplit(address).scheme in ("http", "https")
-    except ValueError:
-        return False
-
-
 FILTERS: dict[str, Callable[..., Any]] = {
     "at": "{:.1f}".format,
     "count": count,
@@ -44,5 +35,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }
 TESTS: dict[str, Callable[..., bool]] = {
     "served": lambda address: address.startswith("/api/documents/"),
-    "web": _is_web,
+    "web": is_web,
 }

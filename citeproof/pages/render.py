@@ -28,7 +28,8 @@ def render_page(template: str, style: str = "", *, script: bool = True, **values
     rules, program = f"{asset('page.css')}\n{style}", asset("page.js") if script else ""
     policy = (
         f"default-src 'none'; style-src 'sha256-{_digest(rules)}'; "
-        f"script-src 'sha256-{_digest(program)}'; base-uri 'none'; form-action 'none'"
+        f"script-src 'sha256-{_digest(program)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
     own = {"policy": Markup(policy), "style": Markup(rules), "script": Markup(program)}
     return str(fragment(template, **values, **own))

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from citeproof.prompts import fill, template
-from citeproof.tools.citations import marks, supporting_sentence
+from citeproof.tools.citations import cite, marks
 from citeproof.tools.cited_json import answer_schema, is_answer_json, read_answer_json
 from citeproof.tools.events import ClaimDelta, emit
 from citeproof.tools.llm import LLM
 from citeproof.tools.marked_list import read_marked_list, read_marked_name
 from citeproof.tools.marked_text import MarkedSentence, read_marked
-from citeproof.types import Citation, Claim, Passage, Verdict
+from citeproof.types import Claim, Passage, Verdict
 
 __all__ = [
     "AnyForm",
@@ -123,14 +123,7 @@ def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage])
     """
     return Claim(
         text=text,
-        citations=tuple(
-            Citation(
-                passage_id=passages[number].id,
-                number=number,
-                sentence=supporting_sentence(passages[number].text, text),
-            )
-            for number in numbers
-        ),
+        citations=cite({number: passages[number] for number in numbers}, text),
         verdict=Verdict(status="unchecked", reason=UNCHECKED),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from citeproof.errors import InputError
-from citeproof.tools.citations import strip_flags, supporting_sentence
+from citeproof.tools.citations import quote, strip_flags
 from citeproof.tools.entailment import Entailment, Pair, denies, find_supports
 from citeproof.tools.marked_text import MarkedSentence, read_marked
 from citeproof.tools.paragraphs import paragraphs
@@ -263,11 +263,7 @@ def _judged(
 
 def _support(passages: Sequence[_Numbered], sentence: str) -> tuple[Support, ...]:
     return tuple(
-        Support(
-            number=number,
-            passage=passage,
-            sentence=supporting_sentence(passage.text, sentence),
-        )
+        Support(number=number, passage=passage, **quote(passage, sentence))
         for number, passage in passages
     )
 

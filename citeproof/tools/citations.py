@@ -6,19 +6,23 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TypedDict
 
 import Stemmer
 
+from citeproof.tools.documents.passages import boxes_within
 from citeproof.tools.marked_text import MARK
 from citeproof.tools.sentences import MARKS, UNSPACED, split
-from citeproof.types import Citation, Claim, Passage
+from citeproof.types import Box, Citation, Claim, Passage
 
 __all__ = [
     "CONTRADICTED",
     "FLAG",
+    "Quotation",
     "adds_nothing",
     "cite",
     "marks",
+    "quote",
     "strip_flags",
     "strip_marks",
     "supporting_sentence",
@@ -42,6 +46,15 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
+class Quotation(TypedDict):
+    """What a citation says of its sentence."""
+
+    sentence: str
+    page: int | None
+    boxes: tuple[Box, ...]
+    unplaced: str
+
+
 def strip_marks(text: str) -> str:
     """The text without citation marks: [1], [1][2], [1, 2], [1-3]."""
     return _MARK.sub("", text)
@@ -61,13 +74,24 @@ def marks(claim: Claim) -> str:
 def cite(passages: Mapping[int, Passage], claim: str) -> tuple[Citation, ...]:
     """Citations of numbered passages, each with the sentence that supports the claim best."""
     return tuple(
-        Citation(
-            passage_id=passage.id,
-            number=number,
-            sentence=supporting_sentence(passage.text, claim),
-        )
+        Citation(passage_id=passage.id, number=number, **quote(passage, claim))
         for number, passage in passages.items()
     )
+
+
+def quote(passage: Passage, claim: str) -> Quotation:
+    """The sentence of a passage that supports a claim best, and where it stands on its page."""
+    sentence = supporting_sentence(passage.text, claim)
+    start = passage.text.find(sentence)
+    boxes = tuple(boxes_within(passage.boxes, start, start + len(sentence)))
+    unplaced = ""
+    if passage.page is not None and not boxes:
+        unplaced = "its source does not say where the lines of the page stand"
+        if not sentence:
+            unplaced = "no sentence of the passage shares a word with the claim"
+        elif passage.boxes:
+            unplaced = "the sentence is not to be seen on its page"
+    return Quotation(sentence=sentence, page=passage.page, boxes=boxes, unplaced=unplaced)
 
 
 def strip_flags(text: str) -> str:

@@ -2,8 +2,14 @@
 
 import pytest
 
-from citeproof.tools.citations import adds_nothing, marks, strip_marks, supporting_sentence
-from citeproof.types import Citation, Claim, Verdict
+from citeproof.tools.citations import (
+    adds_nothing,
+    cite,
+    marks,
+    strip_marks,
+    supporting_sentence,
+)
+from citeproof.types import Box, Citation, Claim, Passage, Verdict
 
 
 @pytest.mark.parametrize(
@@ -86,3 +92,53 @@ def test_a_repetition_adds_nothing(claim: str, repeats: bool) -> None:
     if claim == "The tower was built in 1871.":
         accepted = ["The tower was built by Ann Lee in 1871."]
     assert adds_nothing(claim, accepted) is repeats
+
+
+def box(start: int, end: int, top: float) -> Box:
+    return Box(start=start, end=end, left=0.1, top=top, right=0.9, bottom=top + 0.02)
+
+
+PAGE = Passage(
+    id="p",
+    text="The tower is white. Ann Lee built it in 1871.",
+    page=3,
+    boxes=(box(0, 19, 0.1), box(20, 32, 0.1), box(33, 45, 0.2)),
+)
+
+
+def test_a_citation_says_where_its_sentence_stands() -> None:
+    [citation] = cite({4: PAGE}, "Ann Lee was the builder.")
+    sentence = "Ann Lee built it in 1871."
+    assert citation == Citation(
+        passage_id="p",
+        number=4,
+        sentence=sentence,
+        page=3,
+        boxes=(box(0, 12, 0.1), box(13, 25, 0.2)),
+    )
+    assert [sentence[one.start : one.end] for one in citation.boxes] == [
+        "Ann Lee buil",
+        " it in 1871.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("passage", "claim", "why"),
+    [
+        (PAGE, "Goats.", "no sentence of the passage shares a word with the claim"),
+        (
+            PAGE.model_copy(update={"boxes": ()}),
+            "Ann Lee built it.",
+            "its source does not say where the lines of the page stand",
+        ),
+        (
+            PAGE.model_copy(update={"boxes": PAGE.boxes[:1]}),
+            "Ann Lee built it.",
+            "the sentence is not to be seen on its page",
+        ),
+        (PAGE.model_copy(update={"boxes": (), "page": None}), "Ann Lee built it.", ""),
+    ],
+)
+def test_a_citation_without_boxes_says_why(passage: Passage, claim: str, why: str) -> None:
+    [citation] = cite({1: passage}, claim)
+    assert (citation.boxes, citation.unplaced) == ((), why)

@@ -9,7 +9,7 @@ from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.sentences import Span, split, starts, words
 from citeproof.types import Box, Passage
 
-__all__ = ["KEPT_WHOLE", "cut"]
+__all__ = ["KEPT_WHOLE", "boxes_within", "cut"]
 
 KEPT_WHOLE = 4
 """A part with an id of its own stays whole up to this many times the passage length.
@@ -99,14 +99,14 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
             source=source,
             page=first.page,
             location=first.location,
-            boxes=tuple(_boxes(first.boxes, begin, stop)),
+            boxes=tuple(boxes_within(first.boxes, begin, stop)),
             start=begin,
             end=stop,
         )
 
 
-def _boxes(boxes: Sequence[Box], start: int, end: int) -> Iterator[Box]:
-    """Those of a stretch of text, with offsets into it."""
+def boxes_within(boxes: Sequence[Box], start: int, end: int) -> Iterator[Box]:
+    """Those of a stretch of a text, with offsets into the stretch."""
     for box in boxes:
         if box.start < end and box.end > start:
             place = {"start": max(box.start, start) - start, "end": min(box.end, end) - start}

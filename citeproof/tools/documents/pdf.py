@@ -1,86 +1,165 @@
-"""Reads PDF (extra `pdf`)."""
+"""Reads PDF (extra `pdf`): text in reading order, with the place of each line on its page."""
 
 from __future__ import annotations
 
-import io
-import logging
+import ctypes
 import re
-import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from citeproof.errors import DocumentError, MissingExtraError
+from citeproof.errors import DocumentError
+from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
 from citeproof.tools.documents.base import Document, Part, unusable, whole
+from citeproof.tools.documents.ocr import Tesseract
+from citeproof.tools.documents.pdf_flow import flow, without_furniture
+from citeproof.tools.documents.pdf_lines import Line, read_lines
+from citeproof.tools.documents.pdf_notes import insert, read_notes
+from citeproof.tools.documents.pdf_outline import read_headings
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfPage
 
 __all__ = ["JUNK_TITLE", "read_pdf"]
 
 _MOST_NAMED = 8
-_HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zß-öø-ÿ])")
-_LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
+_LARGE = 0.1
+"""An image that covers this share of its page, and bears no text, is named."""
+_SCALE = 300 / 72
+"""Pixels for a point of a page that is recognised."""
 JUNK_TITLE = re.compile(r"^(?:microsoft word\b|untitled|\W*$)|\.(?:docx?|tex|dvi|indd|pdf)$", re.I)
 
 
+@dataclass
+class _Page:
+    lines: list[Line] = field(default_factory=list)
+    drawn: bool = False
+    """Whether anything is to be seen on it."""
+    pictured: bool = False
+    """Whether it has a large image without text."""
+    recognized: bool = False
+    error: str = ""
+
+
 def read_pdf(data: bytes, path: Path) -> Document:
-    """PDF: one part for each page. One that cannot be read or has no text is in `problems`.
+    """PDF: one part for each page, without headers, footers and page numbers that repeat.
+
+    Values of form fields and the texts of notes are read where they stand. Pages without text are
+    recognised, if `tesseract` is installed. What could not be read is in `problems`.
 
     Raises:
         DocumentError: The file is broken, encrypted, or holds no text.
         MissingExtraError: The extra `pdf` is not installed.
     """
-    with MissingExtraError.unless_installed("pdf", "PDF files cannot be read"):
-        from pypdf import PdfReader
-    # It logs what it repairs, to a terminal that did not ask; what it cannot repair is raised.
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    texts: list[str] = []
-    problems: list[str] = []
-    empty: list[int] = []
-    try:
-        reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise unusable(path, "it is encrypted", "Save it without a password.")
-        for number, page in enumerate(reader.pages, start=1):
-            try:
-                texts.append(_flowing(page.extract_text()))
-            except Exception as error:  # a damaged page breaks pypdf in many ways
-                texts.append("")
-                problems.append(f"page {number} cannot be read and was left out: {error}")
-            else:
-                if not texts[-1].strip():
-                    empty.append(number)
-        title = whole(str((reader.metadata and reader.metadata.title) or "")).strip()
-    except DocumentError:
-        raise
-    except Exception as error:  # so does a damaged file; the others are still to be indexed
-        fix = "Open it in a PDF viewer and save it anew."
-        raise unusable(path, f"the PDF is broken or encrypted ({error})", fix) from error
-    if not any(page_text.strip() for page_text in texts):
-        fix = "If it is a scan, put it through text recognition first (such as ocrmypdf)."
-        raise unusable(path, "no page holds any text", fix)
-    if empty:
-        named = ", ".join(map(str, empty[:_MOST_NAMED]))
-        more = f" and {len(empty) - _MOST_NAMED} more" if len(empty) > _MOST_NAMED else ""
-        problems.append(
-            f"no text on page {named}{more}: blank, or a scan that needs text recognition"
-        )
+    with open_pdf(path, data) as document:
+        with LOCK:
+            pages = [_read(document, number) for number in range(len(document))]
+            title = whole(document.get_metadata_value("Title")).strip()
+            headings = read_headings(document)
+        tesseract = Tesseract.installed()
+        for number, page in enumerate(pages):
+            if tesseract and page.drawn and not (page.lines or page.error):
+                _recognize(tesseract, document, number, page)
     title = path.stem if JUNK_TITLE.search(title) else title
-    text = "\f".join(texts)
-    parts: list[Part] = []
-    start = 0
-    for number, page_text in enumerate(texts, start=1):
-        if page_text.strip():
-            parts.append(Part(text, start, start, start + len(page_text), title, page=number))
-        start += len(page_text) + 1
-    return Document(str(path), title, tuple(parts), tuple(problems))
+    texts = without_furniture([page.lines for page in pages])
+    parts = tuple(_parts(texts, title, headings))
+    problems = tuple(_problems(pages))
+    if not parts:
+        why = "; ".join(["no page holds any text", *(page.error for page in pages if page.error)])
+        fix = "If it is a scan, install tesseract, or put it through ocrmypdf."
+        raise unusable(path, why, fix)
+    return Document(str(path), title, parts, problems)
 
 
-def _flowing(page: str) -> str:
-    """Joins the lines of a page that its layout broke, and the words that it hyphenated."""
-    lines = _HYPHENATED.sub("", whole(page).replace("\x00", "")).split("\n")
-    filled = [len(line) for line in lines if line.strip()]
-    full = 0.6 * statistics.median(filled) if filled else 0
-    text = ""
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        ends = len(line) < full or line.rstrip().endswith((".", "!", "?", ":"))
-        goes_on = following[:1].islower() or not ends
-        joined = goes_on and following.strip() and line.strip() and not _LISTED.match(following)
-        text += line + (" " if joined else "\n")
-    return text.rstrip("\n")
+def _read(document: PdfDocument, number: int) -> _Page:
+    """What a page says. PDFium's lock is held."""
+    from pypdfium2 import PdfiumError, raw
+
+    try:
+        page = document[number]
+    except PdfiumError as error:
+        return _Page(error=f"page {number + 1} cannot be read and was left out: {error}")
+    try:
+        shown, text = Displayed(page), page.get_textpage()
+        lines = read_lines(text, shown)
+        if not any(letter.isalnum() for line in lines for letter in line.text):
+            lines = []  # a font that does not say what its signs mean
+        areas = [line.area for line in lines]
+        pictured = any(not any(map(image.holds, areas)) for image in _images(page, shown))
+        for note in read_notes(page, shown):
+            insert(lines, note)
+        return _Page(lines, raw.FPDFPage_CountObjects(page) > 0, pictured)
+    except PdfiumError as error:
+        return _Page(error=f"page {number + 1} cannot be read and was left out: {error}")
+    finally:
+        page.close()
+
+
+def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
+    """Where its large images are."""
+    from pypdfium2 import raw
+
+    sides = [ctypes.c_float() for _ in range(4)]
+    for place in range(raw.FPDFPage_CountObjects(page)):
+        own = raw.FPDFPage_GetObject(page, place)
+        if raw.FPDFPageObj_GetType(own) == raw.FPDF_PAGEOBJ_IMAGE:
+            raw.FPDFPageObj_GetBounds(own, *sides)
+            area = shown.area(*(side.value for side in sides))
+            if area.width * area.height >= _LARGE:
+                yield area
+
+
+def _recognize(tesseract: Tesseract, document: PdfDocument, number: int, page: _Page) -> None:
+    with LOCK:
+        picture = document[number].render(scale=_SCALE, grayscale=True).to_pil()
+    try:
+        page.lines, page.recognized = tesseract.read(picture), True
+    except DocumentError as error:
+        page.error = f"page {number + 1} could not be recognised: {error.why}"
+
+
+def _parts(
+    pages: Sequence[list[Line]], title: str, headings: Sequence[tuple[str, ...]]
+) -> Iterator[Part]:
+    start, flowing = 0, []
+    for lines in pages:
+        said, boxes = flow(lines, start)
+        flowing.append((start, said, boxes))
+        start += len(said) + 1
+    text = "\f".join(said for _, said, _ in flowing)
+    for number, (start, said, boxes) in enumerate(flowing):
+        if said.strip():
+            names = headings[number]
+            yield Part(
+                text,
+                start,
+                start,
+                start + len(said),
+                title,
+                names[1:] if names[:1] == (title,) else names,
+                page=number + 1,
+                boxes=tuple(boxes),
+            )
+
+
+def _problems(pages: Sequence[_Page]) -> Iterator[str]:
+    """What is missing, and what may be wrong."""
+    yield from (page.error for page in pages if page.error)
+    told: dict[str, Callable[[_Page], object]] = {
+        "no text on page {}: blank, or a scan that needs text recognition": lambda page: (
+            not (page.lines or page.error or page.recognized)
+        ),
+        "no text was recognised on page {}": lambda page: page.recognized and not page.lines,
+        "the text of page {} was recognised in a scan, and may have errors": lambda page: (
+            page.recognized and page.lines
+        ),
+        "a large image on page {}: what it shows was not read": lambda page: (
+            page.pictured and page.lines and not page.recognized
+        ),
+    }
+    for words, concerns in told.items():
+        if numbers := [str(n) for n, page in enumerate(pages, start=1) if concerns(page)]:
+            named = ", ".join(numbers[:_MOST_NAMED])
+            more = len(numbers) - _MOST_NAMED
+            yield words.format(f"{named} and {more} more" if more > 0 else named)

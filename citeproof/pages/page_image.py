@@ -1,0 +1,133 @@
+"""Pages of PDF files as pictures, with the sentences marked that prove something (extra `pdf`)."""
+
+from __future__ import annotations
+
+import base64
+import io
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from citeproof.errors import DocumentError, MissingExtraError
+from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
+from citeproof.types import Box
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from pypdfium2 import PdfPage
+
+__all__ = ["PageImage", "render_page_image"]
+
+_WIDTH, _TALLEST = 1000, 4
+"""Pixels that a picture is wide, and how many times as high it may be."""
+_MARK = (255, 226, 89)
+_QUALITY = 50
+_SAME = 0.7
+"""So many of the boxes still hold their text; letters that overlap are found in either."""
+_AROUND = Area(-0.004, -0.002, 0.004, 0.002)
+"""By so much marks are larger than the letters."""
+
+
+class PageImage(NamedTuple):
+    """A page as a picture."""
+
+    data: bytes
+    """WebP."""
+    width: int
+    height: int
+    """In pixels."""
+
+    @property
+    def address(self) -> str:
+        """The picture as an address that holds it."""
+        return f"data:image/webp;base64,{base64.b64encode(self.data).decode()}"
+
+
+def render_page_image(
+    path: Path, page: int, boxes: Sequence[Box] = (), said: Sequence[str] = ()
+) -> PageImage:
+    """Draw a page, as it is displayed, with boxes marked.
+
+    Args:
+        path: The PDF file.
+        page: From 1.
+        boxes: What to mark.
+        said: What stood in each box when the file was read; the page must still say it there. Of a
+            page without text, as of a scan, this cannot be found out.
+
+    Raises:
+        DocumentError: The file is gone, cannot be read, lacks the page, or says something else.
+        MissingExtraError: The extra `pdf` is not installed.
+    """
+    with MissingExtraError.unless_installed("pdf", "pages of PDF files cannot be shown"):
+        pass
+    if not path.is_file():
+        raise DocumentError(f"{path} cannot be shown", why="the file is not there any more")
+    with open_pdf(path) as document, LOCK:
+        if not 1 <= page <= len(document):
+            raise DocumentError(f"{path} cannot be shown", why=f"it has no page {page}")
+        own = document[page - 1]
+        shown = Displayed(own)
+        if said and not _still_says(own, shown, boxes, said):
+            raise DocumentError(f"{path} cannot be shown", why="the file has changed since")
+        scale = _WIDTH / max(shown.width, shown.height / _TALLEST)
+        bitmap = own.render(scale=scale, rev_byteorder=True)
+        picture = bitmap.to_pil().convert("RGB")
+        bitmap.close()
+    for box in boxes:
+        _mark(picture, Area(box.left, box.top, box.right, box.bottom))
+    file = io.BytesIO()
+    picture.save(file, "WEBP", quality=_QUALITY, method=4)
+    return PageImage(file.getvalue(), *picture.size)
+
+
+def _still_says(page: PdfPage, shown: Displayed, boxes: Sequence[Box], said: Sequence[str]) -> bool:
+    """Whether the text of a page stands where it stood. PDFium's lock is held."""
+    text = page.get_textpage()
+    if not text.count_chars():
+        return True
+    # What fields and notes say is no text of the page.
+    noted = list(_annotations(page, shown))
+    asked = [
+        (_letters(own), _letters(text.get_text_bounded(*shown.bounds(_area(box)))))
+        for box, own in zip(boxes, said, strict=True)
+        if not any(note.holds(_area(box)) for note in noted)
+    ]
+    same = sum(own in now for own, now in asked)
+    return same >= _SAME * len(asked)
+
+
+def _annotations(page: PdfPage, shown: Displayed) -> Iterator[Area]:
+    """Where fields and notes are."""
+    from pypdfium2 import raw
+
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        own, box = raw.FPDFPage_GetAnnot(page, number), raw.FS_RECTF()
+        if raw.FPDFAnnot_GetSubtype(own) != raw.FPDF_ANNOT_LINK:
+            raw.FPDFAnnot_GetRect(own, box)
+            yield shown.area(box.left, box.bottom, box.right, box.top)
+        raw.FPDFPage_CloseAnnot(own)
+
+
+def _area(box: Box) -> Area:
+    return Area(box.left, box.top, box.right, box.bottom)
+
+
+def _letters(text: str) -> str:
+    normal = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(letter for letter in normal if letter.isalnum())
+
+
+def _mark(picture: Image, area: Area) -> None:
+    """Draws over a rectangle as a marker does: what is dark stays dark."""
+    from PIL import Image, ImageChops
+
+    across, down = picture.size
+    sides = [max(0, min(1, side + more)) for side, more in zip(area, _AROUND, strict=True)]
+    left, right = round(sides[0] * across), round(sides[2] * across)
+    top, bottom = round(sides[1] * down), round(sides[3] * down)
+    if left < right and top < bottom:
+        piece = picture.crop((left, top, right, bottom))
+        marked = ImageChops.multiply(piece, Image.new("RGB", piece.size, _MARK))
+        picture.paste(marked, (left, top))

@@ -1,0 +1,114 @@
+"""The pages that prove something, as pictures within a page of HTML: each page once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from citeproof.errors import CiteproofError
+from citeproof.pages.page_image import PageImage, render_page_image
+from citeproof.types import Box, Citation, Passage, Support
+
+__all__ = ["Cut", "Picture", "Pictures", "View"]
+
+_AROUND = 0.035
+"""By this share of the page a view is larger than what it shows, on each side."""
+_LEAST, _NARROWEST = 0.16, 0.45
+"""The shares of the page's height and width that a view has at least."""
+
+
+class Cut(NamedTuple):
+    """A rectangle of a picture, in pixels."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+    def __str__(self) -> str:
+        """As SVG writes it."""
+        return " ".join(map(str, self))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A page, which views show pieces of."""
+
+    id: str
+    image: PageImage
+
+    @property
+    def whole(self) -> Cut:
+        """All of it."""
+        return Cut(0, 0, self.image.width, self.image.height)
+
+
+class View(NamedTuple):
+    """What a source shows of its page."""
+
+    picture: Picture | None = None
+    wide: Cut = Cut(0, 0, 0, 0)
+    """What is quoted, with the lines around it, over the width of the page."""
+    narrow: Cut = Cut(0, 0, 0, 0)
+    """The same for a small screen: no wider than it must be."""
+    alt: str = ""
+    """What stands there."""
+    missing: str = ""
+    """Why there is no picture."""
+
+
+class Pictures:
+    """Draws pages, each once, with all that is quoted of it."""
+
+    def __init__(self, quoted: Iterable[tuple[Passage, Citation | Support]]) -> None:
+        """Takes the passages with what is quoted of them."""
+        self.drawn: list[Picture] = []
+        self._quoted = list(quoted)
+        self._pages: dict[tuple[str, int], Picture | str] = {}
+
+    def view(self, passage: Passage) -> View | None:
+        """What is shown of the page of a passage; None where the source is no PDF."""
+        if passage.page is None or not passage.source.lower().endswith(".pdf"):
+            return None
+        own = [quote for other, quote in self._quoted if other.id == passage.id]
+        boxes = [box for quote in own for box in quote.boxes]
+        if not boxes:
+            missing = next((quote.unplaced for quote in own if quote.unplaced), "nothing is quoted")
+            return View(missing=missing)
+        key = passage.source, passage.page
+        if key not in self._pages:
+            self._pages[key] = self._draw(*key)
+        if isinstance(picture := self._pages[key], str):
+            return View(missing=picture)
+        width, height = picture.image.width, picture.image.height
+        top, down = _around([(box.top, box.bottom) for box in boxes], _LEAST, height)
+        left, across = _around([(box.left, box.right) for box in boxes], _NARROWEST, width)
+        alt = " ".join(dict.fromkeys(quote.sentence for quote in own if quote.boxes))
+        wide, narrow = Cut(0, top, width, down), Cut(left, top, across, down)
+        return View(picture, wide, narrow, alt)
+
+    def _draw(self, source: str, page: int) -> Picture | str:
+        """The picture, or why there is none."""
+        boxes: list[Box] = []
+        said: list[str] = []
+        for passage, quote in self._quoted:
+            if (passage.source, passage.page) == (source, page):
+                boxes += quote.boxes
+                said += [quote.sentence[box.start : box.end] for box in quote.boxes]
+        try:
+            image = render_page_image(Path(source), page, boxes, said)
+        except CiteproofError as error:
+            return error.why
+        self.drawn.append(Picture(f"page-{len(self.drawn) + 1}", image))
+        return self.drawn[-1]
+
+
+def _around(shares: Sequence[tuple[float, float]], least: float, pixels: int) -> tuple[int, int]:
+    """Where a view of stretches begins along a side of the page, and how long it is."""
+    begin = min(start for start, _ in shares) - _AROUND
+    end = max(stop for _, stop in shares) + _AROUND
+    spare = max(0.0, least - (end - begin)) / 2
+    begin, end = max(0.0, begin - spare), min(1.0, end + spare)
+    return round(begin * pixels), round((end - begin) * pixels)

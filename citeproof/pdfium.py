@@ -1,0 +1,131 @@
+"""PDFium for all who read or show PDF: one thread at a time, documents closed (extra `pdf`)."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from citeproof.errors import DocumentError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfPage
+
+__all__ = ["LOCK", "Area", "Displayed", "open_pdf"]
+
+LOCK = threading.RLock()
+"""Held around every call of PDFium, which breaks where two threads use it."""
+_FINE = 1_000_000
+"""Units that a page is measured in: PDFium gives whole numbers."""
+
+
+class Area(NamedTuple):
+    """A rectangle of a page as it is displayed; the sides are shares of it, from the upper left."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def __or__(self, other: Area) -> Area:
+        """The smallest rectangle around both."""
+        return Area(
+            min(self.left, other.left),
+            min(self.top, other.top),
+            max(self.right, other.right),
+            max(self.bottom, other.bottom),
+        )
+
+    @property
+    def width(self) -> float:
+        """As a share of the page's."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        """As a share of the page's."""
+        return self.bottom - self.top
+
+    def holds(self, other: Area) -> bool:
+        """Whether the middle of the other one is in it."""
+        across, down = (other.left + other.right) / 2, (other.top + other.bottom) / 2
+        return self.left <= across <= self.right and self.top <= down <= self.bottom
+
+
+class Displayed:
+    """A page as it is displayed: its own rotation and its crop box are considered."""
+
+    def __init__(self, page: PdfPage) -> None:
+        """Measures the page. The caller holds `LOCK`."""
+        self._page = page
+        x0, y0 = self._at(0, 0)
+        (x1, y1), (x2, y2) = self._at(1000, 0), self._at(0, 1000)
+        self._across = (x1 - x0) / 1000, (x2 - x0) / 1000, x0
+        self._down = (y1 - y0) / 1000, (y2 - y0) / 1000, y0
+        self.width, self.height = page.get_size()
+        """In points."""
+
+    def area(self, left: float, bottom: float, right: float, top: float) -> Area:
+        """Where a rectangle of the PDF's own coordinates is displayed."""
+        xx, xy, x = self._across
+        yx, yy, y = self._down
+        across = xx * left + xy * bottom + x, xx * right + xy * top + x
+        down = yx * left + yy * bottom + y, yx * right + yy * top + y
+        return Area(min(across), min(down), max(across), max(down))
+
+    def bounds(self, area: Area) -> tuple[float, float, float, float]:
+        """The PDF's own coordinates of what is displayed: left, bottom, right, top."""
+        from pypdfium2 import raw
+
+        across, down = [], []
+        for x, y in ((area.left, area.top), (area.right, area.bottom)):
+            at = ctypes.c_double(), ctypes.c_double()
+            place = round(x * _FINE), round(y * _FINE)
+            raw.FPDF_DeviceToPage(self._page, 0, 0, _FINE, _FINE, 0, *place, *at)
+            across.append(at[0].value)
+            down.append(at[1].value)
+        return min(across), min(down), max(across), max(down)
+
+    def _at(self, x: float, y: float) -> tuple[float, float]:
+        from pypdfium2 import raw
+
+        across, down = ctypes.c_int(), ctypes.c_int()
+        raw.FPDF_PageToDevice(self._page, 0, 0, _FINE, _FINE, 0, x, y, across, down)
+        return across.value / _FINE, down.value / _FINE
+
+
+@contextmanager
+def open_pdf(path: Path, data: bytes | None = None) -> Iterator[PdfDocument]:
+    """A document, with its form if it has one. The caller holds `LOCK` while it uses it.
+
+    Args:
+        path: Where it lies.
+        data: The whole file, if it has been read.
+
+    Raises:
+        DocumentError: It is broken, or encrypted with a password.
+        MissingExtraError: The extra `pdf` is not installed.
+    """
+    with MissingExtraError.unless_installed("pdf", "PDF files cannot be read"):
+        from pypdfium2 import PdfDocument, PdfiumError, raw
+    # It logs that it draws no XFA forms, to a terminal that did not ask.
+    logging.getLogger("pypdfium2").setLevel(logging.ERROR)
+    document = None
+    try:
+        with LOCK:
+            document = PdfDocument(path if data is None else data)
+            document.init_forms()
+        yield document
+    except PdfiumError as error:
+        why, fix = f"the PDF is broken ({error})", "Open it in a PDF viewer and save it anew."
+        if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            why, fix = "it is encrypted", "Save it without a password."
+        raise DocumentError(f"{path} cannot be read", why=why, fix=fix) from error
+    finally:
+        with LOCK:
+            if document is not None:
+                document.close()

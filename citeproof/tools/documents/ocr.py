@@ -1,0 +1,96 @@
+"""Text recognition by Tesseract, where it is installed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import reduce
+from itertools import groupby
+from operator import or_
+from typing import TYPE_CHECKING, NamedTuple
+
+from citeproof.errors import DocumentError
+from citeproof.pdfium import Area
+from citeproof.tools.documents.pdf_lines import Line, Piece
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["Tesseract"]
+
+_PATIENCE = 120.0
+"""Seconds that a page may take."""
+_PAGE, _WORD = "1", "5"
+_ENDED = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
+
+
+class Tesseract(NamedTuple):
+    """The program, which reads English unless it was built or set up otherwise."""
+
+    program: str
+
+    @classmethod
+    def installed(cls) -> Tesseract | None:
+        """The one that is on PATH."""
+        program = shutil.which("tesseract")
+        return cls(program) if program else None
+
+    def read(self, picture: Image) -> list[Line]:
+        """The lines of a page, in Tesseract's order.
+
+        Raises:
+            DocumentError: The program failed, or took too long.
+        """
+        image = io.BytesIO()
+        picture.save(image, "PNG", dpi=(300, 300))
+        command = [self.program, "stdin", "stdout", "tsv"]
+        try:
+            done = subprocess.run(
+                command, input=image.getvalue(), capture_output=True, timeout=_PATIENCE, check=True
+            )
+        except subprocess.CalledProcessError as error:
+            told = error.stderr.decode("utf-8", "replace").strip().splitlines()
+            why = told[-1] if told else f"tesseract ended with status {error.returncode}"
+            raise DocumentError("A page was not recognised", why=why) from error
+        except subprocess.TimeoutExpired as error:
+            why = f"tesseract took longer than {_PATIENCE:.0f} seconds"
+            raise DocumentError("A page was not recognised", why=why) from error
+        except OSError as error:
+            why = f"tesseract did not start: {error}"
+            raise DocumentError("A page was not recognised", why=why) from error
+        return _lines(done.stdout.decode("utf-8", "replace"))
+
+
+def _lines(table: str) -> list[Line]:
+    rows = list(csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE))
+    size = next(((int(r["width"]), int(r["height"])) for r in rows if r["level"] == _PAGE), (1, 1))
+    words = [row for row in rows if row["level"] == _WORD and (row["text"] or "").strip()]
+    found = []
+    for _, line in groupby(words, lambda row: (row["block_num"], row["par_num"], row["line_num"])):
+        said = [(row["text"].strip(), _area(row, size)) for row in line]
+        text = " ".join(word for word, _ in said)
+        found.append(Line(text, tuple(_pieces(said)), reduce(or_, (area for _, area in said))))
+    return found
+
+
+def _area(row: dict[str, str], size: tuple[int, int]) -> Area:
+    left, top = int(row["left"]) / size[0], int(row["top"]) / size[1]
+    return Area(left, top, left + int(row["width"]) / size[0], top + int(row["height"]) / size[1])
+
+
+def _pieces(words: Sequence[tuple[str, Area]]) -> list[Piece]:
+    """A piece for each sentence's part of a line."""
+    pieces: list[Piece] = []
+    place, ended = 0, True
+    for word, area in words:
+        end = place + len(word)
+        if ended:
+            pieces.append(Piece(place, end, area))
+        else:
+            pieces[-1] = Piece(pieces[-1].start, end, pieces[-1].area | area)
+        place, ended = end + 1, bool(_ENDED.search(word))
+    return pieces

@@ -1,0 +1,90 @@
+"""The text of a PDF page: its lines joined, without the headers and footers that repeat."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from citeproof.tools.documents.pdf_lines import HYPHEN, Line
+from citeproof.types import Box
+
+__all__ = ["flow", "without_furniture"]
+
+_LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
+_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
+_EDGE = 0.12
+"""Headers and footers stand within this share of the page's height, at its top and its bottom."""
+_REPEATED = 3
+"""So many pages have them."""
+
+
+def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
+    """The lines of pages without headers, footers and page numbers.
+
+    That is what stands outermost on three pages or more at the same height, and says the same but
+    for its numbers. A page that would have no text left keeps its lines.
+    """
+    edges = [list(_edges(lines)) for lines in pages]
+    seen = Counter(key for found in edges for key in {_key(line) for line in found})
+    kept = []
+    for lines, found in zip(pages, edges, strict=True):
+        repeated = {id(line) for line in found if seen[_key(line)] >= _REPEATED}
+        rest = [line for line in lines if id(line) not in repeated]
+        kept.append(rest or lines)
+    return kept
+
+
+def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
+    """The text of a page, and where its lines stand.
+
+    Lines that the layout broke are joined, and words that it hyphenated.
+
+    Args:
+        lines: In reading order.
+        start: Offset of the page in the text of the whole document.
+    """
+    sizes = [len(line.text) for line in lines]
+    full = 0.6 * statistics.median(sizes) if sizes else 0
+    text, boxes, place = "", [], start
+    for line, following in zip_longest(lines, lines[1:]):
+        said, then = line.text, following.text if following else ""
+        hyphenated = said.endswith((HYPHEN, "-")) and said[-2:-1].isalpha()
+        if hyphenated and then[:1].islower():
+            said, join = said[:-1], ""
+        else:
+            said = said.replace(HYPHEN, "-")
+            ends = len(said) < full or said.endswith((".", "!", "?", ":"))
+            beside = following is not None and following.goes_on
+            # The last cell of a row ends it.
+            goes_on = beside or then[:1].islower() or not (ends or line.goes_on)
+            if line.noted or (following and following.noted):
+                goes_on = beside
+            join = " " if goes_on and then and not _LISTED.match(then) else "\n"
+        for piece in line.pieces:
+            left, top, right, bottom = map(_share, piece.area)
+            begin, end = place + piece.start, place + min(piece.end, len(said))
+            if begin < end and left < right and top < bottom:
+                boxes.append(
+                    Box(start=begin, end=end, left=left, top=top, right=right, bottom=bottom)
+                )
+        text += said + join
+        place += len(said) + len(join)
+    return text.rstrip("\n "), boxes
+
+
+def _share(side: float) -> float:
+    return 0.0 if side < 0 else 1.0 if side > 1 else round(side, 4)
+
+
+def _edges(lines: Sequence[Line]) -> Iterator[Line]:
+    """The lines that may be header and footer."""
+    placed = [line for line in lines if line.pieces]
+    yield from (line for line in placed if line.area.bottom < _EDGE)
+    yield from (line for line in placed if line.area.top > 1 - _EDGE)
+
+
+def _key(line: Line) -> tuple[str, int]:
+    return _NUMBER.sub("#", line.text.casefold()), round(line.area.top * 100)

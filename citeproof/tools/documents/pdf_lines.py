@@ -1,0 +1,188 @@
+"""The lines of a PDF page in reading order, each with its place."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import TYPE_CHECKING, NamedTuple
+
+from citeproof.pdfium import Area, Displayed
+from citeproof.tools.documents.base import whole
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfTextPage
+
+__all__ = ["HYPHEN", "Line", "Piece", "read_lines"]
+
+HYPHEN = "\u00ad"
+"""Ends the text of a line whose last word goes on in the next."""
+# PDFium marks the hyphen at a line's end so, and leaves out the line break behind it.
+_LINE = re.compile(r"[^\r\n\x02\ufffe]*[\x02\ufffe]|[^\r\n\x02\ufffe]+")
+# A sentence's end, or what may be one: each has a box of its own.
+_ENDS = re.compile(r"(?<=[^\s.])[.!?…][\"'”’»)\]]*\s+(?=[^\s.])|[。！？]+[”’」』）]*(?=\S)")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\ufeff]")
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " "}
+)
+_NARROW = "\u2e7f"
+"""Where a character is beyond it, some may need more than 16 bits."""
+_WORD = re.compile(r"\S+")
+_FOOTNOTE = re.compile(r"^(\d{1,3})(?=[A-Z][a-z])")
+_GAP = 1.1
+"""A space this many times as wide as the line is high parts columns."""
+_ROWS = 6
+"""Rows with the same gap make columns of text."""
+
+
+class Piece(NamedTuple):
+    """A stretch of a line that belongs to one sentence."""
+
+    start: int
+    end: int
+    area: Area
+
+
+@dataclass
+class Line:
+    """A line of a page, or what stands in one column of it."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+    """Offsets are into the line."""
+    area: Area
+    goes_on: bool = False
+    """Whether it stands in one row with the line before it."""
+    noted: bool = False
+    """Whether a form's field or a note says it."""
+
+
+def read_lines(text: PdfTextPage, shown: Displayed) -> list[Line]:
+    """The lines of a page, column by column. The caller holds PDFium's lock."""
+    reader = _Reader(text, shown)
+    rows = [list(reader.row(*match.span())) for match in _LINE.finditer(reader.text)]
+    return list(_in_columns([row for row in rows if row]))
+
+
+class _Reader:
+    def __init__(self, text: PdfTextPage, shown: Displayed) -> None:
+        from pypdfium2 import raw
+
+        self._raw, self._page, self._shown = raw, text.raw, shown
+        self._tall = shown.height / shown.width if shown.width else 1.0
+        size = text.count_chars()
+        self.text = text.get_text_range() if size else ""
+        # At once it comes with 16 bits a character, and may lack some; one by one it is slow.
+        if len(self.text) != size or (not self.text.isascii() and max(self.text) > _NARROW):
+            read = raw.FPDFText_GetUnicode
+            self.text = "".join(chr(read(self._page, place)) for place in range(size))
+        self._sides = [ctypes.c_double() for _ in range(4)]
+
+    def row(self, start: int, end: int) -> Iterator[Line]:
+        """What stands in one row, in lines that are far apart."""
+        areas = self._areas(start, end)
+        cuts = [start, *self._gaps(start, end, areas), end]
+        goes_on = False
+        for left, right in pairwise(cuts):
+            if line := self._line(left, right, areas if len(cuts) == 2 else None):
+                line.goes_on, goes_on = goes_on, True
+                yield line
+
+    def _line(self, start: int, end: int, areas: list[Area] | None) -> Line | None:
+        cuts = [start, *(m.end() for m in _ENDS.finditer(self.text, start, end)), end]
+        text, pieces = "", []
+        for left, right in pairwise(cuts):
+            piece = _clean(self.text[left:right])
+            if not text:
+                piece = _FOOTNOTE.sub(r"\1 ", piece.lstrip())
+            if len(cuts) > 2 or areas is None:
+                areas = self._areas(left, right)
+            if piece.strip() and areas:
+                area = reduce(or_, areas)
+                pieces.append(Piece(len(text), len(text) + len(piece.rstrip()), area))
+            text += piece
+        text = text.rstrip(" \t")
+        if not text:
+            return None
+        if not pieces:
+            return Line(text, (), Area(0, 0, 0, 0))
+        area = reduce(or_, (piece.area for piece in pieces))
+        if area.width > area.height * self._tall:  # else it runs up or down the page
+            pieces = [
+                piece._replace(area=piece.area._replace(top=area.top, bottom=area.bottom))
+                for piece in pieces
+            ]
+        return Line(text, tuple(pieces), area)
+
+    def _areas(self, start: int, end: int) -> list[Area]:
+        """Those that a stretch of the text covers: one for each text object, mostly."""
+        left, top, right, bottom = self._sides
+        count = self._raw.FPDFText_CountRects(self._page, start, end - start)
+        areas = []
+        for number in range(count):
+            self._raw.FPDFText_GetRect(self._page, number, left, top, right, bottom)
+            areas.append(self._shown.area(left.value, bottom.value, right.value, top.value))
+        return areas
+
+    def _gaps(self, start: int, end: int, areas: Sequence[Area]) -> list[int]:
+        """Where in the text there are spaces wide enough to part columns."""
+        if len(areas) < 2:
+            return []
+        wide = _GAP * self._tall * statistics.median(area.height for area in areas)
+        if not any(wide < after.left - before.right for before, after in pairwise(areas)):
+            return []
+        found, last = [], None
+        for match in _WORD.finditer(self.text, start, end):
+            if not (own := self._areas(*match.span())):
+                continue
+            if last is not None and own[0].left - last > wide:
+                found.append(match.start())
+            last = own[-1].right
+        return found
+
+
+def _clean(text: str) -> str:
+    text = re.sub("[\x02\ufffe]$", HYPHEN, text)
+    return _UNSEEN.sub("", whole(text).translate(_LIGATURES))
+
+
+def _in_columns(rows: Sequence[Sequence[Line]]) -> Iterator[Line]:
+    """Rows as they are; where they run over two columns of text, first the left, then the right."""
+    gutter = _gutter(rows)
+    left: list[Line] = []
+    right: list[Line] = []
+    for row in rows:
+        crossed = any(line.area.left < gutter < line.area.right for line in row)
+        if gutter and not crossed:
+            for line in row:
+                line.goes_on = False
+                (left if line.area.right <= gutter else right).append(line)
+            continue
+        yield from (*left, *right, *row)
+        left, right = [], []
+    yield from (*left, *right)
+
+
+def _gutter(rows: Sequence[Sequence[Line]]) -> float:
+    """The middle of the space between two columns that are written row by row; 0 if there is none.
+
+    Both columns are prose: each takes a quarter of the page's width, and the right one has one
+    left edge.
+    """
+    pairs = [
+        (row[0].area, row[1].area)
+        for row in rows
+        if len(row) == 2 and all(line.area.width > 0.25 for line in row)
+    ]
+    if len(pairs) < _ROWS:
+        return 0.0
+    edge = statistics.median(right.left for _, right in pairs)
+    aligned = [left.right for left, right in pairs if abs(right.left - edge) < 0.01]
+    if len(aligned) < max(_ROWS, 0.6 * len(pairs)):
+        return 0.0
+    return (max(aligned) + edge) / 2 if max(aligned) < edge else 0.0

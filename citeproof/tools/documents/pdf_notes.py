@@ -1,0 +1,120 @@
+"""What stands in the form fields of a PDF page, and in the notes that people put on it."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from citeproof.pdfium import Displayed
+from citeproof.tools.documents.base import whole
+from citeproof.tools.documents.pdf_lines import Line, Piece
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage
+
+__all__ = ["insert", "read_notes"]
+
+_BREAKS = re.compile(r"\s+")
+
+
+def read_notes(page: PdfPage, shown: Displayed) -> Iterator[Line]:
+    """Values of fields, and texts of annotations. The caller holds PDFium's lock."""
+    from pypdfium2 import raw
+
+    form = page.formenv
+    noted = {
+        raw.FPDF_ANNOT_TEXT: "Note: ",
+        raw.FPDF_ANNOT_FREETEXT: "",
+        raw.FPDF_ANNOT_HIGHLIGHT: "Note: ",
+        raw.FPDF_ANNOT_UNDERLINE: "Note: ",
+        raw.FPDF_ANNOT_STRIKEOUT: "Note: ",
+        raw.FPDF_ANNOT_SQUIGGLY: "Note: ",
+    }
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        with _annotation(page, number) as own:
+            kind = raw.FPDFAnnot_GetSubtype(own)
+            if kind == raw.FPDF_ANNOT_WIDGET and form:
+                said = _field(form, own)
+            elif kind in noted:
+                said = _text(
+                    lambda *at, own=own: raw.FPDFAnnot_GetStringValue(own, b"Contents", *at)
+                )
+                said = noted[kind] + said if said else ""
+            else:
+                continue
+            if said:
+                box = raw.FS_RECTF()
+                raw.FPDFAnnot_GetRect(own, box)
+                sides = min(box.left, box.right), min(box.bottom, box.top)
+                area = shown.area(*sides, max(box.left, box.right), max(box.bottom, box.top))
+                yield Line(said, (Piece(0, len(said), area),), area, noted=True)
+
+
+def insert(lines: list[Line], note: Line) -> None:
+    """Puts a field behind what stands left of it, or else behind the last line above it."""
+
+    def beside(line: Line) -> bool:
+        middle = (line.area.top + line.area.bottom) / 2
+        within = note.area.top <= middle <= note.area.bottom
+        return within and line.area.left < note.area.left
+
+    def above(line: Line) -> bool:
+        return line.area.bottom <= note.area.top + 0.005
+
+    near = [place for place, line in enumerate(lines) if beside(line)]
+    note.goes_on = bool(near)
+    if near:
+        place = max(near, key=lambda place: lines[place].area.right)
+    else:
+        over = [place for place, line in enumerate(lines) if above(line)]
+        place = max(over, key=lambda place: (lines[place].area.bottom, place), default=-1)
+    lines.insert(place + 1, note)
+    if place + 2 < len(lines):
+        lines[place + 2].goes_on = lines[place + 2].goes_on and bool(near)
+
+
+def _field(form: Any, own: Any) -> str:
+    """The value of a field; of a box the name, if it is checked."""
+    from pypdfium2 import raw
+
+    kind = raw.FPDFAnnot_GetFormFieldType(form, own)
+    name = _text(lambda *at: raw.FPDFAnnot_GetFormFieldAlternateName(form, own, *at))
+    if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+        name = name or _text(lambda *at: raw.FPDFAnnot_GetFormFieldName(form, own, *at))
+        return f"[x] {name}" if raw.FPDFAnnot_IsChecked(form, own) else ""
+    if kind in (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX):
+        return _text(lambda *at: raw.FPDFAnnot_GetFormFieldValue(form, own, *at))
+    if kind == raw.FPDF_FORMFIELD_LISTBOX:
+        chosen = [
+            _text(lambda *at, place=place: raw.FPDFAnnot_GetOptionLabel(form, own, place, *at))
+            for place in range(raw.FPDFAnnot_GetOptionCount(form, own))
+            if raw.FPDFAnnot_IsOptionSelected(form, own, place)
+        ]
+        return ", ".join(chosen)
+    return ""
+
+
+def _text(ask: Callable[[Any, int], int]) -> str:
+    """A text of PDFium, which gives it into a buffer and says how many bytes it has."""
+    from pypdfium2 import raw
+
+    size = ask(None, 0)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    ask(ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
+    return _BREAKS.sub(" ", whole(buffer.raw[: size - 2].decode("utf-16-le", "replace"))).strip()
+
+
+@contextmanager
+def _annotation(page: PdfPage, number: int) -> Iterator[Any]:
+    from pypdfium2 import raw
+
+    own = raw.FPDFPage_GetAnnot(page, number)
+    try:
+        yield own
+    finally:
+        raw.FPDFPage_CloseAnnot(own)

@@ -1,0 +1,143 @@
+"""PDF files by hand: pages of Helvetica, with what tests need beside."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_PAD = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
+
+
+class Sheet(NamedTuple):
+    """A page: its content stream, and further entries of its dictionary."""
+
+    content: str
+    entries: str = ""
+
+
+def lines(*texts: str, x: int = 72, y: int = 720, leading: int = 16) -> str:
+    """A content stream with a line for each text."""
+    shown = [f"1 0 0 1 {x} {y - n * leading} Tm ({text}) Tj" for n, text in enumerate(texts)]
+    return f"BT /F1 12 Tf {' '.join(shown)} ET\n"
+
+
+def image(x: int = 72, y: int = 100, width: int = 400, height: int = 500) -> str:
+    """A content stream with a grey picture."""
+    return f"q {width} 0 0 {height} {x} {y} cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x60 EI Q\n"
+
+
+def pdf(*texts: str) -> bytes:
+    """A PDF with a line of text on each page."""
+    return make([Sheet(lines(text)) for text in texts])
+
+
+def make(
+    sheets: Sequence[Sheet],
+    *,
+    title: str = "",
+    bookmarks: Sequence[tuple[str, int, float]] = (),
+    fields: Sequence[str] = (),
+    password: str | None = None,
+) -> bytes:
+    """A whole file.
+
+    Args:
+        sheets: Its pages.
+        title: Of its metadata.
+        bookmarks: Title, page from 0, and height of the place that it leads to.
+        fields: Entries of form fields on the first page.
+        password: Encrypts the file; an empty one restricts its use alone.
+    """
+    objects: list[tuple[str, str | None]] = [
+        ("", None),
+        ("", None),
+        ("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>", None),
+    ]
+
+    def add(entry: str, stream: str | None = None) -> int:
+        objects.append((entry, stream))
+        return len(objects)
+
+    widgets = [add(f"<< /Type /Annot /Subtype /Widget {own} >>") for own in fields]
+    kids = []
+    for number, sheet in enumerate(sheets):
+        content = add("", sheet.content)
+        notes = " ".join(f"{n} 0 R" for n in widgets) if number == 0 else ""
+        kids.append(
+            add(
+                "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font "
+                f"<< /F1 3 0 R >> >> /Contents {content} 0 R {sheet.entries}"
+                f"{f' /Annots [{notes}]' if notes else ''} >>"
+            )
+        )
+    catalog = "/Type /Catalog /Pages 2 0 R"
+    if bookmarks:
+        root = len(objects) + 1
+        numbers = [root + 1 + n for n in range(len(bookmarks))]
+        add(f"<< /First {numbers[0]} 0 R /Last {numbers[-1]} 0 R /Count {len(numbers)} >>")
+        for n, (name, page, height) in enumerate(bookmarks):
+            following = f"/Next {numbers[n + 1]} 0 R" if n + 1 < len(numbers) else ""
+            place = f"/Dest [{kids[page]} 0 R /XYZ 0 {height} 0]"
+            add(f"<< /Title ({name}) /Parent {root} 0 R {following} {place} >>")
+        catalog += f" /Outlines {root} 0 R"
+    if fields:
+        catalog += f" /AcroForm << /Fields [{' '.join(f'{n} 0 R' for n in widgets)}] >>"
+    objects[0] = (f"<< {catalog} >>", None)
+    objects[1] = (
+        f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in kids)}] /Count {len(kids)} >>",
+        None,
+    )
+    trailer = "/Root 1 0 R"
+    if title:
+        trailer += f" /Info {add(f'<< /Title ({title}) >>')} 0 R"
+    key = b""
+    if password is not None:
+        key, entry = _encryption(password)
+        trailer += f" /Encrypt << {entry} >> /ID [<00> <00>]"
+    return _written(objects, trailer, key)
+
+
+def _written(objects: Sequence[tuple[str, str | None]], trailer: str, key: bytes) -> bytes:
+    body, places = b"%PDF-1.4\n", []
+    for number, (entry, stream) in enumerate(objects, start=1):
+        places.append(len(body))
+        if stream is not None:
+            data = stream.encode("latin-1")
+            if key:
+                salted = key + number.to_bytes(3, "little") + b"\0\0"
+                data = _rc4(hashlib.md5(salted).digest()[: len(key) + 5], data)
+            written = f"<< /Length {len(data)} >>\nstream\n".encode() + data + b"\nendstream"
+        else:
+            written = entry.encode("latin-1")
+        body += f"{number} 0 obj\n".encode() + written + b"\nendobj\n"
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    return body + (
+        f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+        f"trailer << /Size {len(objects) + 1} {trailer} >>\nstartxref\n{len(body)}\n%%EOF\n"
+    ).encode("latin-1")
+
+
+def _encryption(password: str) -> tuple[bytes, str]:
+    """Key and dictionary of the standard handler, revision 2: RC4 with 40 bits."""
+    user = (password.encode() + _PAD)[:32]
+    owner = _rc4(hashlib.md5((b"owner" + _PAD)[:32]).digest()[:5], user)
+    rights = (0xFFFFFFC0).to_bytes(4, "little")
+    key = hashlib.md5(user + owner + rights + b"\0").digest()[:5]
+    check = _rc4(key, _PAD)
+    entry = f"/Filter /Standard /V 1 /R 2 /P -64 /O <{owner.hex()}> /U <{check.hex()}>"
+    return key, entry
+
+
+def _rc4(key: bytes, data: bytes) -> bytes:
+    state, j = list(range(256)), 0
+    for i in range(256):
+        j = (j + state[i] + key[i % len(key)]) % 256
+        state[i], state[j] = state[j], state[i]
+    out, i, j = bytearray(), 0, 0
+    for byte in data:
+        i = (i + 1) % 256
+        j = (j + state[i]) % 256
+        state[i], state[j] = state[j], state[i]
+        out.append(byte ^ state[(state[i] + state[j]) % 256])
+    return bytes(out)

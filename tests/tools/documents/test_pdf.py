@@ -1,0 +1,288 @@
+"""What is read of a PDF, and where it says that it stands."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document, Part
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.pdf import read_pdf
+from tests.pdfs import Sheet, image, lines, make, pdf
+
+LEFT = [f"The left column says in line {n} that" for n in range(8)]
+RIGHT = [f"The right column says in line {n} that" for n in range(8)]
+
+
+def document(data: bytes, name: str = "report.pdf") -> Document:
+    return read_pdf(data, Path(name))
+
+
+def texts(data: bytes) -> list[str]:
+    return [part.text[part.start : part.end] for part in document(data).parts]
+
+
+def boxed(part: Part, words: str) -> list[tuple[float, float, float, float]]:
+    """The sides of the boxes that hold some words."""
+    place = part.text.index(words, part.start)
+    return [
+        (box.left, box.top, box.right, box.bottom)
+        for box in part.boxes
+        if box.start < place + len(words) and box.end > place
+    ]
+
+
+def test_pages_are_parts() -> None:
+    read = document(pdf("It rained in May.", "", "It snowed in June."))
+    assert [(p.text[p.start : p.end], p.page, p.title) for p in read.parts] == [
+        ("It rained in May.", 1, "report"),
+        ("It snowed in June.", 3, "report"),
+    ]
+    assert read.problems == ("no text on page 2: blank, or a scan that needs text recognition",)
+
+
+def test_each_line_has_its_box_and_each_sentence_its_part_of_it() -> None:
+    [part] = document(make([Sheet(lines("It rained. It", "snowed in June."))])).parts
+    assert part.text == "It rained. It snowed in June."
+    [(left, top, right, bottom)] = boxed(part, "It rained.")
+    # 72 points from the left of 612, and 720 from the bottom of 792.
+    assert left == pytest.approx(72 / 612, abs=0.005)
+    assert (top, bottom) == pytest.approx((63 / 792, 72 / 792), abs=0.005)
+    (begun, first, end, _), (again, second, _, _) = boxed(part, "It snowed")
+    assert right < begun < end
+    assert again == pytest.approx(left, abs=0.005)
+    assert second - first == pytest.approx(16 / 792, abs=0.005)
+
+
+def test_passages_carry_boxes_with_offsets_into_their_text() -> None:
+    [passage] = cut(document(pdf("It rained in May.")))
+    assert [passage.text[box.start : box.end] for box in passage.boxes] == [passage.text]
+
+
+def test_broken_lines_and_hyphenated_words_are_joined() -> None:
+    content = lines("The keeper of the old light-", "house wrote in his book that", "it rained.")
+    assert texts(make([Sheet(content)])) == [
+        "The keeper of the old lighthouse wrote in his book that it rained."
+    ]
+
+
+def test_ligatures_become_letters() -> None:
+    from citeproof.tools.documents.pdf_lines import _clean
+
+    assert _clean("the ﬁrst eﬀort\x00") == "the first effort"
+
+
+@pytest.mark.parametrize("by_row", [True, False])
+def test_columns_are_read_one_after_the_other(by_row: bool) -> None:
+    head = lines("A heading that runs over the whole of the page, from left to right", y=740)
+    left = [lines(text, y=700 - 16 * n) for n, text in enumerate(LEFT)]
+    right = [lines(text, x=330, y=700 - 16 * n) for n, text in enumerate(RIGHT)]
+    rows = [own for pair in zip(left, right, strict=True) for own in pair]
+    [text] = texts(make([Sheet(head + "".join(rows if by_row else left + right))]))
+    assert text.index("left column says in line 7") < text.index("right column says in line 0")
+    assert " ".join(text.split()).endswith(" ".join(LEFT + RIGHT))
+
+
+def test_a_table_is_read_by_rows() -> None:
+    rows = [lines(f"Sheep {n}", y=700 - 16 * n) for n in range(9)]
+    cells = [lines(f"{n} crowns", x=330, y=700 - 16 * n) for n in range(9)]
+    both = "".join(own for pair in zip(rows, cells, strict=True) for own in pair)
+    [text] = texts(make([Sheet(both)]))
+    assert "Sheep 1 1 crowns\nSheep 2 2 crowns" in text
+
+
+def test_headers_and_page_numbers_that_repeat_are_left_out() -> None:
+    sheets = [
+        Sheet(
+            lines("The Vessay Almanac", y=760)
+            + lines(f"In chapter {n} the keepers lit the lamp {n} times.", y=600)
+            + lines(f"Page {n} of 4", y=30)
+        )
+        for n in range(1, 5)
+    ]
+    assert texts(make(sheets)) == [
+        f"In chapter {n} the keepers lit the lamp {n} times." for n in range(1, 5)
+    ]
+    # Of two pages nothing is known to repeat, and no page loses all that it says.
+    assert texts(make(sheets[:2]))[0].startswith("The Vessay Almanac")
+    assert texts(pdf("Thank you.", "Thank you.", "Thank you.")) == ["Thank you."] * 3
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_turned_page_has_boxes_as_it_is_displayed(turn: int) -> None:
+    [part] = document(make([Sheet(lines("It rained."), f"/Rotate {turn}")])).parts
+    assert part.text == "It rained."
+    [(left, top, right, bottom)] = boxed(part, "It rained.")
+    across, down = (left + right) / 2, (top + bottom) / 2
+    upright = (0.16, 0.085)
+    expected = {
+        90: (1 - upright[1], upright[0]),
+        180: (1 - upright[0], 1 - upright[1]),
+        270: (upright[1], 1 - upright[0]),
+    }
+    assert (across, down) == pytest.approx(expected[turn], abs=0.02)
+
+
+def test_boxes_are_shares_of_what_the_crop_box_shows() -> None:
+    [part] = document(make([Sheet(lines("It rained."), "/CropBox [36 396 342 792]")])).parts
+    [(left, _, _, bottom)] = boxed(part, "It rained.")
+    assert left == pytest.approx(36 / 306, abs=0.01)
+    assert bottom == pytest.approx(72 / 396, abs=0.01)
+
+
+def test_fields_are_read_where_they_stand() -> None:
+    content = lines("Name of the keeper:") + lines("Signed on the fourth of May.", y=600)
+    fields = [
+        "/FT /Tx /T (keeper) /V (Anna Holm) /Rect [200 715 400 735]",
+        "/FT /Btn /T (paid) /TU (The rent is paid) /AS /On /V /On /Rect [72 680 84 692] "
+        "/AP << /N << /On << >> >> >>",
+        "/FT /Btn /T (free) /AS /Off /Rect [72 650 84 662]",
+    ]
+    [part] = document(make([Sheet(content)], fields=fields)).parts
+    assert part.text == (
+        "Name of the keeper: Anna Holm\n[x] The rent is paid\nSigned on the fourth of May."
+    )
+    [(left, top, right, bottom)] = boxed(part, "Anna")
+    assert (left, right) == pytest.approx((200 / 612, 400 / 612), abs=0.001)
+    assert (top, bottom) == pytest.approx((57 / 792, 77 / 792), abs=0.001)
+
+
+def test_notes_are_read_where_they_stand() -> None:
+    notes = (
+        "/Annots [<< /Type /Annot /Subtype /Text /Rect [400 590 420 610] "
+        "/Contents (Who said so?) >>"
+        "<< /Type /Annot /Subtype /FreeText /Rect [72 500 300 520] /DA (/F1 12 Tf) "
+        "/Contents (Written at sea.) >>"
+        "<< /Type /Annot /Subtype /Link /Rect [72 600 90 610] /Contents (a link) >>]"
+    )
+    content = lines("It rained all day in May.") + lines("It snowed all day in June.", y=600)
+    [part] = document(make([Sheet(content, notes)])).parts
+    assert part.text == (
+        "It rained all day in May.\nIt snowed all day in June. Note: Who said so?\nWritten at sea."
+    )
+    assert boxed(part, "Who")
+
+
+def test_bookmarks_are_headings_of_the_pages_that_lie_wholly_under_them() -> None:
+    data = make(
+        [Sheet(lines(f"Page {n} tells of the sheep.")) for n in range(4)],
+        title="The Vessay Almanac",
+        bookmarks=[("Sheep", 1, 780.0), ("Goats", 2, 400.0)],
+    )
+    read = document(data)
+    assert read.title == "The Vessay Almanac"
+    assert [part.headings for part in read.parts] == [(), ("Sheep",), (), ("Goats",)]
+
+
+def test_a_junk_title_gives_way_to_the_name_of_the_file() -> None:
+    data = make([Sheet(lines("It rained."))], title="Microsoft Word - draft3.docx")
+    assert document(data).title == "report"
+
+
+def test_a_large_image_without_text_is_told() -> None:
+    words = "a large image on page 1: what it shows was not read"
+    assert document(make([Sheet(lines("It rained.") + image())])).problems == (words,)
+    # A scan that was recognised has its text over the image.
+    assert document(make([Sheet(image() + lines("It rained.", y=400))])).problems == ()
+    small = Sheet(lines("It rained.") + image(width=90, height=90))
+    assert document(make([small])).problems == ()
+
+
+def test_many_pages_without_text_are_counted() -> None:
+    why = ": blank, or a scan that needs text recognition"
+    [problem] = document(pdf("It rained.", *[""] * 10)).problems
+    assert problem == f"no text on page 2, 3, 4, 5, 6, 7, 8, 9 and 2 more{why}"
+
+
+def test_a_document_without_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(DocumentError, match="no page holds any text. If it is a scan, install"):
+        document(make([Sheet(image())]))
+
+
+def test_errors_of_pages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pypdfium2
+
+    real = pypdfium2.PdfDocument.__getitem__
+
+    def get(self: pypdfium2.PdfDocument, number: int) -> pypdfium2.PdfPage:
+        if number == 1:
+            raise pypdfium2.PdfiumError("odd page")
+        return real(self, number)
+
+    monkeypatch.setattr(pypdfium2.PdfDocument, "__getitem__", get)
+    broken = "page 2 cannot be read and was left out: odd page"
+    assert document(pdf("It rained.", "It snowed.")).problems == (broken,)
+    with pytest.raises(DocumentError, match=f"no page holds any text; {broken}"):
+        document(pdf("", "It snowed."))
+
+
+def test_encryption() -> None:
+    with pytest.raises(DocumentError, match="it is encrypted. Save it without a password."):
+        document(make([Sheet(lines("Secret."))], password="key"))
+    # An empty password only restricts what a viewer may do.
+    assert texts(make([Sheet(lines("Not secret."))], password="")) == ["Not secret."]
+
+
+def test_threads_read_one_after_the_other() -> None:
+    data = make([Sheet(lines(*LEFT)) for _ in range(6)])
+    found: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: found.append(texts(data))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [texts(data)] * 6
+
+
+HEAD = "level page_num block_num par_num line_num word_num left top width height conf text"
+ROWS = (
+    (1, 1, 0, 0, 0, 0, 0, 0, 1000, 2000, -1, ""),
+    (4, 1, 1, 1, 1, 0, 100, 200, 500, 40, -1, ""),
+    (5, 1, 1, 1, 1, 1, 100, 200, 100, 40, 96, "It"),
+    (5, 1, 1, 1, 1, 2, 250, 200, 150, 40, 96, "rained."),
+    (5, 1, 1, 1, 1, 3, 450, 200, 150, 40, 91, "Then"),
+    (5, 1, 1, 1, 2, 1, 100, 260, 200, 40, 93, "snow."),
+)
+TABLE = "".join("\t".join(map(str, row)) + "\n" for row in (HEAD.split(), *ROWS))
+
+
+def tesseract(folder: Path, script: str) -> None:
+    """A program of this name that does what a test needs."""
+    program = folder / "tesseract"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+
+
+def test_a_scan_is_recognised_where_tesseract_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "table").write_text(TABLE, encoding="utf-8")
+    tesseract(
+        tmp_path,
+        f'echo "$@" >> {tmp_path}/asked; head -c 4 > {tmp_path}/given; cat {tmp_path}/table',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    read = document(make([Sheet(image()), Sheet(lines("It has text.")), Sheet("")]))
+    scan, _ = read.parts
+    assert scan.text[scan.start : scan.end] == "It rained. Then snow."
+    assert boxed(scan, "It rained.") == [(0.1, 0.1, 0.4, 0.12)]
+    assert boxed(scan, "Then snow.") == [(0.45, 0.1, 0.6, 0.12), (0.1, 0.13, 0.3, 0.15)]
+    # Only the first page: the second has text, and on the third nothing is to be seen.
+    assert (tmp_path / "asked").read_text().splitlines() == ["stdin stdout tsv"]
+    assert (tmp_path / "given").read_bytes() == b"\x89PNG"
+    assert read.problems == (
+        "no text on page 3: blank, or a scan that needs text recognition",
+        "the text of page 1 was recognised in a scan, and may have errors",
+    )
+
+
+def test_a_recognition_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tesseract(tmp_path, "cat > /dev/null; echo 'no language eng' >&2; exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    read = document(make([Sheet(image()), Sheet(lines("It has text."))]))
+    assert read.problems == ("page 1 could not be recognised: no language eng",)
