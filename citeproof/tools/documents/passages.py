@@ -17,6 +17,8 @@ KEPT_WHOLE = 4
 Pools for evaluation say which passage is right by its id, and some of theirs are long. The
 pieces of an even longer one are called `id#1`, `id#2` and so on.
 """
+_DASH = " – "
+"""Stands between the headings in a title."""
 _TINY = 3
 """A section shorter than one part in three of a passage is put together with the next."""
 
@@ -50,7 +52,8 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
     for part in parts:
         size = len(words(part.text[part.start : part.end]))
         joins = group and held * _TINY < most and held + size <= most
-        if joins and not part.id and part.page is None and part.text is group[0].text:
+        near = group and part.text is group[0].text and part.location == group[0].location
+        if joins and near and not part.id and part.page is None:
             group.append(part)
             held += size
             continue
@@ -67,7 +70,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     headings = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
     # Together, sections keep their headings in the text, since the title has room for one.
     start, end = (first.body if len(group) == 1 else first.start), group[-1].end
-    title = " – ".join([name for name in (first.title, *headings) if name])
+    title = _DASH.join([name for name in (first.title, *headings) if name])
     source = first.source or document.source
     if first.id and len(words(text[start:end])) <= KEPT_WHOLE * most:
         said = text[start:end].strip()
@@ -82,11 +85,8 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
             end=start + len(said),
         )
         return
-    spans = [
-        Span(start + span.start, start + span.end)
-        for sentence in split(text[start:end])
-        for span in _short(text[start:end], sentence, most)
-    ]
+    kept = [stretch for part in group for stretch in part.kept]
+    spans = list(_spans(text, start, end, kept, most))
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):
         begin, stop = spans[left].start, spans[right - 1].end
@@ -95,14 +95,50 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         yield Passage(
             id=f"{first.id}#{number}" if first.id else Passage.make_id(key, said, begin),
             text=said,
-            title=title,
+            title=_without(title, said) if number == 1 and first.body == first.start else title,
             source=source,
             page=first.page,
-            location=first.location,
+            location=_rows(first, begin, stop),
             boxes=tuple(_boxes(first.boxes, begin, stop)),
             start=begin,
             end=stop,
         )
+
+
+def _spans(
+    text: str, start: int, end: int, kept: Sequence[tuple[int, int]], most: int
+) -> Iterator[Span]:
+    """What a passage may be put together from: sentences, and stretches that are kept."""
+    place = start
+    for left, right in [*kept, (end, end)]:
+        for sentence in split(text[place:left]):
+            for span in _short(text[place:left], sentence, most):
+                yield Span(place + span.start, place + span.end)
+        if left < right:
+            if len(words(text[left:right])) <= 1.5 * most:
+                yield Span(left, right)
+            else:
+                yield from _spans(text, left, right, (), most)
+        place = right
+
+
+def _without(title: str, said: str) -> str:
+    """The title without a last heading with which the text begins."""
+    above, _, last = title.rpartition(_DASH)
+    return above if above and " ".join(said[: 2 * len(last)].split()).startswith(last) else title
+
+
+def _rows(part: Part, start: int, end: int) -> str:
+    """The location of a passage; of a sheet's, with its rows."""
+    own = [
+        row
+        for row, (left, right) in zip(part.rows, part.kept, strict=False)
+        if left < end and right > start
+    ]
+    if not own:
+        return part.location
+    named = f"row {own[0]}" if own[0] == own[-1] else f"rows {own[0]}-{own[-1]}"
+    return ", ".join(filter(None, (part.location, named)))
 
 
 def _boxes(boxes: Sequence[Box], start: int, end: int) -> Iterator[Box]:
