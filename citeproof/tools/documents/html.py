@@ -36,6 +36,8 @@ def read_html(data: bytes, path: Path) -> Document:
         page: Any = html.document_fromstring(markup.encode("utf-8", "replace"), parser=parser)
     except etree.ParserError as error:
         raise unusable(path, f"it holds no text ({error})", "Leave it out.") from error
+    except etree.XMLSyntaxError as error:  # no markup is broken to it, but memory may run out
+        raise MemoryError(str(error)) from error
     if any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log):
         return _flat(markup, path, problems)
     found = page.find(".//title")

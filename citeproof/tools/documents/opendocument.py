@@ -43,7 +43,7 @@ def read_odt(data: bytes, path: Path) -> Document:
     text, headings, kept = pieces.result()
     title = _title(archive) or next((name for *_, name in headings if name), path.stem)
     pictures = sum(1 for _ in body.iter(_DRAW + "image"))
-    told = (f"{pictures} pictures in it cannot be read as text and were left out",)
+    told = (f"left out, since they cannot be read as text: pictures ({pictures})",)
     parts = sections(text, headings, title, kept=kept)
     return Document(str(path), title, parts, told if pictures else ())
 

@@ -49,7 +49,8 @@ def outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple[int,
         if number and "|" in line and _RULE.fullmatch(line) and "|" in lines[number - 1]:
             end = number + 1
             while end < len(lines) and "|" in lines[end]:
-                kept.append((starts[end], starts[end] + len(lines[end])))
+                head = number - 1 if end == number + 1 else end  # stays with the first row
+                kept.append((starts[head], starts[end] + len(lines[end])))
                 end += 1
             name = _BLANKS.sub("", lines[number - 1]).strip().strip("|").strip()
             if len(words(text[starts[number] : starts[end]])) >= _LONG and len(name) <= _MOST_NAME:

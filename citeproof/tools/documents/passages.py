@@ -52,8 +52,7 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
     for part in parts:
         size = len(words(part.text[part.start : part.end]))
         joins = group and held * _TINY < most and held + size <= most
-        near = group and part.text is group[0].text and part.location == group[0].location
-        if joins and near and not part.id and part.page is None:
+        if joins and _belong_together(group[0], part) and not part.id and part.page is None:
             group.append(part)
             held += size
             continue
@@ -62,6 +61,13 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
         group, held = [part], size
     if group:
         yield group
+
+
+def _belong_together(first: Part, part: Part) -> bool:
+    """Whether two parts stand in one place, and the second under all that the first is under."""
+    above = first.headings[:-1]
+    same = part.text is first.text and part.location == first.location
+    return same and part.headings[: len(above)] == above
 
 
 def _passages(document: Document, group: list[Part], most: int) -> Iterator[Passage]:

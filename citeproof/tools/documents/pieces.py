@@ -36,6 +36,10 @@ class Pieces:
 
     def end_line(self, gap: str) -> None:
         """Whatever comes next begins a new line, after a blank one if `gap` is two."""
+        if not self._gap and self._pieces:
+            said = self._pieces[-1].rstrip(" ")
+            self._length -= len(self._pieces[-1]) - len(said)
+            self._pieces[-1] = said
         if len(gap) > len(self._gap):
             self._gap = gap
 

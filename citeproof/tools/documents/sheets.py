@@ -55,7 +55,7 @@ def _workbook(data: bytes, path: Path) -> Document:
             sheet.reset_dimensions()  # what it says of its size is often wrong
             rows: list[Row] = []
             cut = False
-            for row in sheet.iter_rows(max_col=_MOST_COLUMNS):
+            for row in sheet.iter_rows():
                 left -= max(1, len(row))
                 if left < 0:
                     cut = True
@@ -63,7 +63,7 @@ def _workbook(data: bytes, path: Path) -> Document:
                 values = {
                     cell.column: whole(displayed(cell.value, cell.number_format, book.epoch))
                     for cell in row
-                    if cell.value is not None
+                    if cell.value is not None and cell.column <= _MOST_COLUMNS
                 }
                 if any(text.strip() for text in values.values()):
                     rows.append(Row(_row_number(row), values))
@@ -85,7 +85,9 @@ def _workbook(data: bytes, path: Path) -> Document:
     if empty:
         problems.append("nothing stands in sheet " + ", ".join(empty[:8]))
     if pictures := sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names):
-        problems.append(f"{pictures} pictures and charts in it cannot be read and were left out")
+        problems.append(
+            f"left out, since they cannot be read as text: pictures, charts ({pictures})"
+        )
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
 
 
@@ -112,7 +114,7 @@ def _merged(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]:
         target = targets.get(relation, "").lstrip("/")
         name = target if target in archive.names else f"{folder}/{target}"
         if "worksheets/" in name:
-            found = archive.read(name).rpartition(b"<mergeCells")[2].split(b'ref="')[1:1000]
+            found = archive.read(name).partition(b"<mergeCells")[2].split(b'ref="')[1:1000]
             ranges = (one.partition(b'"')[0].decode("ascii", "replace") for one in found)
             yield [range_boundaries(one) for one in ranges if ":" in one]
 

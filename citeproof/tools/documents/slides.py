@@ -134,7 +134,7 @@ def _kind(shape: Any) -> str:
 
 def _problems(left_out: Counter[str], empty: list[int]) -> Iterator[str]:
     if left_out:
-        told = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items()))
-        yield f"{told} in it cannot be read as text and were left out"
+        told = ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items()))
+        yield f"left out, since they cannot be read as text: {told}"
     if empty:
         yield f"no text on slide {', '.join(map(str, empty[:8]))}" + (" …" if empty[8:] else "")

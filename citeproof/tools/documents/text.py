@@ -73,7 +73,8 @@ def _underlines(rule: str, line: str) -> bool:
 def _numbered(line: str) -> int:
     """The level of a heading by its number, as 2 for `3.1 Tides`; 0 for other lines."""
     match = _NUMBERED.match(line)
-    if not match or (line[-1] in ".!?,;…:" and not _LABELLED.match(line)):
+    ended = line.rstrip('"”’»)')[-1:] in {*".!?,;…:", ""}
+    if not match or (ended and not _LABELLED.match(line)):
         return 0
     rest = line[match.end() :].strip()
     if not _LABELLED.match(line) and (not rest[:1].isupper() or not any(map(str.isalpha, rest))):

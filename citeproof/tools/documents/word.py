@@ -154,5 +154,5 @@ def _problems(root: Any) -> Iterator[str]:
     found: Counter[str] = Counter()
     for name, query in _LEFT_OUT.items():
         found[name] = int(root.xpath(f"count({query}[not({_SKIPPED})])", namespaces=NAMES))
-    if told := [f"{count} {name}" for name, count in found.items() if count]:
-        yield f"{', '.join(told)} in it cannot be read as text and were left out"
+    if told := [f"{name} ({count})" for name, count in found.items() if count]:
+        yield f"left out, since they cannot be read as text: {', '.join(told)}"
