@@ -75,8 +75,14 @@ def nest(data: bytes, rng: random.Random) -> bytes:
     """Tags, brackets or quotations stand a thousand times in each other."""
     depth = rng.choice((300, 3_000, 100_000))
     opening, closing = rng.choice(
-        [(b"<div>", b"</div>"), (b"<table><tr><td>", b"</td></tr></table>"), (b"[", b"]")]
-        + [(b"> ", b""), (b'"', b""), (b"<w:tbl><w:tr><w:tc>", b"</w:tc></w:tr></w:tbl>")]
+        (
+            (b"<div>", b"</div>"),
+            (b"<table><tr><td>", b"</td></tr></table>"),
+            (b"<w:tbl><w:tr><w:tc>", b"</w:tc></w:tr></w:tbl>"),
+            (b"[", b"]"),
+            (b"> ", b""),
+            (b'"', b""),
+        )
     )
 
     def change(name: str, content: bytes) -> bytes:
@@ -168,9 +174,7 @@ def main() -> None:
     sound: dict[str, list[bytes]] = {}
     for kind, data in samples(options.folders, 12):
         sound.setdefault(kind, []).append(data)
-    print(
-        "| format | read | told | limit | broke | silent | slowest, s |\n|---|---|---|---|---|---|---|"
-    )
+    print("| format | read | told | limit | broke | silent | slowest, s |\n" + "|---" * 7 + "|")
     for kind in sorted(sound):
         if not options.only or kind in options.only.split(","):
             run(kind, sound[kind], options)

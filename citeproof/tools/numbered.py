@@ -9,7 +9,7 @@ from pathlib import Path
 from citeproof.errors import CiteproofError, InputError
 from citeproof.paths import expanded, is_folder
 from citeproof.tools.documents.base import Document, decode
-from citeproof.tools.documents.files import find, load, parse
+from citeproof.tools.documents.files import READERS, find, load, parse
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import read_safely
@@ -73,7 +73,7 @@ def _folder(path: Path, passage_words: int) -> NumberedPassages:
         raise InputError(
             f"{path} holds no document that can be read",
             why="; ".join(problem.rstrip(".") for problem in problems[:3]),
-            fix="Give it text, Markdown, HTML, PDF, Word or JSON Lines files.",
+            fix=f"Known endings: {', '.join(sorted(READERS))}.",
         )
     return NumberedPassages(_by_number(groups), tuple(found.files), tuple(problems))
 

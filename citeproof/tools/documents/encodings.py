@@ -19,6 +19,8 @@ _WIDE = {
 """Byte order marks, in the order to try them: that of UTF-32 begins like that of UTF-16."""
 _SAMPLE = 1 << 16
 """Bytes that an encoding is guessed from; the guess takes time in proportion."""
+_FEW = 16
+"""Letters outside ASCII that tell nothing about the encoding; most such files are Western."""
 _DECLARED = re.compile(
     rb"<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]{0,400}charset\s*=\s*[\"']?([\w.:-]+)",
     re.IGNORECASE,
@@ -90,6 +92,8 @@ def decode_html(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def _guess(data: bytes) -> str:
+    if sum(byte > 127 for byte in data) < _FEW:
+        return "" if _is_odd(data) else "cp1252"
     from charset_normalizer import from_bytes
 
     sample = data[:_SAMPLE].rpartition(b"\n")[0] or data[:_SAMPLE]

@@ -66,6 +66,8 @@ def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...]
         headers = {name: whole(str(message[name])) for name in _HEADERS if message[name]}
         body = message.get_body(("plain", "html"))
         problems = list(_attachments(message))
+        if body is None:
+            problems.append(f"no text was found in it, only {message.get_content_type()}")
         payload = body.get_payload(decode=True) if body is not None else b""
     except Exception as error:  # odd headers and encodings break the parser in many ways
         raise unusable(path, f"it is not a sound message ({error})", _FIX) from error

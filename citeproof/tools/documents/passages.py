@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
@@ -93,6 +94,8 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         return
     kept = [stretch for part in group for stretch in part.kept]
     spans = list(_spans(text, start, end, kept, most))
+    if not first.id:  # the pieces of an object are as they always were, for the sake of their ids
+        spans = list(_with_words(text, spans))
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):
         begin, stop = spans[left].start, spans[right - 1].end
@@ -117,8 +120,9 @@ def _spans(
     """What a passage may be put together from: sentences, and stretches that are kept."""
     place = start
     for left, right in [*kept, (end, end)]:
-        for sentence in split(text[place:left]):
-            for span in _short(text[place:left], sentence, most):
+        between = text[place:left]
+        for sentence in split(between) if between.strip() else ():
+            for span in _short(between, sentence, most):
                 yield Span(place + span.start, place + span.end)
         if left < right:
             if len(words(text[left:right])) <= 1.5 * most:
@@ -126,6 +130,19 @@ def _spans(
             else:
                 yield from _spans(text, left, right, (), most)
         place = right
+
+
+def _with_words(text: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """Sentences, those without a word, as the last bracket of a program, put to the one before."""
+    held: Span | None = None
+    for span in spans:
+        if held and words(text[span.start : span.end]):
+            yield held
+            held = span
+        else:
+            held = Span(held.start if held else span.start, span.end)
+    if held:
+        yield held
 
 
 def _without(title: str, said: str) -> str:
@@ -136,11 +153,9 @@ def _without(title: str, said: str) -> str:
 
 def _rows(part: Part, start: int, end: int) -> str:
     """The location of a passage; of a sheet's, with its rows."""
-    own = [
-        row
-        for row, (left, right) in zip(part.rows, part.kept, strict=False)
-        if left < end and right > start
-    ]
+    first = bisect_right(part.kept, start, key=lambda stretch: stretch[1])
+    last = bisect_left(part.kept, end, key=lambda stretch: stretch[0])
+    own = part.rows[first:last]
     if not own:
         return part.location
     named = f"row {own[0]}" if own[0] == own[-1] else f"rows {own[0]}-{own[-1]}"

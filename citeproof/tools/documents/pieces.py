@@ -8,6 +8,7 @@ __all__ = ["Pieces"]
 
 _TERM = 7
 """Level of a term under the six levels of headings."""
+_LONGEST_TERM = 100
 _LONGEST_NAME = 200
 """Characters of an introduction that becomes a heading."""
 
@@ -85,7 +86,7 @@ class Pieces:
 
     def term(self, start: int, name: str, depth: int = 0) -> None:
         """What follows `start` belongs to a term, whose own words stand there; "" ends it."""
-        self._headings.append((start, start, _TERM + depth, name))
+        self._headings.append((start, start, _TERM + depth, _shortened(name)))
 
     def introduce(self, depth: int = 0) -> bool:
         """Whether the line before this place, if it introduces what follows, became a term."""
@@ -136,3 +137,11 @@ class Pieces:
             found.append(piece[-left:] if left < len(piece) else piece)
             left -= len(piece)
         return "".join(reversed(found))
+
+
+def _shortened(term: str) -> str:
+    """A term for a title: a function without its arguments, if those are many."""
+    if len(term) <= _LONGEST_TERM:
+        return term
+    name, bracket, _ = term[:_LONGEST_TERM].partition("(")
+    return f"{name}(…)" if bracket and name else f"{name}…"

@@ -13,7 +13,6 @@ from citeproof.types import Box
 __all__ = ["from_json", "to_json"]
 
 _PLAIN = [one.name for one in fields(Part) if one.name not in {"text", "boxes"}]
-_LISTS = {"headings": tuple, "rows": tuple, "kept": lambda value: tuple(map(tuple, value))}
 
 
 def to_json(result: Document | errors.CiteproofError) -> bytes:
@@ -57,7 +56,11 @@ def from_json(data: bytes) -> Document:
 
 def _part(value: dict[str, Any], texts: list[str]) -> Part:
     values: dict[str, Any] = {"start": 0, "body": 0, "end": 0}
-    values |= {name: _LISTS.get(name, lambda one: one)(one) for name, one in value.items()}
+    values |= value
+    values["kept"] = tuple((start, end) for start, end in value.get("kept", ()))
+    values["headings"], values["rows"] = map(
+        tuple, (value.get("headings", ()), value.get("rows", ()))
+    )
     values["text"] = texts[value["text"]]
     values["boxes"] = tuple(Box(**box) for box in value.get("boxes", ()))
     return Part(**values)

@@ -31,7 +31,8 @@ def read(made: EmailMessage) -> Document:
     return parse(bytes(made), Path("/docs/a.eml"))
 
 
-HEAD = "Subject: Die Lampe für Jürg\nFrom: Anna <anna@example.org>\nDate: Mon, 01 Jan 2024 10:00:00 +0000"
+FROM = "From: Anna <anna@example.org>"
+HEAD = f"Subject: Die Lampe für Jürg\n{FROM}\nDate: Mon, 01 Jan 2024 10:00:00 +0000"
 
 
 @pytest.mark.parametrize(
