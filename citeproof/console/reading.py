@@ -15,7 +15,7 @@ from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
 from citeproof.paths import expanded
 from citeproof.tools.documents.base import decode
-from citeproof.tools.documents.files import find, load
+from citeproof.tools.documents.files import READERS, find, load
 
 __all__ = ["read", "read_first", "read_text", "refuse_nothing"]
 
@@ -70,5 +70,5 @@ def _nothing(messages: Iterable[str]) -> InputError:
     return InputError(
         "None of the documents can be read",
         why=reasons or "no file is of a known kind",
-        fix="Give text, Markdown, HTML, PDF, Word or JSON Lines files.",
+        fix=f"Known endings: {', '.join(sorted(READERS))}.",
     )

@@ -22,8 +22,9 @@ from langchain_core.embeddings import Embeddings
 from citeproof.errors import DocumentError, MissingExtraError, StoreError
 from citeproof.memory.store import Store, fetch
 from citeproof.settings import RetrieverSettings
-from citeproof.tools.documents.files import find, find_gone, load, parse
+from citeproof.tools.documents.files import find, find_gone, load
 from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.sandbox import read_safely
 from citeproof.tools.embeddings import embed_texts, embedder_name
 from citeproof.tools.pool import searchable
 from citeproof.types import Passage
@@ -132,7 +133,7 @@ class Update:
             if (digest := hashlib.sha256(key + data).hexdigest()) == held:
                 self._done["unchanged"].append(name)
                 return []
-            parsed = parse(data, path)
+            parsed = read_safely(data, path)
             passages = cut(parsed, self.settings.passage_words)
         except (DocumentError, MissingExtraError) as error:
             self._done["errors"].append((name, str(error)))

@@ -9,9 +9,10 @@ from pathlib import Path
 from citeproof.errors import CiteproofError, InputError
 from citeproof.paths import expanded, is_folder
 from citeproof.tools.documents.base import Document, decode
-from citeproof.tools.documents.files import find, load, parse, read
+from citeproof.tools.documents.files import READERS, find, load, parse
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.sandbox import read_safely
 from citeproof.types import Passage
 
 __all__ = ["NumberedPassages", "read_numbered"]
@@ -55,7 +56,7 @@ def read_numbered(documents: Path, passage_words: int = 100) -> NumberedPassages
         return _folder(path, passage_words)
     if path.suffix.lower() in _JSON_LINES:
         return NumberedPassages(_by_number(_objects(path, passage_words)), (path,))
-    return NumberedPassages(_by_number([read(path, passage_words)]), (path,))
+    return NumberedPassages(_by_number([_read(path, passage_words)]), (path,))
 
 
 def _folder(path: Path, passage_words: int) -> NumberedPassages:
@@ -64,7 +65,7 @@ def _folder(path: Path, passage_words: int) -> NumberedPassages:
     groups: list[Sequence[Passage]] = []
     for file in found.files:
         try:
-            groups.append(read(file, passage_words))
+            groups.append(_read(file, passage_words))
         except CiteproofError as error:
             groups.append(())  # the files below it keep their numbers
             problems.append(str(error))
@@ -72,9 +73,13 @@ def _folder(path: Path, passage_words: int) -> NumberedPassages:
         raise InputError(
             f"{path} holds no document that can be read",
             why="; ".join(problem.rstrip(".") for problem in problems[:3]),
-            fix="Give it text, Markdown, HTML, PDF, Word or JSON Lines files.",
+            fix=f"Known endings: {', '.join(sorted(READERS))}.",
         )
     return NumberedPassages(_by_number(groups), tuple(found.files), tuple(problems))
+
+
+def _read(path: Path, passage_words: int) -> list[Passage]:
+    return cut(read_safely(load(path), path), passage_words)
 
 
 def _objects(path: Path, passage_words: int) -> list[Sequence[Passage]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 from typing import Protocol
 
 from citeproof.errors import DocumentError
+from citeproof.tools.documents.encodings import decode
 from citeproof.types import Box
 
 __all__ = ["Document", "Part", "Reader", "decode", "sections", "unusable", "whole"]
@@ -32,6 +33,11 @@ class Part:
     """Where the part stands in a format without pages, as in `slide 4`."""
     boxes: tuple[Box, ...] = ()
     """Where its lines stand on the page, in order; offsets are into the whole text."""
+    kept: tuple[tuple[int, int], ...] = ()
+    """Stretches that no passage cuts unless they are too long for one: table rows, the line that
+    introduces a list with its first item. In order, without overlap."""
+    rows: tuple[int, ...] = ()
+    """The row number of each kept stretch, in a sheet; a passage's location then names them."""
     id: str = ""
     """The part's own id, if its document gives it one."""
     source: str = ""
@@ -66,49 +72,50 @@ class Reader(Protocol):
         ...
 
 
-def decode(data: bytes, path: Path) -> str:
-    r"""The text of a file, its line ends as `\n` and without byte order mark.
-
-    Raises:
-        DocumentError: The bytes are not UTF-8, nor UTF-16 with a byte order mark.
-    """
-    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if not wide and b"\x00" in data:
-        raise DocumentError(
-            f"{path} cannot be read as text",
-            why="it holds NUL bytes, so it is a binary file",
-            fix="Save it as UTF-8 text, or give it the ending of its real format.",
-        )
-    try:
-        text = data.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DocumentError(
-            f"{path} cannot be read as text",
-            why=f"it is not valid {error.encoding} at byte {error.start}",
-            fix="Save it as UTF-8.",
-        ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def sections(
-    text: str, headings: Sequence[tuple[int, int, int, str]], title: str, begin: int = 0
+    text: str,
+    headings: Sequence[tuple[int, int, int, str]],
+    title: str,
+    begin: int = 0,
+    *,
+    kept: Sequence[tuple[int, int]] = (),
+    location: str = "",
 ) -> tuple[Part, ...]:
     """Parts between headings, each of which is (start, end, level, name).
 
-    A heading without a body of its own goes on in the headings of those below it. If there
-    is nothing but headings, the whole text is one part.
+    A heading without a body of its own goes on in the headings of those below it. One whose end
+    is its start keeps its words in the body: a term before its definition. One without a name
+    ends those of its level. If there is nothing but headings, the whole text is one part.
     """
     parts: list[Part] = []
     above: list[tuple[int, str]] = []
     bounds = [(begin, begin, 0, ""), *headings, (len(text), len(text), 0, "")]
+    stretches = iter(kept)
+    held = next(stretches, None)
     for (start, body, level, name), (end, *_) in pairwise(bounds):
         if level:
             above = [*(outer for outer in above if outer[0] < level), (level, name)]
+        own: list[tuple[int, int]] = []
+        while held and held[0] < end:
+            if start <= held[0] and held[1] <= end:
+                own.append(held)
+            held = next(stretches, None)
         if text[body:end].strip():
-            names = tuple(name for _, name in above if name)
-            names = names[1:] if names and names[0] == title else names
-            parts.append(Part(text, start, body, end, title, names))
-    return tuple(parts) or (Part(text, begin, begin, len(text), title),)
+            names = [name for _, name in above if name]
+            names = list(dropwhile(lambda name: _repeats(name, title), names))
+            parts.append(
+                Part(
+                    text, start, body, end, title, tuple(names), location=location, kept=tuple(own)
+                )
+            )
+    return tuple(parts) or (Part(text, begin, begin, len(text), title, location=location),)
+
+
+def _repeats(name: str, title: str) -> bool:
+    """Whether a heading says no more than the title, as in `Locks` under `Locks - The manual`."""
+    plain, whole_title = " ".join(name.split()).casefold(), " ".join(title.split()).casefold()
+    rest = whole_title[len(plain) :].lstrip()
+    return whole_title.startswith(plain) and not rest[:1].isalnum()
 
 
 def whole(text: str) -> str:

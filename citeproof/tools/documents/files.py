@@ -14,11 +14,20 @@ from pathlib import Path
 from citeproof.errors import DocumentError
 from citeproof.paths import expanded
 from citeproof.tools.documents.base import Document, Reader
+from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
+from citeproof.tools.documents.invisible import without_invisible
 from citeproof.tools.documents.jsonl import read_jsonl
+from citeproof.tools.documents.mail import read_eml, read_mbox
 from citeproof.tools.documents.markdown import read_markdown
+from citeproof.tools.documents.notebook import read_ipynb
+from citeproof.tools.documents.opendocument import read_ods, read_odt
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.pdf import read_pdf
+from citeproof.tools.documents.rst import read_rst
+from citeproof.tools.documents.separated import read_csv
+from citeproof.tools.documents.sheets import read_xlsx
+from citeproof.tools.documents.slides import read_pptx
 from citeproof.tools.documents.text import read_text
 from citeproof.tools.documents.word import read_docx
 from citeproof.types import Passage
@@ -38,6 +47,19 @@ READERS: dict[str, Reader] = {
     ".xhtml": read_html,
     ".pdf": read_pdf,
     ".docx": read_docx,
+    ".docm": read_docx,
+    ".odt": read_odt,
+    ".pptx": read_pptx,
+    ".xlsx": read_xlsx,
+    ".xlsm": read_xlsx,
+    ".ods": read_ods,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".epub": read_epub,
+    ".eml": read_eml,
+    ".mbox": read_mbox,
+    ".rst": read_rst,
+    ".ipynb": read_ipynb,
     ".jsonl": read_jsonl,
     ".ndjson": read_jsonl,
 }
@@ -143,8 +165,11 @@ def parse(data: bytes, path: Path) -> Document:
             f"{path} cannot be read", why="its format is unknown", fix=f"Known endings: {known}."
         )
     document = reader(data, path)
+    if reader is not read_jsonl:  # its objects are what others say they are, to the letter
+        document = without_invisible(document)
     if not any(part.text[part.start : part.end].strip() for part in document.parts):
-        raise DocumentError(f"{path} holds no text", fix="Leave it out.")
+        why = "; ".join(document.problems[:3])
+        raise DocumentError(f"{path} holds no text", why=why, fix="Leave it out.")
     return document
 
 

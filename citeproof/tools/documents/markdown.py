@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from citeproof.tools.documents.base import Document, decode, sections
+from citeproof.tools.documents.base import Document, sections
+from citeproof.tools.documents.encodings import decode_any
+from citeproof.tools.documents.outline import outline
 
-__all__ = ["read_markdown"]
+__all__ = ["markdown_headings", "read_markdown"]
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
@@ -26,18 +28,22 @@ _INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]|(?<!\w)_+|_+(?!\w)")
 
 def read_markdown(data: bytes, path: Path) -> Document:
     """Markdown: its headings part it; front matter gives the title and is left out."""
-    text = decode(data, path)
+    text, problems = decode_any(data, path)
     front = _FRONT_MATTER.match(text)
-    headings = list(_markdown_headings(text, front.end() if front else 0))
+    headings = list(markdown_headings(text, front.end() if front else 0))
     title = next((name for *_, level, name in headings if level == 1 and name), "")
     title = title or next((name for *_, name in headings if name), path.stem)
     if front and (found := _FRONT_TITLE.search(front[1])):
         title = found[1]
-    parts = sections(text, headings, title, begin=front.end() if front else 0)
-    return Document(str(path), title, parts)
+    terms, kept = outline(text)
+    begin = front.end() if front else 0
+    terms = [term for term in terms if term[0] >= begin]
+    parts = sections(text, sorted([*headings, *terms]), title, begin=begin, kept=kept)
+    return Document(str(path), title, parts, problems)
 
 
-def _markdown_headings(text: str, begin: int) -> list[tuple[int, int, int, str]]:
+def markdown_headings(text: str, begin: int) -> list[tuple[int, int, int, str]]:
+    """The headings of a text from an offset on, as `sections` takes them."""
     found: list[tuple[int, int, int, str]] = []
     fence, place = "", begin
     above, above_at = "", begin

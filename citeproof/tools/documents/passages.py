@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
@@ -17,6 +18,8 @@ KEPT_WHOLE = 4
 Pools for evaluation say which passage is right by its id, and some of theirs are long. The
 pieces of an even longer one are called `id#1`, `id#2` and so on.
 """
+_DASH = " – "
+"""Stands between the headings in a title."""
 _TINY = 3
 """A section shorter than one part in three of a passage is put together with the next."""
 
@@ -50,7 +53,7 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
     for part in parts:
         size = len(words(part.text[part.start : part.end]))
         joins = group and held * _TINY < most and held + size <= most
-        if joins and not part.id and part.page is None and part.text is group[0].text:
+        if joins and _belong_together(group[0], part) and not part.id and part.page is None:
             group.append(part)
             held += size
             continue
@@ -61,13 +64,20 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
         yield group
 
 
+def _belong_together(first: Part, part: Part) -> bool:
+    """Whether two parts stand in one place, and the second under all that the first is under."""
+    above = first.headings[:-1]
+    same = part.text is first.text and part.location == first.location
+    return same and part.headings[: len(above)] == above
+
+
 def _passages(document: Document, group: list[Part], most: int) -> Iterator[Passage]:
     first, text = group[0], group[0].text
     levels = zip(*(part.headings for part in group), strict=False)
     headings = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
     # Together, sections keep their headings in the text, since the title has room for one.
     start, end = (first.body if len(group) == 1 else first.start), group[-1].end
-    title = " – ".join([name for name in (first.title, *headings) if name])
+    title = _DASH.join([name for name in (first.title, *headings) if name])
     source = first.source or document.source
     if first.id and len(words(text[start:end])) <= KEPT_WHOLE * most:
         said = text[start:end].strip()
@@ -82,11 +92,10 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
             end=start + len(said),
         )
         return
-    spans = [
-        Span(start + span.start, start + span.end)
-        for sentence in split(text[start:end])
-        for span in _short(text[start:end], sentence, most)
-    ]
+    kept = [stretch for part in group for stretch in part.kept]
+    spans = list(_spans(text, start, end, kept, most))
+    if not first.id:  # the pieces of an object are as they always were, for the sake of their ids
+        spans = list(_with_words(text, spans))
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):
         begin, stop = spans[left].start, spans[right - 1].end
@@ -95,14 +104,62 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         yield Passage(
             id=f"{first.id}#{number}" if first.id else Passage.make_id(key, said, begin),
             text=said,
-            title=title,
+            title=_without(title, said) if number == 1 and first.body == first.start else title,
             source=source,
             page=first.page,
-            location=first.location,
+            location=_rows(first, begin, stop),
             boxes=tuple(boxes_within(first.boxes, begin, stop)),
             start=begin,
             end=stop,
         )
+
+
+def _spans(
+    text: str, start: int, end: int, kept: Sequence[tuple[int, int]], most: int
+) -> Iterator[Span]:
+    """What a passage may be put together from: sentences, and stretches that are kept."""
+    place = start
+    for left, right in [*kept, (end, end)]:
+        between = text[place:left]
+        for sentence in split(between) if between.strip() else ():
+            for span in _short(between, sentence, most):
+                yield Span(place + span.start, place + span.end)
+        if left < right:
+            if len(words(text[left:right])) <= 1.5 * most:
+                yield Span(left, right)
+            else:
+                yield from _spans(text, left, right, (), most)
+        place = right
+
+
+def _with_words(text: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """Sentences, those without a word, as the last bracket of a program, put to the one before."""
+    held: Span | None = None
+    for span in spans:
+        if held and words(text[span.start : span.end]):
+            yield held
+            held = span
+        else:
+            held = Span(held.start if held else span.start, span.end)
+    if held:
+        yield held
+
+
+def _without(title: str, said: str) -> str:
+    """The title without a last heading with which the text begins."""
+    above, _, last = title.rpartition(_DASH)
+    return above if above and " ".join(said[: 2 * len(last)].split()).startswith(last) else title
+
+
+def _rows(part: Part, start: int, end: int) -> str:
+    """The location of a passage; of a sheet's, with its rows."""
+    first = bisect_right(part.kept, start, key=lambda stretch: stretch[1])
+    last = bisect_left(part.kept, end, key=lambda stretch: stretch[0])
+    own = part.rows[first:last]
+    if not own:
+        return part.location
+    named = f"row {own[0]}" if own[0] == own[-1] else f"rows {own[0]}-{own[-1]}"
+    return ", ".join(filter(None, (part.location, named)))
 
 
 def boxes_within(boxes: Sequence[Box], start: int, end: int) -> Iterator[Box]:

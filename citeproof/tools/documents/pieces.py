@@ -2,47 +2,146 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 __all__ = ["Pieces"]
+
+_TERM = 7
+"""Level of a term under the six levels of headings."""
+_LONGEST_TERM = 100
+_LONGEST_NAME = 200
+"""Characters of an introduction that becomes a heading."""
 
 
 class Pieces:
-    """Puts a text together line by line, and remembers where its headings stand."""
+    """Puts a text together line by line, and remembers where its headings and rows stand."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._length = 0
         self._gap = ""
-        self._headings: list[tuple[int, int, int]] = []
+        self._headings: list[tuple[int, int, int, str]] = []
+        self._line = 0
+        self._mark = ""
+        self._kept: list[tuple[int, int]] = []
 
     @property
-    def length(self) -> int:
-        """Characters so far."""
-        return self._length
+    def place(self) -> int:
+        """Where the next text will begin."""
+        return self._length + (len(self._gap) if self._pieces else 0)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the next text begins a line."""
+        return bool(self._gap) or not self._pieces
 
     def end_line(self, gap: str) -> None:
         """Whatever comes next begins a new line, after a blank one if `gap` is two."""
+        if not self._gap and self._pieces:
+            said = self._pieces[-1].rstrip(" ")
+            self._length -= len(self._pieces[-1]) - len(said)
+            self._pieces[-1] = said
         if len(gap) > len(self._gap):
             self._gap = gap
 
-    def add(self, text: str, level: int = 0) -> None:
-        """More text of the same line; with a level, of a heading."""
-        if self._gap or not self._pieces:
+    def add(self, text: str) -> None:
+        """More text of the same line."""
+        if self.is_fresh:
             if not text.strip():
                 return
-            text = (self._gap if self._pieces else "") + text.lstrip(" ")
-        start = self._length + (len(self._gap) if self._pieces and self._gap else 0)
+            text = text.lstrip(" \t") if "\n" not in text else text.lstrip("\n")
+            if self._pieces:
+                self._append(self._gap)
+            self._line, self._gap = len(self._pieces), ""
+            if self._mark:
+                self._append(self._mark)
+        self._append(text)
+        self._mark = ""
+
+    def mark(self, text: str) -> None:
+        """What stands before the next text, if that begins a line: the bullet of an item."""
+        self._mark = text
+
+    def line(self, text: str, gap: str = "\n") -> None:
+        """A text of its own lines."""
+        self.end_line(gap)
+        self.add(text)
+        self.end_line(gap)
+
+    def rows(self, lines: Iterable[str]) -> None:
+        """Lines that no passage cuts; the first keeps company with a line that introduces it."""
+        self.end_line("\n")
+        start = self._introduction()[0]
+        for line in lines:
+            begin = self.place
+            self.line(line)
+            if self._length > begin:
+                self._kept.append((begin if start is None else start, self._length))
+                start = None
+
+    def heading(self, start: int, level: int) -> None:
+        """What was added since `start` is a heading."""
+        if name := " ".join(self.since(start).split()):
+            self._headings.append((start, self._length, level, name))
+
+    def term(self, start: int, name: str, depth: int = 0) -> None:
+        """What follows `start` belongs to a term, whose own words stand there; "" ends it."""
+        self._headings.append((start, start, _TERM + depth, _shortened(name)))
+
+    def introduce(self, depth: int = 0) -> bool:
+        """Whether the line before this place, if it introduces what follows, became a term."""
+        start, name = self._introduction()
+        if start is None or not 0 < len(name) <= _LONGEST_NAME:
+            return False
+        self._headings.append((start, start, _TERM + depth, name.rstrip(":")))
+        return True
+
+    def forget(self, count: int) -> None:
+        """Take back the terms after the first `count` headings that were too short to need one."""
+        del self._headings[count:]
+
+    @property
+    def headings(self) -> int:
+        """How many headings there are so far."""
+        return len(self._headings)
+
+    def result(self) -> tuple[str, list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+        """The text, and its headings and the stretches to be kept, as `sections` takes them."""
+        kept: list[tuple[int, int]] = []
+        for start, end in sorted(self._kept):
+            if not kept or start >= kept[-1][1]:
+                kept.append((start, end))
+        return "".join(self._pieces), sorted(self._headings, key=lambda one: one[:2]), kept
+
+    def _append(self, text: str) -> None:
         self._pieces.append(text)
         self._length += len(text)
-        if level:
-            if not self._gap and self._headings and self._headings[-1][1] == start:
-                start = self._headings.pop()[0]
-            self._headings.append((start, self._length, level))
-        self._gap = ""
 
-    def result(self) -> tuple[str, list[tuple[int, int, int, str]]]:
-        """The text, and its headings as `sections` takes them."""
-        text = "".join(self._pieces)
-        return text, [
-            (start, end, level, " ".join(text[start:end].split()))
-            for start, end, level in self._headings
-        ]
+    def _introduction(self) -> tuple[int | None, str]:
+        """Where the last line begins and what it says, if it introduces what follows."""
+        text = "".join(self._pieces[self._line :])
+        said = text.rstrip()
+        if not said.endswith(":") and not said.startswith(("Table ", "Tabelle ", "Tableau ")):
+            return None, ""
+        if said.startswith("Tab") and len(said) > _LONGEST_NAME:
+            return None, ""
+        return self._length - len(text), " ".join(said.split())
+
+    def since(self, start: int) -> str:
+        """The text from an offset on."""
+        found: list[str] = []
+        left = self._length - start
+        for piece in reversed(self._pieces):
+            if left <= 0:
+                break
+            found.append(piece[-left:] if left < len(piece) else piece)
+            left -= len(piece)
+        return "".join(reversed(found))
+
+
+def _shortened(term: str) -> str:
+    """A term for a title: a function without its arguments, if those are many."""
+    if len(term) <= _LONGEST_TERM:
+        return term
+    name, bracket, _ = term[:_LONGEST_TERM].partition("(")
+    return f"{name}(…)" if bracket and name else f"{name}…"

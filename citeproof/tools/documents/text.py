@@ -5,35 +5,96 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from citeproof.tools.documents.base import Document, decode, sections
+from citeproof.tools.documents.base import Document, sections
+from citeproof.tools.documents.encodings import decode_any
+from citeproof.tools.documents.outline import outline
 from citeproof.tools.sentences import words
 
-__all__ = ["read_text"]
+__all__ = ["read_text", "text_outline"]
 
-_BLOCK = re.compile(r"(?:\A|(?<=\n\n)|(?<=\n[ \t]\n))[ \t]*(\S[^\n]*)\n[ \t]*\n\s*(?=\S)")
+_UNDERLINE = re.compile(r"[ \t]*([=~*#-])\1{2,}[ \t]*")
+_NUMBERED = re.compile(
+    r"(?:(?:chapter|section|part|article|appendix|annex|kapitel|abschnitt|artikel|teil|anhang|§)\s+)?"
+    r"(\d{1,3}(?:\.\d{1,3}){0,4}|[IVXLC]{1,7}|[A-Z](?:\.\d{1,3}){1,3})[.):]?(?:[ \t]+(?=\w)|$)",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(
+    r"(?:chapter|section|part|article|appendix|annex|kapitel|abschnitt|artikel|anhang|§)\s", re.I
+)
+_MOST_WORDS = 12
 
 
 def read_text(data: bytes, path: Path) -> Document:
-    """Plain text: a short line of its own above a paragraph is a heading."""
-    text = decode(data, path)
-    headings = [
-        (match.start(1), match.end(1), 1, match[1].strip())
-        for match in _BLOCK.finditer(text)
-        if _is_heading(match[1].strip(), text[match.end() : match.end() + 400])
-    ]
+    """Plain text: headings are lines that are underlined, or numbered and stand alone.
+
+    A first line that is short and stands alone is the title.
+
+    Raises:
+        DocumentError: It is not text.
+    """
+    text, problems = decode_any(data, path)
+    headings, kept = text_outline(text)
     title = path.stem
-    if headings and not text[: headings[0][0]].strip():
+    first = text.lstrip()
+    line = first.partition("\n")[0].strip()
+    begin = len(text) - len(first)
+    if headings and headings[0][0] == begin and headings[0][1] > begin:
         title = headings[0][3]
-    return Document(str(path), title, sections(text, headings, title))
+    elif first[first.find("\n") :].startswith("\n\n") and _is_title(line, first):
+        title = line
+        headings.insert(0, (begin, begin + len(line), 1, line))
+    return Document(str(path), title, sections(text, headings, title, kept=kept), problems)
 
 
-def _is_heading(line: str, below: str) -> bool:
-    paragraph = below.split("\n\n", 1)[0]
-    return (
-        line[:1].isalnum()
-        and not line[:1].islower()
-        and line[-1] not in ".!?,;…"
-        and len(words(line)) <= 12
-        # Followed by running text, so that the items of a list are not taken for headings.
-        and len(words(paragraph)) >= 20
-    )
+def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+    """The headings of plain text, and the stretches to be kept, as `sections` takes them."""
+    found: list[tuple[int, int, int, str]] = []
+    lines = text.split("\n")
+    place = 0
+    for number, line in enumerate(lines):
+        above = lines[number - 1] if number else ""
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        said = line.strip()
+        if said and not above.strip() and len(said) <= 120 and len(words(said)) <= _MOST_WORDS:
+            if (rule := _UNDERLINE.fullmatch(below)) and _underlines(below, line):
+                level = 1 if rule[1] in "=#*" else 2
+                found.append((place, place + len(line) + 1 + len(below), level, said))
+            elif not below.strip() and (level := _numbered(said)) and _has_text(lines, number + 1):
+                found.append((place, place + len(line), level, said))
+        place += len(line) + 1
+    terms, kept = outline(text)
+    return sorted([*found, *terms]), kept
+
+
+def _underlines(rule: str, line: str) -> bool:
+    return abs(len(rule.rstrip()) - len(line.rstrip())) <= max(3, len(line) // 3)
+
+
+def _numbered(line: str) -> int:
+    """The level of a heading by its number, as 2 for `3.1 Tides`; 0 for other lines."""
+    match = _NUMBERED.match(line)
+    ended = line.rstrip('"”’»)')[-1:] in {*".!?,;…:", ""}
+    if not match or (ended and not _LABELLED.match(line)):
+        return 0
+    rest = line[match.end() :].strip()
+    if not _LABELLED.match(line) and (not rest[:1].isupper() or not any(map(str.isalpha, rest))):
+        return 0
+    return min(1 + match[1].count("."), 6)
+
+
+def _has_text(lines: list[str], number: int) -> bool:
+    """Whether running text follows, so that the items of a list are not taken for headings."""
+    paragraph: list[str] = []
+    for line in lines[number : number + 12]:
+        if line.strip():
+            paragraph.append(line)
+        elif paragraph:
+            break
+    said = " ".join(paragraph)
+    return len(words(said)) >= 20 or bool(_numbered(said.strip()) and "." in said)
+
+
+def _is_title(line: str, text: str) -> bool:
+    if not line[:1].isalnum() or line[:1].islower() or line[-1] in ".!?,;…:":
+        return False
+    return len(words(line)) <= _MOST_WORDS and _has_text(text.split("\n", 20)[:20], 1)

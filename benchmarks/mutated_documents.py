@@ -1,0 +1,233 @@
+"""Reads damaged documents of every format, and counts what breaks, hangs or is lost in silence.
+
+    python benchmarks/mutated_documents.py [--files 200] [--seed 1] [--seconds 10] [FOLDER …]
+
+Each file is a small one of its format, made here or taken from the folders, with bytes flipped,
+cut off, doubled, or with its parts nested or repeated. It is read as `citeproof index` reads it, in
+a process with limits, and cut into passages. Told errors are what ought to happen; the table counts
+them by what they say, apart from crashes of the reader, time-outs, and answers of more than the
+limit. A file that loses more than half of its text without an error or a problem is a silent loss.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import random
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from citeproof.errors import CiteproofError
+from citeproof.tools.documents.files import READERS
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.sandbox import Sandbox
+
+STORY = [f"Keeper number {n} lit the lamp {n * 7} times in the year {1800 + n}." for n in range(60)]
+MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes]] = {}
+
+
+def mutation(function: Callable[[bytes, random.Random], bytes]) -> Callable[..., bytes]:
+    """Register a way to damage bytes."""
+    MUTATIONS[function.__name__] = function
+    return function
+
+
+@mutation
+def flip(data: bytes, rng: random.Random) -> bytes:
+    """Some bytes are others."""
+    damaged = bytearray(data)
+    for _ in range(rng.choice((1, 3, 20))):
+        damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+    return bytes(damaged)
+
+
+@mutation
+def truncate(data: bytes, rng: random.Random) -> bytes:
+    """The end is missing."""
+    return data[: rng.randrange(1, len(data))]
+
+
+@mutation
+def splice(data: bytes, rng: random.Random) -> bytes:
+    """A piece stands somewhere else once more."""
+    begin, place = rng.randrange(len(data)), rng.randrange(len(data))
+    return data[:place] + data[begin : begin + rng.randrange(1, 4000)] + data[place:]
+
+
+@mutation
+def inside(data: bytes, rng: random.Random) -> bytes:
+    """In an archive a member is damaged, and the archive is sound; else as `flip`."""
+    if not data.startswith(b"PK"):
+        return flip(data, rng)
+
+    def change(name: str, content: bytes) -> bytes:
+        return rng.choice((flip, truncate, splice))(content, rng) if content else content
+
+    return _repacked(data, rng, change)
+
+
+@mutation
+def nest(data: bytes, rng: random.Random) -> bytes:
+    """Tags, brackets or quotations stand a thousand times in each other."""
+    depth = rng.choice((300, 3_000, 100_000))
+    opening, closing = rng.choice(
+        (
+            (b"<div>", b"</div>"),
+            (b"<table><tr><td>", b"</td></tr></table>"),
+            (b"<w:tbl><w:tr><w:tc>", b"</w:tc></w:tr></w:tbl>"),
+            (b"[", b"]"),
+            (b"> ", b""),
+            (b'"', b""),
+        )
+    )
+
+    def change(name: str, content: bytes) -> bytes:
+        place = content.rfind(b"</", 0, max(1, rng.randrange(len(content) + 1)))
+        place = max(place, 0)
+        return content[:place] + opening * depth + closing * depth + content[place:]
+
+    return _repacked(data, rng, change) if data.startswith(b"PK") else change("", data)
+
+
+@mutation
+def huge(data: bytes, rng: random.Random) -> bytes:
+    """A number is a billion, or a piece stands there thousands of times."""
+
+    def change(name: str, content: bytes) -> bytes:
+        digits = [n for n, byte in enumerate(content[:200_000]) if chr(byte).isdigit()]
+        if digits and rng.random() < 0.5:
+            for place in sorted(rng.sample(digits, min(len(digits), 5)), reverse=True):
+                content = content[:place] + b"2000000000" + content[place + 1 :]
+            return content
+        begin = rng.randrange(len(content) or 1)
+        piece = content[begin : begin + 300]
+        return content[:begin] + piece * rng.choice((100, 10_000)) + content[begin:]
+
+    return _repacked(data, rng, change) if data.startswith(b"PK") else change("", data)
+
+
+def _repacked(data: bytes, rng: random.Random, change: Callable[[str, bytes], bytes]) -> bytes:
+    """An archive with one of its XML members changed."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", 8) as new:
+        names = [info.filename for info in old.infolist()]
+        likely = [n for n in names if "document" in n or "slide1." in n or "sheet1." in n]
+        likely += [n for n in names if n.endswith((".xhtml", ".html", "content.xml"))]
+        chosen = rng.choice(likely if likely and rng.random() < 0.7 else names)
+        for name in names:
+            content = old.read(name)
+            new.writestr(name, change(name, content) if name == chosen else content)
+    return out.getvalue()
+
+
+def samples(folders: list[Path], most: int) -> Iterator[tuple[str, bytes]]:
+    """(ending, bytes) of sound documents: our own, and those of the folders, small ones only."""
+    yield from own()
+    found: Counter[str] = Counter()
+    for folder in folders:
+        for file in sorted(folder.rglob("*")):
+            kind = file.suffix.lower()
+            if kind in READERS and file.stat().st_size < 200_000 and found[kind] < most:
+                found[kind] += 1
+                yield kind, file.read_bytes()
+
+
+def own() -> Iterator[tuple[str, bytes]]:
+    """A document of each format that needs no library to be written."""
+    text = "\n\n".join(STORY)
+    yield ".txt", f"The Lamp\n========\n\n{text}\n".encode()
+    yield ".md", f"# The Lamp\n\n{text}\n\n- a\n- b\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode()
+    yield ".rst", f"The Lamp\n========\n\n{text}\n".encode()
+    rows = "".join(
+        f"<tr><td>{n}</td><td colspan=2>{line}</td></tr>" for n, line in enumerate(STORY)
+    )
+    page = f"<h1>The Lamp</h1><p>{text}</p><table><tr><th>n<th>line</tr>{rows}</table>"
+    yield ".html", f"<html><head><meta charset=utf-8><title>L</title>{page}</html>".encode()
+    lines = "".join(f'{n},"{line}",{n * 3}\n' for n, line in enumerate(STORY))
+    yield ".csv", f"number,line,lamps\n{lines}".encode()
+    yield (
+        ".jsonl",
+        "\n".join(json.dumps({"id": n, "text": x}) for n, x in enumerate(STORY)).encode(),
+    )
+    head = "From: a@example.org\nSubject: The lamp\nDate: Mon, 1 Jan 2024 10:00:00 +0000\n"
+    body = "Content-Type: text/plain; charset=utf-8\n\n"
+    yield ".eml", f"{head}{body}{text}".encode()
+    yield ".mbox", "".join(f"From a Mon Jan 1\n{head}{body}{x}\n\n" for x in STORY).encode()
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": x} for x in STORY]
+    yield ".ipynb", json.dumps({"cells": cells, "nbformat": 4}).encode()
+
+
+def main() -> None:
+    """Read so many damaged files of each format, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--files", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--keep", type=Path, help="folder for files that break something")
+    options = parser.parse_args()
+    sound: dict[str, list[bytes]] = {}
+    for kind, data in samples(options.folders, 12):
+        sound.setdefault(kind, []).append(data)
+    print("| format | read | told | limit | broke | silent | slowest, s |\n" + "|---" * 7 + "|")
+    for kind in sorted(sound):
+        if not options.only or kind in options.only.split(","):
+            run(kind, sound[kind], options)
+
+
+def run(kind: str, sound: list[bytes], options: argparse.Namespace) -> None:
+    """One line of the table."""
+    rng = random.Random(f"{options.seed}{kind}")
+    box = Sandbox(wall_seconds=options.seconds, processor_seconds=int(options.seconds))
+    counts: Counter[str] = Counter()
+    slowest = 0.0
+    sizes: dict[int, int] = {}
+    for number in range(options.files):
+        which = rng.randrange(len(sound))
+        name = list(MUTATIONS)[number % len(MUTATIONS)]
+        path = Path(f"/{kind[1:]}-{number}-{name}{kind}")
+        if which not in sizes:
+            sizes[which] = _size(box, sound[which], path)
+        data = MUTATIONS[name](sound[which], rng)
+        begun = time.monotonic()
+        outcome, why = "read", ""
+        try:
+            document = box.parse(data, path)
+            passages = cut(document)
+            said = sum(len(passage.text) for passage in passages)
+            if said < sizes[which] / 2 and not document.problems and name != "truncate":
+                outcome, why = "silent", f"{said} of {sizes[which]} characters"
+        except CiteproofError as error:
+            why = error.why
+            limit = "takes more than" in why
+            broke = "its reader" in why
+            outcome = "limit" if limit else "broke" if broke else "told"
+        except Exception as error:  # what a user would see as a traceback
+            outcome, why = "broke", repr(error)
+        took = time.monotonic() - begun
+        slowest = max(slowest, took)
+        counts[outcome] += 1
+        if outcome not in {"read", "told"}:
+            print(f"  {path.name}: {outcome}: {why[:200]} ({took:.1f} s, {len(data):,} bytes)")
+            if options.keep:
+                options.keep.mkdir(parents=True, exist_ok=True)
+                (options.keep / path.name).write_bytes(data)
+    box.close()
+    columns = [str(counts[name]) for name in ("read", "told", "limit", "broke", "silent")]
+    print(f"| {kind} | {' | '.join(columns)} | {slowest:.1f} |", flush=True)
+
+
+def _size(box: Sandbox, data: bytes, path: Path) -> int:
+    try:
+        return sum(len(passage.text) for passage in cut(box.parse(data, path)))
+    except CiteproofError:
+        return 0
+
+
+if __name__ == "__main__":
+    main()

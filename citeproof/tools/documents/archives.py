@@ -1,0 +1,115 @@
+"""Opens documents that are zip archives of XML, after a look at what they would unpack to."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from citeproof.tools.documents.base import unusable
+
+__all__ = ["Archive", "parse_xml"]
+
+_MOST_UNPACKED = 1 << 30
+_MOST_ENTRIES = 20_000
+_MOST_RATIO = 200
+_SMALL = 20 << 20
+"""Bytes; what unpacks to less may be packed as densely as it likes."""
+_HEAD = 2048
+_XML = (".xml", ".rels", ".vml")
+
+
+class Archive:
+    """The members of a zip archive that is safe to unpack."""
+
+    def __init__(self, data: bytes, path: Path, fix: str, *, has_doctypes: bool = False) -> None:
+        """Look into the archive.
+
+        Args:
+            data: The whole file.
+            path: What errors call it.
+            fix: What they advise where it is broken.
+            has_doctypes: Whether its XML may declare document types, as that of EPUB may.
+
+        Raises:
+            DocumentError: It is no zip archive, is encrypted, holds declarations of document types,
+                or unpacks to more than a gigabyte, 200 times its size or 20,000 files.
+        """
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except Exception as error:  # a damaged directory breaks zipfile in many ways
+            if data.startswith(b"\xd0\xcf\x11\xe0"):
+                why = "it is encrypted, or in the format of Office 97"
+                raise unusable(path, why, "Save it anew without a password.") from error
+            raise unusable(path, f"it is not a sound zip archive ({error})", fix) from error
+        self._path, self._fix = path, fix
+        entries = self._zip.infolist()
+        unpacked = sum(entry.file_size for entry in entries)
+        packed = sum(entry.compress_size for entry in entries)
+        if unpacked > _MOST_UNPACKED:
+            raise unusable(path, "it unpacks to more than a gigabyte", "Split it.")
+        if len(entries) > _MOST_ENTRIES:
+            raise unusable(path, f"it holds more than {_MOST_ENTRIES:,} files", "Split it.")
+        if unpacked > max(_SMALL, _MOST_RATIO * packed):
+            why = (
+                f"it unpacks to more than {_MOST_RATIO} times its size, as archives made to harm do"
+            )
+            raise unusable(path, why, fix)
+        if any(entry.flag_bits & 1 for entry in entries):
+            raise unusable(path, "it is encrypted", "Save it without a password.")
+        self.names = dict.fromkeys(entry.filename for entry in entries)
+        for name in self.names if not has_doctypes else ():
+            if name.endswith(_XML) and b"<!DOCTYPE" in self.read(name, _HEAD):
+                raise unusable(path, f"{name} declares a document type, as no such file does", fix)
+
+    def read(self, name: str, most: int = -1) -> bytes:
+        """A member.
+
+        Raises:
+            DocumentError: There is none of that name, or it is damaged.
+        """
+        try:
+            with self._zip.open(name) as member:
+                return member.read(most)
+        except Exception as error:
+            why = f"{name} in it is missing or damaged ({error})"
+            raise unusable(self._path, why, self._fix) from error
+
+    def xml(self, name: str) -> Any:
+        """The root of an XML member.
+
+        Raises:
+            DocumentError: There is none of that name, or it is damaged.
+        """
+        try:
+            return parse_xml(self.read(name))
+        except SyntaxError as error:  # lxml's XMLSyntaxError is one
+            raise unusable(self._path, f"{name} in it is damaged ({error})", self._fix) from error
+
+    def related(self, name: str) -> dict[str, str]:
+        """Kind → target of what an Office member refers to inside the archive, one of a kind."""
+        folder, _, file = name.rpartition("/")
+        rels = posixpath.join(folder, "_rels", f"{file}.rels")
+        found: dict[str, str] = {}
+        if rels in self.names:
+            for one in self.xml(rels):
+                if one.get("TargetMode") != "External":
+                    target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))
+                    kind = one.get("Type", "").rpartition("/")[2]
+                    if target.lstrip("/") in self.names:
+                        found.setdefault(kind, target.lstrip("/"))
+        return found
+
+
+def parse_xml(data: bytes) -> Any:
+    """The root of an XML document: no entities, no network.
+
+    Raises:
+        SyntaxError: It is not well-formed, or empty.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
+    return etree.fromstring(data, parser)

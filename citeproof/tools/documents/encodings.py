@@ -1,0 +1,120 @@
+"""Turns the bytes of a file into text, and tells where the encoding was a guess."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from citeproof.errors import DocumentError
+
+__all__ = ["decode", "decode_any", "decode_html"]
+
+_WIDE = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks, in the order to try them: that of UTF-32 begins like that of UTF-16."""
+_SAMPLE = 1 << 16
+"""Bytes that an encoding is guessed from; the guess takes time in proportion."""
+_FEW = 16
+"""Letters outside ASCII that tell nothing about the encoding; most such files are Western."""
+_DECLARED = re.compile(
+    rb"<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]{0,400}charset\s*=\s*[\"']?([\w.:-]+)",
+    re.IGNORECASE,
+)
+_MARGIN = 4096
+"""Bytes at the beginning of a page in which it may name its encoding."""
+
+
+def decode(data: bytes, path: Path) -> str:
+    r"""The text of a file, its line ends as `\n` and without byte order mark.
+
+    Raises:
+        DocumentError: The bytes are not UTF-8, nor UTF-16 or UTF-32 with a byte order mark.
+    """
+    wide = next((name for mark, name in _WIDE.items() if data.startswith(mark)), "")
+    if not wide and b"\x00" in data:
+        raise _binary(path)
+    try:
+        text = data.decode(wide or "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"{path} cannot be read as text",
+            why=f"it is not valid {error.encoding} at byte {error.start}",
+            fix="Save it as UTF-8.",
+        ) from error
+    if "\x00" in text:
+        raise _binary(path)
+    return _lines(text)
+
+
+def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
+    """The text of a file in any encoding, and a problem where that is a guess.
+
+    Raises:
+        DocumentError: No encoding fits, or the file is binary.
+    """
+    try:
+        return decode(data, path), ()
+    except DocumentError:
+        if b"\x00" in data:
+            raise
+        if not (name := _guess(data)):
+            raise
+    text = data.decode(name, "replace")
+    told = f"it is not UTF-8 and was read as {name}, so letters may be wrong; save it as UTF-8"
+    return _lines(text), (told,)
+
+
+def decode_html(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
+    """The markup of a page in the encoding that it declares, else as `decode_any` has it.
+
+    Raises:
+        DocumentError: No encoding fits, or the file is binary.
+    """
+    marked = data.startswith((*_WIDE, codecs.BOM_UTF8))
+    declared = None if marked else _DECLARED.search(data[:_MARGIN])
+    name = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
+    try:
+        codec = codecs.lookup(name).name if name else ""
+        # Browsers read what calls itself Latin-1 as Windows-1252, and so do its writers.
+        codec = {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(codec, codec)
+        if codec and not codec.startswith(("utf-16", "utf-32")):
+            if b"\x00" in data:
+                raise _binary(path)
+            return _lines(data.decode(codec)), ()
+    except (LookupError, UnicodeError):  # it is not what it says
+        pass
+    return decode_any(data, path)
+
+
+def _guess(data: bytes) -> str:
+    if sum(byte > 127 for byte in data) < _FEW:
+        return "" if _is_odd(data) else "cp1252"
+    from charset_normalizer import from_bytes
+
+    sample = data[:_SAMPLE].rpartition(b"\n")[0] or data[:_SAMPLE]
+    best = from_bytes(sample).best()
+    if best is None or best.encoding == "ascii":
+        best = from_bytes(data).best() if len(data) < 16 * _SAMPLE else None
+    return best.encoding if best else ("" if _is_odd(data) else "cp1252")
+
+
+def _is_odd(data: bytes) -> bool:
+    """Whether control characters tell that this is no text at all."""
+    return sum(byte < 9 or 13 < byte < 27 for byte in data[:_SAMPLE]) > len(data[:_SAMPLE]) / 100
+
+
+def _lines(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _binary(path: Path) -> DocumentError:
+    return DocumentError(
+        f"{path} cannot be read as text",
+        why="it holds NUL bytes, so it is a binary file",
+        fix="Save it as UTF-8 text, or give it the ending of its real format.",
+    )

@@ -1,0 +1,72 @@
+"""Reads EPUB."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.archives import Archive
+from citeproof.tools.documents.base import Document, Part, unusable
+from citeproof.tools.documents.html import read_html
+
+__all__ = ["read_epub"]
+
+_FIX = "Download it anew, or convert it with calibre."
+_CONTAINER = "META-INF/container.xml"
+_LOCKED = "META-INF/encryption.xml"
+
+
+def read_epub(data: bytes, path: Path) -> Document:
+    """EPUB: its chapters in the order of reading, each read as HTML.
+
+    Raises:
+        DocumentError: The file is not a sound EPUB, or its chapters are encrypted.
+    """
+    archive = Archive(data, path, _FIX, has_doctypes=True)
+    title, chapters = _spine(archive, path)
+    parts: list[Part] = []
+    problems: list[str] = []
+    for number, name in enumerate(chapters, start=1):
+        try:
+            chapter = read_html(archive.read(name), Path(name))
+        except DocumentError as error:
+            if (why := error.why) and "holds no text" not in why:
+                problems.append(f"chapter {number} ({name}) was left out: {why}")
+            continue
+        own = chapter.title if chapter.title not in {title, Path(name).stem} else ""
+        for part in chapter.parts:
+            if part.text[part.start : part.end].strip():
+                headings = tuple(filter(None, dict.fromkeys([own, *part.headings])))
+                headings = headings[1:] if headings and headings[0] == title else headings
+                where = f"chapter {headings[0]}" if headings else f"part {number}"
+                parts.append(replace(part, title=title, headings=headings, location=where))
+    if not parts and _LOCKED in archive.names:
+        raise unusable(path, "its chapters are encrypted", "Get it without copy protection.")
+    if not parts:
+        raise unusable(path, "no chapter holds any text", _FIX)
+    return Document(str(path), title, tuple(parts), tuple(problems))
+
+
+def _spine(archive: Archive, path: Path) -> tuple[str, list[str]]:
+    """The title, and the names of the chapters in order."""
+    container = archive.xml(_CONTAINER)
+    found = next((one.get("full-path", "") for one in container.iter("{*}rootfile")), "")
+    package = archive.xml(found)
+    title = next((" ".join((one.text or "").split()) for one in package.iter("{*}title")), "")
+    items = {one.get("id"): one for one in package.iter("{*}item")}
+    folder = posixpath.dirname(found)
+    return title or path.stem, list(dict.fromkeys(_chapters(package, items, folder)))
+
+
+def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
+    for reference in package.iter("{*}itemref"):
+        item = items.get(reference.get("idref"))
+        # The page that lists the chapters is no chapter.
+        if item is not None and "nav" not in item.get("properties", "").split():
+            name = unquote(item.get("href", ""))
+            yield posixpath.normpath(posixpath.join(folder, name))

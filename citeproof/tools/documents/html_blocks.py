@@ -1,0 +1,216 @@
+"""Writes the text of an HTML page line by line, as it walks through the tags."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from citeproof.tools.documents.html_marks import (
+    BLOCKS,
+    DROPPED,
+    HEADINGS,
+    LINES,
+    is_hidden,
+    is_navigation,
+    is_permalink,
+)
+from citeproof.tools.documents.pieces import Pieces
+from citeproof.tools.documents.tables import Grid
+
+__all__ = ["Writer"]
+
+_SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
+_NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
+"""Headings of boxes, which head no section."""
+_LONG = 60
+"""Words from which on a list or a definition is likely to be cut, so that its name is needed."""
+_CELL = 1200
+"""Characters of the longest cell of a table; one with more lays out a page."""
+
+
+class Writer:
+    """Writes the text of a page; `pieces` holds it."""
+
+    def __init__(self, *, with_navigation: bool = False) -> None:
+        self.pieces = Pieces()
+        self._with_navigation = with_navigation
+        self._starts: dict[Any, int] = {}
+        """Where open headings begin."""
+        self._lists: list[_List] = []
+        self._verbatim = 0
+
+    def write(self, page: Any) -> None:
+        """Add the text of a tag and of all in it."""
+        from lxml import etree
+
+        walk = etree.iterwalk(page, events=("start", "end"))
+        dropped: set[Any] = set()
+        for event, tag in walk:
+            if event == "start":
+                if self._is_dropped(tag):
+                    dropped.add(tag)
+                    walk.skip_subtree()
+                elif tag.tag == "table" and (grid := _grid(tag, self._is_dropped)):
+                    self._table(tag, grid)
+                    dropped.add(tag)
+                    walk.skip_subtree()
+                else:
+                    self._enter(tag)
+                    self._say(tag.text)
+            else:
+                if tag in dropped:
+                    dropped.discard(tag)
+                else:
+                    self._leave(tag)
+                if tag is not page:
+                    self._say(tag.tail)
+
+    def _is_dropped(self, tag: Any) -> bool:
+        if not isinstance(tag.tag, str) or tag.tag in DROPPED or is_permalink(tag):
+            return True
+        return is_hidden(tag) or (not self._with_navigation and is_navigation(tag))
+
+    def _say(self, text: str | None) -> None:
+        if text:
+            self.pieces.add(text if self._verbatim else _SPACE.sub(" ", text))
+
+    def _enter(self, tag: Any) -> None:
+        name = tag.tag
+        if name == "br":
+            self.pieces.end_line("\n")
+        elif name in BLOCKS:
+            self.pieces.end_line(self._gap(tag))
+        if name in HEADINGS:
+            self._starts[tag] = self.pieces.place
+        elif name == "pre":
+            self._verbatim += 1
+        elif name in {"ul", "ol", "dl"}:
+            self._lists.append(_List(self.pieces, tag, len(self._lists)))
+        elif name == "li" and self._lists:
+            self._lists[-1].item()
+        elif name == "dt" and self._lists:
+            self._lists[-1].term(tag)
+        elif name == "dd" and self._lists:
+            self._lists[-1].definition()
+
+    def _leave(self, tag: Any) -> None:
+        name = tag.tag
+        if name in BLOCKS:
+            self.pieces.end_line(self._gap(tag))
+        if name in HEADINGS:
+            start = self._starts.pop(tag)
+            said = " ".join(self.pieces.since(start).split())
+            if said.rstrip(":").lower() not in _NOTES:
+                self.pieces.heading(start, HEADINGS[name])
+        elif name == "pre":
+            self._verbatim -= 1
+        elif name in {"ul", "ol", "dl"} and self._lists:
+            self._lists.pop().close()
+
+    def _gap(self, tag: Any) -> str:
+        """What stands between a block and what is around it."""
+        if tag.tag == "dt" and self._lists and self._lists[-1].is_defined:
+            return "\n\n"
+        held = self._lists and tag.tag not in HEADINGS and tag.tag != "table"
+        if tag.tag in {"ul", "ol", "dl"} and len(self._lists) == 1 and self._lists[0].tag is tag:
+            held = False
+        return "\n" if held or tag.tag in LINES else "\n\n"
+
+    def _table(self, tag: Any, grid: Grid) -> None:
+        self.pieces.end_line("\n\n")
+        for caption in tag.findall("caption"):
+            self.pieces.line(_inline(caption, self._is_dropped))
+        place = self.pieces.headings
+        named = self.pieces.introduce(len(self._lists))
+        begin = self.pieces.place
+        self.pieces.rows(grid.lines())
+        self.pieces.end_line("\n\n")
+        if named and len(self.pieces.since(begin).split()) < _LONG:
+            self.pieces.forget(place)
+        elif named:
+            self.pieces.term(self.pieces.place, "", len(self._lists))
+
+
+class _List:
+    """An open list, with what names its items."""
+
+    def __init__(self, pieces: Pieces, tag: Any, depth: int) -> None:
+        self.tag = tag
+        self.is_defined = False
+        """Whether the last terms have their definition."""
+        self._pieces, self._kind, self._depth = pieces, tag.tag, depth
+        self._number = _number(tag, "start")
+        self._place = pieces.headings
+        self._named = tag.tag != "dl" and pieces.introduce(depth)
+        self._begin = pieces.place
+        self._terms: list[tuple[int, Any]] = []
+
+    def item(self) -> None:
+        """An item begins."""
+        mark = "- " if self._kind == "ul" else f"{self._number}. "
+        self._number += 1
+        self._pieces.mark(mark)
+
+    def term(self, tag: Any) -> None:
+        """A term begins; several in a row have one definition."""
+        if self.is_defined:
+            self._terms, self.is_defined = [], False
+        self._terms.append((self._pieces.place, tag))
+
+    def definition(self) -> None:
+        """The definition of the last terms begins."""
+        if self._terms and not self.is_defined:
+            names = (_inline(tag, is_permalink) for _, tag in self._terms)
+            self._pieces.term(self._terms[0][0], ", ".join(filter(None, names)), self._depth)
+            self.is_defined = True
+
+    def close(self) -> None:
+        """The list is at its end."""
+        if self._kind == "dl":
+            if self._pieces.headings > self._place:
+                self._pieces.term(self._pieces.place, "", self._depth)
+        elif self._named and len(self._pieces.since(self._begin).split()) < _LONG:
+            self._pieces.forget(self._place)
+        elif self._named:
+            self._pieces.term(self._pieces.place, "", self._depth)
+
+
+def _grid(table: Any, is_dropped: Any) -> Grid | None:
+    """The rows and columns of a table; None if it lays out a page."""
+    if sum(1 for _ in zip(table.iter("table"), range(2), strict=False)) > 1:
+        return None
+    grid = Grid()
+    for row in table.iter("tr"):
+        grid.start_row()
+        for cell in row:
+            if cell.tag in {"td", "th"} and not is_dropped(cell):
+                said = _inline(cell, is_dropped)
+                if len(said) > _CELL and len(table) < 3:
+                    return None
+                is_head = cell.tag == "th" or row.getparent().tag == "thead"
+                across, down = _number(cell, "colspan"), _number(cell, "rowspan")
+                grid.add(said, across=across, down=down, is_header=is_head)
+    return grid if max(map(len, grid.rows), default=0) > 1 else None
+
+
+def _inline(tag: Any, is_dropped: Any) -> str:
+    """The text of a tag in one line."""
+    from lxml import etree
+
+    said: list[str] = []
+    walk = etree.iterwalk(tag, events=("start", "end"))
+    for event, one in walk:
+        if event == "start":
+            if one is not tag and is_dropped(one):
+                walk.skip_subtree()
+                continue
+            said.append((" " if one.tag in BLOCKS or one.tag == "br" else "") + (one.text or ""))
+        elif one is not tag:
+            said.append((" " if one.tag in BLOCKS else "") + (one.tail or ""))
+    return " ".join("".join(said).split())
+
+
+def _number(tag: Any, name: str) -> int:
+    """A number in an attribute, 1 where there is none."""
+    value = str(tag.get(name, "")).strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 1

@@ -1,0 +1,101 @@
+"""Reads e-mail: single messages, and mailboxes."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Iterator
+from email.message import EmailMessage, MIMEPart
+from pathlib import Path
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
+from citeproof.tools.documents.encodings import decode_any
+from citeproof.tools.documents.html import read_html
+from citeproof.tools.documents.text import text_outline
+
+__all__ = ["read_eml", "read_mbox"]
+
+_FIX = "Save it from the mail program anew."
+_MOST_MESSAGES = 100_000
+_BORDER = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\r\n]*\r?\n(?=[!-9;-~]+:)")
+_HEADERS = ("Subject", "From", "To", "Date")
+
+
+def read_eml(data: bytes, path: Path) -> Document:
+    """A message: its headers, and its text, or its HTML where it has no text.
+
+    Raises:
+        DocumentError: It is no message.
+    """
+    title, parts, problems = _message(data, path, "")
+    return Document(str(path), title, parts, tuple(problems))
+
+
+def read_mbox(data: bytes, path: Path) -> Document:
+    """A mailbox: its messages one by one.
+
+    Raises:
+        DocumentError: It is no mailbox.
+    """
+    begins = [(found.start(), found.end()) for found in _BORDER.finditer(data)][:_MOST_MESSAGES]
+    if not begins:
+        raise unusable(path, "no message begins in it", _FIX)
+    parts: list[Part] = []
+    problems: list[str] = []
+    ends = [start for start, _ in begins[1:]] + [len(data)]
+    for number, ((_, start), end) in enumerate(zip(begins, ends, strict=True), start=1):
+        where = f"message {number}"
+        try:
+            _, found, told = _message(data[start:end], path, where)
+        except DocumentError as error:
+            problems.append(f"{where} was left out: {error.why}")
+        else:
+            parts += found
+            problems += [f"{where}: {one}" for one in told]
+    if not parts:
+        raise unusable(path, "no message in it holds any text", _FIX)
+    return Document(str(path), path.stem, tuple(parts), tuple(problems))
+
+
+def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...], list[str]]:
+    try:
+        message = email.message_from_bytes(data, policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        headers = {name: whole(str(message[name])) for name in _HEADERS if message[name]}
+        body = message.get_body(("plain", "html"))
+        problems = list(_attachments(message))
+        if body is None:
+            problems.append(f"no text was found in it, only {message.get_content_type()}")
+        payload = body.get_payload(decode=True) if body is not None else b""
+    except Exception as error:  # odd headers and encodings break the parser in many ways
+        raise unusable(path, f"it is not a sound message ({error})", _FIX) from error
+    if not headers:
+        raise unusable(path, "it has neither a subject nor a sender", _FIX)
+    title = " ".join(headers.get("Subject", "").split()) or path.stem
+    head = "\n".join(f"{name}: {' '.join(value.split())}" for name, value in headers.items())
+    content = payload if isinstance(payload, bytes) else b""
+    if body is not None and body.get_content_type() == "text/html":
+        page = read_html(content, path)
+        said = "\n\n".join(page.parts[0].text for _ in page.parts[:1])
+    else:
+        said = _text(content, body, path) if content.strip() else ""
+    text = f"{head}\n\n{said.strip()}"
+    headings, kept = text_outline(text)
+    return title, sections(text, headings, title, kept=kept, location=where), problems
+
+
+def _text(content: bytes, body: MIMEPart | None, path: Path) -> str:
+    charset = (body.get_content_charset() if body is not None else None) or "utf-8"
+    try:
+        text = content.decode(charset).replace("\r\n", "\n")
+    except (LookupError, UnicodeError):
+        text, _ = decode_any(content, path)
+    return text
+
+
+def _attachments(message: EmailMessage) -> Iterator[str]:
+    for part in message.iter_attachments():
+        name = part.get_filename() or part.get_content_type()
+        yield f"its attachment {name} was not read; save it beside the message"

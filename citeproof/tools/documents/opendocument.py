@@ -1,0 +1,186 @@
+"""Reads OpenDocument: text and sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from citeproof.tools.documents.archives import Archive
+from citeproof.tools.documents.base import Document, Part, sections, unusable
+from citeproof.tools.documents.pieces import Pieces
+from citeproof.tools.documents.table_parts import Row, table_parts
+from citeproof.tools.documents.tables import Grid, looks_like_header
+from citeproof.tools.documents.titles import usable_title
+
+__all__ = ["read_ods", "read_odt"]
+
+_FIX = "Open it in LibreOffice and save it anew."
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_MATH = "{http://www.w3.org/1998/Math/MathML}"
+_APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
+"""What stands inside a paragraph and is said after it."""
+_UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
+_MOST_CELLS = 1_000_000
+_MOST_REPEATED = 500
+_MOST_SPACES = 100
+
+
+def read_odt(data: bytes, path: Path) -> Document:
+    """OpenDocument text: paragraphs and table rows in order, parted by the headings.
+
+    Footnotes, comments and text boxes follow the paragraph in which they stand.
+
+    Raises:
+        DocumentError: The file is not a sound OpenDocument text.
+    """
+    archive, body = _open(data, path, "text")
+    pieces = Pieces()
+    _write(pieces, body)
+    text, headings, kept = pieces.result()
+    title = _title(archive) or next((name for *_, name in headings if name), path.stem)
+    pictures = sum(1 for _ in body.iter(_DRAW + "image"))
+    told = (f"left out, since they cannot be read as text: pictures ({pictures})",)
+    parts = sections(text, headings, title, kept=kept)
+    return Document(str(path), title, parts, told if pictures else ())
+
+
+def read_ods(data: bytes, path: Path) -> Document:
+    """OpenDocument sheets: a line for each row, with the names of its columns.
+
+    Raises:
+        DocumentError: The file is not a sound OpenDocument spreadsheet.
+    """
+    archive, body = _open(data, path, "spreadsheet")
+    title = _title(archive) or path.stem
+    parts: list[Part] = []
+    problems: list[str] = []
+    left = _MOST_CELLS
+    for sheet in body.iter(_TABLE + "table"):
+        rows: list[Row] = []
+        number = 0
+        for row in sheet.iter(_TABLE + "table-row"):
+            repeated = _number(row, "number-rows-repeated")
+            values, count = _values(row)
+            if values:
+                for again in range(min(repeated, _MOST_REPEATED)):
+                    rows.append(Row(number + 1 + again, dict(values)))
+                left -= count
+            number += repeated
+            if left < 0:
+                problems.append(f"it is read no further than {_MOST_CELLS:,} cells")
+                break
+        parts += table_parts(rows, title, f"sheet {sheet.get(_TABLE + 'name', '')}")
+    if not parts:
+        raise unusable(path, "no cell holds a value", "Leave it out.")
+    return Document(str(path), title, tuple(parts), tuple(problems))
+
+
+def _open(data: bytes, path: Path, kind: str) -> tuple[Archive, Any]:
+    archive = Archive(data, path, _FIX)
+    body = archive.xml("content.xml").find(f"{_OFFICE}body/{_OFFICE}{kind}")
+    if body is None:
+        encrypted = b"encryption-data" in archive.read("META-INF/manifest.xml")
+        why = "it is encrypted" if encrypted else f"it is no OpenDocument {kind}"
+        raise unusable(path, why, _FIX)
+    return archive, body
+
+
+def _title(archive: Archive) -> str:
+    if "meta.xml" not in archive.names:
+        return ""
+    found = next(archive.xml("meta.xml").iter("{http://purl.org/dc/elements/1.1/}title"), None)
+    return usable_title((found.text or "") if found is not None else "")
+
+
+def _write(pieces: Pieces, body: Any) -> None:
+    """What stands in a body, without recursion, however deep that is."""
+    waiting = [*reversed(body)]
+    while waiting:
+        element = waiting.pop()
+        tag = element.tag
+        if tag in {_TEXT + "p", _TEXT + "h"}:
+            _paragraph(pieces, element)
+        elif tag == _TABLE + "table":
+            _table(pieces, element)
+        elif isinstance(tag, str) and tag not in _UNSAID:
+            waiting += reversed(element)
+
+
+def _paragraph(pieces: Pieces, element: Any) -> None:
+    item = next(element.iterancestors(_TEXT + "list-item"), None)
+    gap = "\n" if item is not None else "\n\n"
+    pieces.end_line(gap)
+    start, said = pieces.place, _say(element)
+    if item is not None and item[0] is element and element.tag == _TEXT + "p" and said.strip():
+        pieces.mark("- ")
+    pieces.add(said)
+    pieces.mark("")
+    if element.tag == _TEXT + "h":
+        pieces.heading(start, min(_number(element, "outline-level", _TEXT), 6))
+    pieces.end_line(gap)
+    for apart in element.iter(*_APART):
+        said = " ".join(filter(None, map(_say, apart.iter(_TEXT + "p", _TEXT + "h"))))
+        kind = {_TEXT + "note": "Footnote: ", _OFFICE + "annotation": "Comment: "}
+        if said and next(apart.iterancestors(*_APART), None) is None:
+            pieces.line(kind.get(apart.tag, "") + said)
+
+
+def _table(pieces: Pieces, table: Any) -> None:
+    grid, header = Grid(), 0
+    for row in table.iter(_TABLE + "table-row"):
+        grid.start_row()
+        header += row.getparent().tag == _TABLE + "table-header-rows"
+        for cell in row.iterchildren(_TABLE + "table-cell"):
+            said = " ".join(filter(None, map(_say, cell.iter(_TEXT + "p", _TEXT + "h"))))
+            across = _number(cell, "number-columns-spanned")
+            grid.add(said, across=across, down=_number(cell, "number-rows-spanned"))
+    cells = [[cell.text for cell in row] for row in grid.rows]
+    pieces.end_line("\n\n")
+    pieces.rows(grid.lines(header or int(looks_like_header(cells))))
+    pieces.end_line("\n\n")
+
+
+def _values(row: Any) -> tuple[dict[int, str], int]:
+    """Column → what a cell of a sheet's row shows, and how many cells there are."""
+    values: dict[int, str] = {}
+    column = 1
+    for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+        repeated = _number(cell, "number-columns-repeated")
+        if said := " ".join(filter(None, map(_say, cell.iterchildren(_TEXT + "p")))):
+            across = _number(cell, "number-columns-spanned")
+            for place in range(min(max(repeated, across), _MOST_REPEATED)):
+                values[column + place] = said
+        column += repeated
+    return values, column
+
+
+def _say(element: Any) -> str:
+    """The text of a paragraph."""
+    return "".join(_pieces(element)).strip()
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    yield element.text or ""
+    waiting = [*reversed(element)]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+            continue
+        if one.tag == _TEXT + "s":
+            yield " " * min(_number(one, "c", _TEXT), _MOST_SPACES)
+        elif one.tag in {_TEXT + "tab", _TEXT + "line-break"}:
+            yield " " if one.tag == _TEXT + "tab" else "\n"
+        waiting.append(one.tail or "")
+        if isinstance(one.tag, str) and one.tag not in _APART:
+            waiting += reversed(one)
+            yield one.text or ""
+
+
+def _number(element: Any, name: str, space: str = _TABLE) -> int:
+    value = element.get(space + name, "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 8 else 1

@@ -1,0 +1,175 @@
+"""Reads documents in a process of their own, so that a bad file costs nothing but itself.
+
+The readers rest on libraries that parse what strangers wrote; a small file may ask them for all
+memory or for hours. The process is started with the first document that needs it, reads one after
+the other, and is started anew after one that broke it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.transport import from_json
+
+__all__ = ["IN_PROCESS", "Sandbox", "read_safely"]
+
+IN_PROCESS = {".txt", ".text", ".md", ".markdown", ".rst", ".jsonl", ".ndjson", ".csv", ".tsv"}
+"""Text that our own code reads in time and memory in proportion to its size."""
+_CHUNK = 1 << 20
+_HAS_LIMITS = sys.platform != "win32"
+
+
+@dataclass
+class Sandbox:
+    """A process that reads documents, with limits for each."""
+
+    memory: int = 3 << 30
+    """Bytes of address space."""
+    processor_seconds: int = 120
+    wall_seconds: float = 300.0
+    _process: subprocess.Popen[bytes] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _until: float = 0.0
+
+    def parse(self, data: bytes, path: Path) -> Document:
+        """As `files.parse`, within the limits.
+
+        Raises:
+            DocumentError: The document cannot be read, or not within the limits.
+            MissingExtraError: The format needs an extra that is not installed.
+        """
+        if path.suffix.lower() in IN_PROCESS or not _HAS_LIMITS:
+            return parse(data, path)
+        with self._lock:
+            return from_json(self._ask(data, path))
+
+    def close(self) -> None:
+        """End the process; a later document starts another one."""
+        with self._lock:
+            self._stop()
+
+    def _ask(self, data: bytes, path: Path) -> bytes:
+        from citeproof.tools.documents.worker import HEADER
+
+        process = self._process = self._process or self._start()
+        name = os.fsencode(path)
+        request = b"".join((HEADER.pack(len(name), len(data)), name, data))
+        try:
+            header = self._exchange(process, request, HEADER.size)
+            length, peak = HEADER.unpack(header[: HEADER.size])
+            answer = header[HEADER.size :]
+            answer += self._receive(process, length - len(answer), self._until)
+        except _BrokenError as error:
+            raise DocumentError(
+                f"{path} cannot be read",
+                why=self._reason(process, timed_out=error.timed_out),
+                fix="Split it, or save it anew in another format.",
+            ) from None
+        except BaseException:  # an interruption, which leaves a half-read answer behind
+            self._stop()
+            raise
+        if peak > self.memory // 2:  # what it holds on to would count against the next document
+            self._stop()
+        return answer
+
+    def _exchange(self, process: subprocess.Popen[bytes], request: bytes, least: int) -> bytes:
+        """Send a request, and read at least so many bytes of the answer."""
+        assert process.stdin
+        self._until = time.monotonic() + self.wall_seconds
+        pending = memoryview(request)
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdin, selectors.EVENT_WRITE)
+            while pending:
+                if not selector.select(self._until - time.monotonic()):
+                    raise _BrokenError(timed_out=True)
+                try:
+                    pending = pending[os.write(process.stdin.fileno(), pending[:_CHUNK]) :]
+                except BlockingIOError:
+                    continue
+                except OSError as error:
+                    raise _BrokenError from error
+        return self._receive(process, least, self._until)
+
+    def _receive(self, process: subprocess.Popen[bytes], least: int, until: float) -> bytes:
+        assert process.stdout
+        found: list[bytes] = []
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while least > 0:
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    raise _BrokenError(timed_out=True)
+                piece = os.read(process.stdout.fileno(), min(_CHUNK, least))
+                if not piece:
+                    raise _BrokenError
+                found.append(piece)
+                least -= len(piece)
+        return b"".join(found)
+
+    def _reason(self, process: subprocess.Popen[bytes], *, timed_out: bool) -> str:
+        if timed_out:
+            self._stop()
+            return f"reading it takes more than {self.wall_seconds:g} seconds"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+        self._stop()
+        from citeproof.tools.documents.worker import OUT_OF_MEMORY
+
+        code = process.returncode
+        if code == OUT_OF_MEMORY:
+            return f"reading it takes more than {self.memory / 2**30:g} GB of memory"
+        if code == -signal.SIGXCPU:
+            return f"reading it takes more than {self.processor_seconds} seconds of processor time"
+        how = f"signal {-code}" if code and code < 0 else f"status {code}"
+        return f"its reader broke down ({how}), perhaps for want of memory"
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # A module of its own, not multiprocessing, which would run the caller's script once more.
+        module = "citeproof.tools.documents.worker"
+        limits = (str(self.memory), str(self.processor_seconds))
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *limits],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # Ctrl-C is for the main process, which then ends this one
+        )
+        assert process.stdin
+        os.set_blocking(process.stdin.fileno(), False)
+        return process
+
+    def _stop(self) -> None:
+        if process := self._process:
+            self._process = None
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    if pipe:
+                        pipe.close()
+
+
+class _BrokenError(Exception):
+    """The process is gone, or does not answer in time."""
+
+    def __init__(self, *, timed_out: bool = False) -> None:
+        self.timed_out = timed_out
+
+
+_shared = Sandbox()
+atexit.register(_shared.close)
+read_safely = _shared.parse
+"""As `files.parse`, in a process that all of this one's readers share."""

@@ -1,0 +1,66 @@
+"""Reads tables in plain text: CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from citeproof.tools.documents.base import Document, unusable
+from citeproof.tools.documents.encodings import decode_any
+from citeproof.tools.documents.table_parts import Row, table_parts
+
+__all__ = ["read_csv"]
+
+_SAMPLE = 8_192
+_MOST_FIELD = 1 << 20
+_MOST_CELLS = 2_000_000
+
+
+def read_csv(data: bytes, path: Path) -> Document:
+    """Separated values: a line for each row, with the names of its columns.
+
+    Commas, semicolons, tabs and bars part the columns, whichever do so most evenly.
+
+    Raises:
+        DocumentError: It is not text, or a quotation in it does not end.
+    """
+    text, problems = decode_any(data, path)
+    mark = "\t" if path.suffix.lower() == ".tsv" else _separator(text[:_SAMPLE])
+    csv.field_size_limit(_MOST_FIELD)
+    rows: list[Row] = []
+    left = _MOST_CELLS
+    lines = text.split("\n")
+    try:
+        for cells in (reader := csv.reader((f"{line}\n" for line in lines), delimiter=mark)):
+            left -= len(cells)
+            if left < 0:
+                told = f"it is read no further than line {reader.line_num:,}"
+                problems = (*problems, told)
+                break
+            if values := {n: cell for n, cell in enumerate(cells, start=1) if cell.strip()}:
+                rows.append(Row(reader.line_num, values))
+    except csv.Error as error:
+        fix = "Look for a quotation mark that is not closed."
+        raise unusable(path, f"its line {reader.line_num} is broken ({error})", fix) from error
+    named = _is_named(rows)
+    parts = table_parts(rows, path.stem, "", named=named)
+    return Document(str(path), path.stem, tuple(parts), problems)
+
+
+def _is_named(rows: list[Row]) -> bool:
+    """Whether the first row names the columns, as it does in most files: words, all different."""
+    if len(rows) < 2:
+        return False
+    first = [text.strip() for text in rows[0].values.values()]
+    words = [text for text in first if not text.replace(".", "").replace(",", "").isdigit()]
+    is_wide = len(first) >= max(len(row.values) for row in rows[:20])
+    return len(first) > 1 and is_wide and len(set(words)) == len(first)
+
+
+def _separator(sample: str) -> str:
+    lines = [line for line in sample.split("\n")[:20] if line.strip()]
+    counts = {mark: [line.count(mark) for line in lines] for mark in ",;\t|"}
+    return max(
+        counts,
+        key=lambda mark: (min(counts[mark], default=0), -len(set(counts[mark])), mark == ","),
+    )

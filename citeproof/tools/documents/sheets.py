@@ -1,0 +1,133 @@
+"""Reads Excel (extra `office`)."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from citeproof.errors import MissingExtraError
+from citeproof.tools.documents.archives import Archive
+from citeproof.tools.documents.base import Document, Part, unusable, whole
+from citeproof.tools.documents.cell_values import displayed
+from citeproof.tools.documents.table_parts import Row, table_parts
+
+__all__ = ["read_xlsx"]
+
+_FIX = "Open it in Excel or LibreOffice and save it as .xlsx anew."
+_MOST_CELLS = 1_000_000
+"""Cells of a workbook that are read."""
+_MOST_COLUMNS = 500
+_MERGED = 50_000
+"""Cells that merged ones may cover before they are left as they are."""
+
+
+def read_xlsx(data: bytes, path: Path) -> Document:
+    """Excel: a part for each table in a sheet, a line for each row, with the columns' names.
+
+    Values are as Excel last computed and shows them, as far as the file tells.
+
+    Raises:
+        DocumentError: The file is not a sound workbook.
+        MissingExtraError: The extra `office` is not installed.
+    """
+    with MissingExtraError.unless_installed("office", "Excel files cannot be read"):
+        import openpyxl  # noqa: F401
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of openpyxl, about features that it would not write back
+        return _workbook(data, path)
+
+
+def _workbook(data: bytes, path: Path) -> Document:
+    import openpyxl
+
+    archive = Archive(data, path, _FIX)
+    parts: list[Part] = []
+    problems: list[str] = []
+    empty: list[str] = []
+    left = _MOST_CELLS
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        merged = _merged(archive)
+        for sheet, ranges in zip(book.worksheets, [*merged, *([[]] * 9999)], strict=False):
+            sheet.reset_dimensions()  # what it says of its size is often wrong
+            rows: list[Row] = []
+            cut = False
+            for row in sheet.iter_rows():
+                left -= max(1, len(row))
+                if left < 0:
+                    cut = True
+                    break
+                values = {
+                    cell.column: whole(displayed(cell.value, cell.number_format, book.epoch))
+                    for cell in row
+                    if cell.value is not None and cell.column <= _MOST_COLUMNS
+                }
+                if any(text.strip() for text in values.values()):
+                    rows.append(Row(_row_number(row), values))
+            _fill(rows, ranges)
+            where = f"sheet {sheet.title}"
+            if sheet.sheet_state != "visible":
+                where += " (hidden)"
+            if not rows:
+                empty.append(sheet.title)
+            if cut:
+                problems.append(f"{where} is read no further than {_MOST_CELLS:,} cells")
+            parts += table_parts(rows, path.stem, where)
+        formulas = not parts and any(b"<f>" in archive.read(n) for n in _sheets(archive))
+    except Exception as error:  # a damaged workbook breaks openpyxl in many ways
+        raise unusable(path, f"it is not a sound workbook ({error})", _FIX) from error
+    if not parts:
+        why = "its formulas were never computed" if formulas else "no cell holds a value"
+        raise unusable(path, why, "Open it in Excel and save it." if formulas else "Leave it out.")
+    if empty:
+        problems.append("nothing stands in sheet " + ", ".join(empty[:8]))
+    if pictures := sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names):
+        problems.append(
+            f"left out, since they cannot be read as text: pictures, charts ({pictures})"
+        )
+    return Document(str(path), path.stem, tuple(parts), tuple(problems))
+
+
+def _row_number(row: Any) -> int:
+    """The number of a row, as its cells tell; empty ones do not."""
+    return int(next(cell.row for cell in row if cell.value is not None))
+
+
+def _sheets(archive: Archive) -> list[str]:
+    return [name for name in archive.names if name.startswith("xl/worksheets/sheet")]
+
+
+def _merged(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]:
+    """The merged cells of each sheet, in the order of the workbook; openpyxl does not tell."""
+    from openpyxl.utils import range_boundaries
+
+    main = archive.related("").get("officeDocument", "xl/workbook.xml")
+    folder, _, file = main.rpartition("/")
+    targets = {
+        one.get("Id"): one.get("Target", "") for one in archive.xml(f"{folder}/_rels/{file}.rels")
+    }
+    for sheet in archive.xml(main).iter("{*}sheet"):
+        relation = next((value for key, value in sheet.items() if key.endswith("}id")), "")
+        target = targets.get(relation, "").lstrip("/")
+        name = target if target in archive.names else f"{folder}/{target}"
+        if "worksheets/" in name:
+            found = archive.read(name).partition(b"<mergeCells")[2].split(b'ref="')[1:1000]
+            ranges = (one.partition(b'"')[0].decode("ascii", "replace") for one in found)
+            yield [range_boundaries(one) for one in ranges if ":" in one]
+
+
+def _fill(rows: list[Row], ranges: list[tuple[int, int, int, int]]) -> None:
+    """Put what a merged cell says into the cells that it covers, in rows that say something."""
+    known = {row.number: row for row in rows}
+    left = _MERGED
+    for first, top, last, bottom in ranges:
+        if top not in known or first not in known[top].values:
+            continue
+        if (left := left - (last - first + 1) * (bottom - top + 1)) < 0:
+            return
+        for number in range(top, bottom + 1):
+            if number in known:
+                known[number].merge(first, last, known[top].values[first])

@@ -1,0 +1,140 @@
+"""Reads PowerPoint (extra `office`)."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from citeproof.errors import MissingExtraError
+from citeproof.tools.documents.archives import Archive
+from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
+from citeproof.tools.documents.pieces import Pieces
+from citeproof.tools.documents.tables import Grid, looks_like_header
+from citeproof.tools.documents.titles import usable_title
+
+__all__ = ["read_pptx"]
+
+_FIX = "Open it in PowerPoint or LibreOffice and save it as .pptx anew."
+_LINE = 200_000
+"""Height in English Metric Units (a quarter of an inch) within which shapes stand side by side."""
+_DEEPEST = 20
+
+
+def read_pptx(data: bytes, path: Path) -> Document:
+    """PowerPoint: a part for each slide, headed by its title: shapes, tables, notes.
+
+    Shapes are read from top to bottom and from left to right.
+
+    Raises:
+        DocumentError: The file is not a sound presentation.
+        MissingExtraError: The extra `office` is not installed.
+    """
+    with MissingExtraError.unless_installed("office", "PowerPoint files cannot be read"):
+        import pptx
+    Archive(data, path, _FIX)
+    parts: list[Part] = []
+    left_out: Counter[str] = Counter()
+    empty: list[int] = []
+    try:
+        deck = pptx.Presentation(io.BytesIO(data))
+        title = usable_title(whole(deck.core_properties.title or ""))
+        for number, slide in enumerate(deck.slides, start=1):
+            text, headings, kept = _slide(slide, left_out)
+            if not text.strip():
+                empty.append(number)
+                continue
+            title = title or next((name for *_, name in headings), "")
+            shown = "slide " + str(number)
+            if slide._element.get("show") == "0":
+                shown += " (hidden)"
+            parts += sections(text, headings, title or path.stem, kept=kept, location=shown)
+    except Exception as error:  # zip, XML and missing-part errors of three libraries
+        raise unusable(path, f"it is not a sound presentation ({error})", _FIX) from error
+    if not parts:
+        raise unusable(path, "no slide holds any text", "Put pictures through text recognition.")
+    return Document(str(path), title or path.stem, tuple(parts), tuple(_problems(left_out, empty)))
+
+
+def _slide(
+    slide: Any, left_out: Counter[str]
+) -> tuple[str, list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+    pieces = Pieces()
+    title = slide.shapes.title
+    if title is not None and title.has_text_frame:
+        pieces.add(" ".join(whole(title.text_frame.text).split()))
+        pieces.heading(0, 1)
+        pieces.end_line("\n\n")
+    own = title._element if title is not None else None
+    for shape in _in_reading_order(slide.shapes, 0):
+        if shape._element is own:
+            continue
+        if getattr(shape, "has_table", False) and shape.has_table:
+            _table(pieces, shape.table)
+        elif getattr(shape, "has_text_frame", False) and shape.has_text_frame:
+            if not _is_furniture(shape):
+                pieces.line(_paragraphs(shape.text_frame), "\n\n")
+        elif kind := _kind(shape):
+            left_out[kind] += 1
+    frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    if frame is not None and frame.text.strip():
+        pieces.line(f"Notes: {_paragraphs(frame)}", "\n\n")
+    return pieces.result()
+
+
+def _in_reading_order(shapes: Any, depth: int) -> Iterator[Any]:
+    """Shapes from top to bottom and left to right, those of a group at its place."""
+    placed = [(shape.top, shape.left, shape) for shape in shapes]
+    if not any(top is None for top, *_ in placed):  # a placeholder may have its layout's place
+        placed.sort(key=lambda one: (one[0] // _LINE, one[1]))
+    for *_, shape in placed:
+        inner = getattr(shape, "shapes", None)
+        if inner is not None and depth < _DEEPEST:
+            yield from _in_reading_order(inner, depth + 1)
+        else:
+            yield shape
+
+
+def _paragraphs(frame: Any) -> str:
+    lines = (whole(one.text).replace("\v", "\n").strip() for one in frame.paragraphs)
+    return "\n".join(filter(None, lines))
+
+
+def _table(pieces: Pieces, table: Any) -> None:
+    grid = Grid()
+    for row in table._tbl.tr_lst:
+        grid.start_row()
+        for cell in row.tc_lst:
+            if cell.get("hMerge") not in {"1", "true"}:  # the cell to its left covers it
+                said = "".join(cell.itertext("{*}t"))
+                span = cell.get("gridSpan", "1")
+                grid.add(whole(said), across=int(span) if span.isdigit() and len(span) < 4 else 1)
+    cells = [[cell.text for cell in row] for row in grid.rows]
+    pieces.end_line("\n\n")
+    named = table.first_row and len(cells) > 1 and all(cells[0]) and len(set(cells[0])) > 1
+    pieces.rows(grid.lines(int(named or looks_like_header(cells))))
+    pieces.end_line("\n\n")
+
+
+def _is_furniture(shape: Any) -> bool:
+    """Whether a shape holds the number, date or footer that stands on every slide."""
+    return shape.is_placeholder and shape.placeholder_format.type in {13, 15, 16}
+
+
+def _kind(shape: Any) -> str:
+    if getattr(shape, "has_chart", False):
+        return "charts"
+    tag = shape._element.tag.rpartition("}")[2]
+    if tag == "graphicFrame":
+        return "diagrams or embedded files"
+    return "pictures" if tag == "pic" else ""
+
+
+def _problems(left_out: Counter[str], empty: list[int]) -> Iterator[str]:
+    if left_out:
+        told = ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items()))
+        yield f"left out, since they cannot be read as text: {told}"
+    if empty:
+        yield f"no text on slide {', '.join(map(str, empty[:8]))}" + (" …" if empty[8:] else "")

@@ -1,0 +1,84 @@
+"""A process that reads documents for another one: `python -m citeproof.tools.documents.worker`.
+
+It takes requests from its standard input and answers on its standard output, each with its length
+before it. Its memory is limited once, its processor time for each document.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import struct
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from citeproof.errors import CiteproofError, DocumentError
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.transport import to_json
+
+__all__ = ["HEADER", "OUT_OF_MEMORY", "main"]
+
+HEADER = struct.Struct("!QQ")
+"""Of a request: bytes of the path, bytes of the document. Of an answer: its bytes, peak memory."""
+OUT_OF_MEMORY = 77
+"""Exit status of a process that its memory limit has stopped."""
+
+
+def main(memory: int, seconds: int) -> None:
+    """Answer requests until there are none.
+
+    Args:
+        memory: Bytes that the process may take.
+        seconds: Of processor time for each document.
+    """
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hardest = resource.getrlimit(resource.RLIMIT_AS)
+    least = memory if hardest == resource.RLIM_INFINITY else min(memory, hardest)
+    with contextlib.suppress(ValueError, OSError):  # macOS refuses such a limit
+        resource.setrlimit(resource.RLIMIT_AS, (least, hardest))
+    while header := requests.read(HEADER.size):
+        name, content = HEADER.unpack(header)
+        _limit_time(seconds)
+        try:
+            path = Path(os.fsdecode(requests.read(name)))
+            answer = _answer(requests.read(content), path)
+        except MemoryError:
+            os._exit(OUT_OF_MEMORY)
+        _send(answers, answer)
+
+
+def _answer(data: bytes, path: Path) -> bytes:
+    try:
+        return to_json(parse(data, path))
+    except CiteproofError as error:
+        if isinstance(error.__cause__, MemoryError):
+            raise MemoryError from error
+        return to_json(error)
+    except MemoryError:
+        raise
+    except Exception as error:  # an error of a reader costs its file only
+        why = f"its reader failed ({type(error).__name__}: {error})"
+        return to_json(DocumentError(f"{path} cannot be read", why=why, fix="Save it anew."))
+
+
+def _limit_time(seconds: int) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime) + seconds + 1
+    _, hardest = resource.getrlimit(resource.RLIMIT_CPU)
+    if hardest == resource.RLIM_INFINITY or limit < hardest:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, hardest))
+
+
+def _send(answers: BinaryIO, answer: bytes) -> None:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answers.write(HEADER.pack(len(answer), peak * (1 if sys.platform == "darwin" else 1024)))
+    answers.write(answer)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

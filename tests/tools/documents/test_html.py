@@ -1,0 +1,197 @@
+"""HTML as a reader of the page sees it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.html import read_html
+from citeproof.tools.documents.passages import cut
+from citeproof.types import Passage
+
+PAGE = Path("/docs/page.html")
+STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
+
+
+def read(markup: str | bytes) -> Document:
+    return parse(markup.encode() if isinstance(markup, str) else markup, PAGE)
+
+
+def passages(markup: str) -> list[Passage]:
+    return cut(read(markup))
+
+
+def text(markup: str) -> str:
+    return "\n".join(passage.text for passage in passages(markup))
+
+
+def test_a_page_has_title_headings_lists_and_tables() -> None:
+    first, *rest = passages(
+        "<!DOCTYPE html><html><head><title>The Island</title><style>p {}</style></head><body>"
+        "<nav>Home</nav><h1>The Island</h1><p>It is <b>very</b>\n small. It has<br>one shop.</p>"
+        "<script>alert(1)</script><h2>The <i>shop</i><a href='#s'>¶</a></h2>"
+        f"<p>{STORY}</p><ul><li>bread</li><li>rope</li></ul>"
+        "<table><tr><th>Day</th><td>Open</td></tr></table></body></html>"
+    )
+    assert (first.title, first.text) == ("The Island", "It is very small. It has\none shop.")
+    assert {p.title for p in rest} == {"The Island – The shop"}
+    said = "\n".join(p.text for p in rest)
+    assert "- bread\n- rope\n\nDay: Open" in said
+    assert not any(word in said for word in ("Home", "alert", "<", "¶"))
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<p hidden>secret</p>",
+        "<p aria-hidden='true'>secret</p>",
+        "<p style='color: red; display:none'>secret</p>",
+        "<p style='visibility: hidden'><b>secret</b></p>",
+        "<span style='font-size:0'>secret</span>",
+        "<template>secret</template>",
+        "<!-- secret -->",
+    ],
+)
+def test_what_a_reader_does_not_see_is_left_out(hidden: str) -> None:
+    assert text(f"<p>Seen.</p>{hidden} after") == "Seen.\n\nafter"
+
+
+def test_the_way_to_other_pages_is_left_out_unless_there_is_nothing_else() -> None:
+    ways = (
+        "<div class='navheader'><table><tr><td>Prev</td><td>Next</td></tr></table></div>"
+        "<div class='toc'><dl class='toc'><dt>1. Oil</dt></dl></div>"
+        "<div role='navigation'>Up</div>"
+    )
+    assert text(f"{ways}<p>The lamp burns oil.</p>") == "The lamp burns oil."
+    assert "1. Oil" in text(ways)
+
+
+def test_a_term_stays_with_its_definition() -> None:
+    long = " ".join(["It conflicts with every other mode that there is."] * 20)
+    found = passages(
+        "<title>Locks</title><h1>Locks</h1><p>These are the modes.</p><dl>"
+        f"<dt>SHARE<a class='headerlink' href='#x'>¶</a></dt><dd><p>{long}</p></dd>"
+        "<dt>EXCLUSIVE</dt><dt>X</dt><dd>Only readers go on.</dd></dl><p>Locks end.</p>"
+    )
+    share = [p for p in found if "conflicts" in p.text]
+    assert share[0].text.startswith("SHARE\nIt conflicts")
+    assert share[0].title == "Locks"
+    assert {p.title for p in share[1:]} == {"Locks – SHARE"}
+    assert found[-1].text == "EXCLUSIVE\nX\nOnly readers go on.\n\nLocks end."
+
+
+def test_the_pieces_of_a_long_list_are_named_for_what_introduces_it() -> None:
+    items = "".join(f"<li>mode number {n}, which waits for no other mode</li>" for n in range(30))
+    found = passages(f"<h1>Locks</h1><p>It conflicts with:</p><ul>{items}</ul><p>The end.</p>")
+    assert found[0].text.startswith("It conflicts with:\n\n- mode number 0")
+    assert {p.title for p in found[1:-1]} == {"Locks – It conflicts with"}
+    assert text("<p>Shop:</p><ol start=3><li>rye<ul><li>old</ul><li>rope</ol>") == (
+        "Shop:\n\n3. rye\n- old\n4. rope"
+    )
+
+
+def test_headings_of_notes_head_no_section() -> None:
+    (passage,) = passages("<h1>Oil</h1><p>It burns.</p><h3>Tip</h3><p>Filter it.</p>")
+    assert (passage.title, passage.text) == ("Oil", "It burns.\n\nTip\n\nFilter it.")
+
+
+@pytest.mark.parametrize("title", ["Oil", "Oil — The keeper's manual", "OIL  "])
+def test_a_title_is_not_said_twice(title: str) -> None:
+    (passage,) = passages(f"<title>{title}</title><h1>Oil</h1><p>It burns.</p>")
+    assert passage.title == title.strip()
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            "<tr><th>Name</th><th>2019</th><th>2020</th></tr>\n"
+            "<tr>\n<td>North</td>\n<td></td>\n<td>12</td>\n</tr>",
+            "Name: North; 2020: 12",
+        ),
+        ("<tr><th></th><th>2019</th></tr><tr><td>North</td><td>7</td></tr>", "North; 2019: 7"),
+        ("<tr><th></th><th>2019</th><th> </th><th>2021</th></tr>", "| 2019 |  | 2021"),
+        (
+            "<thead><tr><td rowspan=2>Mode<td colspan=2>Held</tr><tr><td>A<td>B</tr></thead>"
+            "<tr><td>A<td>X<td></tr><tr><td>B<td colspan=2>no</tr>",
+            "Mode: A; Held A: X\nMode: B; Held A, Held B: no",
+        ),
+        (
+            "<tr><th>Isle<th>Year<th>Sheep</tr><tr><td rowspan=2>Noss<td>1881<td>3</tr>"
+            "<tr><td>1882<td>4</tr>",
+            "Isle: Noss; Year: 1881; Sheep: 3\nIsle: Noss; Year: 1882; Sheep: 4",
+        ),
+        (
+            "<tr><th>Born</th><td>1881</td></tr><tr><th>Died:</th><td>1902</td></tr>",
+            "Born: 1881\nDied: 1902",
+        ),
+        ("<tr><td><p>A</p></td> <td><!-- x --><div><p>B <b>b</b></p></div></td></tr>", "A | B b"),
+        ("<tr><td>A</td><td><p>&nbsp;</p><p></p></td><td>C</td></tr>", "A |  | C"),
+        ("<tr><td>A<td><td><p>C<tr><td><td>E", "A |  | C\n| E"),
+        ("<tr><td><p>A</p><p>B</p></td><td>C</td></tr>", "A B | C"),
+        (
+            "<tr><td>Out</td><td><table><tr><td></td><td>in</td></tr></table></td>"
+            "<td>Last</td></tr>",
+            "Out\n\n| in\n\nLast",
+        ),
+    ],
+)
+def test_the_cells_of_a_table_have_their_columns_names(rows: str, said: str) -> None:
+    assert text(f"<table>{rows}</table>") == said
+
+
+def test_a_table_is_named_by_its_caption() -> None:
+    rows = "".join(f"<tr><td>{n}<td>the lamp was lit early that day</tr>" for n in range(30))
+    found = passages(
+        "<h1>Log</h1><table><caption>Table 2: Lamps</caption><tr><th>Day<th>Lamp</tr>"
+        f"{rows}</table>"
+    )
+    assert found[0].text.startswith("Table 2: Lamps\nDay: 0; Lamp: the lamp")
+    assert {p.title for p in found[1:]} == {"Log – Table 2: Lamps"}
+    assert all(line.startswith("Day: ") for p in found[1:] for line in p.text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<tr><td>a<td><td>b" * 10_000,
+        "<tr>" + "<td>a" * 20_000,
+        "<td><div>" + "<p>a</p>" * 20_000,
+        "<tr><td colspan=999999999 rowspan=999999999>a" * 300,
+    ],
+)
+def test_a_large_table_is_read_in_one_go(rows: str) -> None:
+    begun = time.process_time()
+    assert read_html(f"<table>{rows}".encode(), PAGE).parts
+    assert time.process_time() - begun < 20
+
+
+def test_deep_markup_is_read_as_plain_text_and_told() -> None:
+    deep = read("<div>" * 30_000 + "Down here." + "</div>" * 30_000)
+    assert [p.text for p in cut(deep)] == ["Down here."]
+    assert "nested too deep" in deep.problems[0]
+
+
+def test_an_empty_block_parts_words() -> None:
+    assert text("<div>It rained.<p>&nbsp;</p>It snowed.</div>") == "It rained.\n\nIt snowed."
+
+
+def test_a_guessed_encoding_is_told() -> None:
+    said = "<p>El niño comió una manzana. La mañana fue fría y el señor Muñoz llegó tarde.</p>"
+    [problem] = read(said.encode("cp1252")).problems
+    assert problem.endswith("so letters may be wrong; save it as UTF-8")
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+        assert read(said.encode(encoding)).problems == ()
+    declared = read(f'<meta charset="latin1">{said}–'.encode("cp1252"))
+    assert declared.problems == ()
+    assert "mañana" in declared.parts[0].text
+
+
+@pytest.mark.parametrize("head", ["<head><title>Keepers</title>", "<title>Keepers</title>"])
+def test_a_page_may_leave_out_where_its_head_ends(head: str) -> None:
+    found = passages(f"<html>{head}<body><p>Anna kept the light.</body>")
+    assert [(p.title, p.text) for p in found] == [("Keepers", "Anna kept the light.")]

@@ -1,0 +1,129 @@
+"""Text formats: plain text, Markdown's lists and tables, reStructuredText, notebooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.passages import cut
+from citeproof.types import Passage
+
+STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(20))
+
+
+def passages(text: str, name: str) -> list[Passage]:
+    document = parse(text.encode(), Path(name))
+    found = cut(document)
+    assert all(document.parts[0].text[p.start : p.end] == p.text for p in found)
+    return found
+
+
+def titles(text: str, name: str) -> list[str]:
+    return list(dict.fromkeys(p.title for p in passages(text, name)))
+
+
+def test_headings_of_plain_text_are_underlined_or_numbered() -> None:
+    text = (
+        f"The Lamp\n========\n\n{STORY}\n\n2. Oil\n\n{STORY}\n\n2.1 Whale oil\n\n{STORY}\n\n"
+        f"Chapter 3: The wick.\n\n{STORY}\n\nLamps\n-----\n\n{STORY}\n"
+    )
+    assert titles(text, "a.txt") == [
+        "The Lamp",
+        "The Lamp – 2. Oil",
+        "The Lamp – 2. Oil – 2.1 Whale oil",
+        "The Lamp – Chapter 3: The wick.",
+        "The Lamp – Chapter 3: The wick. – Lamps",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "6. Arbitrary. “It generates a random name for the scratch file.”",
+        "DO :1 <- #0$#256",
+        "B: “Indeed.”",
+        "A short line alone",
+        "1. first of a list",
+        "1881",
+        "I went home",
+    ],
+)
+def test_other_lines_of_plain_text_are_no_headings(line: str) -> None:
+    assert titles(f"Once.\n\n{STORY}\n\n{line}\n\n{STORY}\n", "jargon.txt") == ["jargon"]
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.rst"])
+def test_the_pieces_of_a_long_list_are_named_for_what_introduces_it(name: str) -> None:
+    items = "\n".join(f"- mode number {n}, which waits for no other mode" for n in range(30))
+    first, *rest = passages(f"It conflicts\nwith:\n\n{items}\n\nThe end of it.\n", name)
+    assert first.text.startswith("It conflicts\nwith:\n\n- mode number 0")
+    assert {p.title for p in rest[:-1]} == {"a – It conflicts with"}
+    assert rest[-1].text.endswith("The end of it.")
+
+
+def test_the_pieces_of_a_long_markdown_table_are_named_by_its_head() -> None:
+    rows = "\n".join(f"| {n} | the lamp was lit early that day |" for n in range(30))
+    found = passages(f"# Log\n\n| Day | Lamp |\n|---|---|\n{rows}\n\nThe end.\n", "a.md")
+    assert found[0].text.startswith("| Day | Lamp |")
+    assert {p.title for p in found[1:-1]} == {"Log – Day | Lamp"}
+    assert all(p.text.startswith("| ") and p.text.endswith(" |") for p in found[1:-1])
+
+
+def test_restructuredtext_has_its_levels_by_the_order_of_their_marks() -> None:
+    text = (
+        f"====\nLamp\n====\n\n{STORY}\n\nThe ``oil``\n----------\n\n{STORY}\n\n"
+        f"Kinds\n~~~~~\n\n{STORY}\n\nWick\n----\n\n{STORY}\n\n====  ====\na     b\n====  ====\n"
+    )
+    assert titles(text, "a.rst") == [
+        "Lamp",
+        "Lamp – The oil",
+        "Lamp – The oil – Kinds",
+        "Lamp – Wick",
+    ]
+
+
+def test_a_notebook_has_text_code_and_what_was_printed() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Lamps\n", "It is lit."]},
+        {
+            "cell_type": "code",
+            "source": "print(40 + 2)",
+            "outputs": [{"output_type": "stream", "text": ["42\n"]}],
+        },
+    ]
+    [passage] = passages(json.dumps({"cells": cells}), "a.ipynb")
+    assert passage.title == "Lamps"
+    assert passage.text == "It is lit.\n\n```\nprint(40 + 2)\n```\n\n```\n42\n```"
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"cells": [1]}', "{"])
+def test_what_is_no_notebook_is_refused(text: str) -> None:
+    with pytest.raises(DocumentError, match="not a sound notebook"):
+        parse(text.encode(), Path("a.ipynb"))
+
+
+def test_other_encodings_are_read_and_told() -> None:
+    text = "Zürich liegt am See. Über der Brücke wohnt Jürg, der die Möwen füttert.\n" * 5
+    for encoding in ("utf-8", "utf-16", "utf-32"):
+        assert parse(text.encode(encoding), Path("a.txt")).problems == ()
+    for said, encoding in ((text, "latin-1"), (text, "cp1252"), ("Zürich am See\n", "latin-1")):
+        document = parse(said.encode(encoding), Path("a.txt"))
+        assert document.parts[0].text == said
+        assert "it is not UTF-8 and was read as" in document.problems[0]
+
+
+def test_utf_32_without_a_mark_is_refused() -> None:
+    with pytest.raises(DocumentError, match="NUL bytes"):
+        parse("Zürich".encode("utf-16") + b"\0\0", Path("a.txt"))
+    with pytest.raises(DocumentError, match="NUL bytes"):
+        parse("Zürich".encode("utf-32-le"), Path("a.txt"))
+
+
+def test_invisible_characters_are_blanked_and_told() -> None:
+    document = parse("The la\U000e0041mp \u202eis lit.".encode(), Path("a.md"))
+    assert document.parts[0].text == "The la mp  is lit."
+    assert document.problems[0].startswith("2 invisible characters")

@@ -1,0 +1,73 @@
+"""Presentations, made by python-pptx."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pptx
+import pytest
+from pptx.util import Inches
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.passages import cut
+
+PATH = Path("/docs/talk.pptx")
+TITLE_ONLY = 5
+
+
+def read(deck: Any) -> Document:
+    deck.save(out := io.BytesIO())
+    return parse(out.getvalue(), PATH)
+
+
+def box(slide: Any, text: str, left: float, top: float) -> None:
+    shape = slide.shapes.add_textbox(Inches(left), Inches(top), Inches(2), Inches(1))
+    shape.text_frame.text = text
+
+
+def test_a_slide_is_a_part_with_its_shapes_in_reading_order() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    slide.shapes.title.text = "The island"
+    box(slide, "Below.", 1, 5)
+    box(slide, "To the right.", 5, 2)
+    box(slide, "To the left.", 1, 2.1)
+    slide.notes_slide.notes_text_frame.text = "Speak slowly."
+    other = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    other.shapes.title.text = "The lamp"
+    box(other, "It burns oil.", 1, 3)
+    first, second = cut(read(deck))
+    assert first.text == "To the left.\n\nTo the right.\n\nBelow.\n\nNotes: Speak slowly."
+    assert (first.title, first.location) == ("The island", "slide 1")
+    assert (second.text, second.title) == ("It burns oil.", "The island – The lamp")
+    assert second.place == "The island – The lamp, slide 2"
+
+
+def test_the_rows_of_a_table_have_their_columns_names() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    frame = slide.shapes.add_table(2, 2, Inches(1), Inches(1), Inches(4), Inches(1))
+    for n, said in enumerate(["Isle", "Sheep", "North", "forty"]):
+        frame.table.cell(n // 2, n % 2).text = said
+    [passage] = cut(read(deck))
+    assert passage.text == "Isle: North; Sheep: forty"
+
+
+def test_what_holds_no_text_is_told() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    with pytest.raises(DocumentError, match="no slide holds any text"):
+        read(deck)
+    slide.shapes.title.text = "The lamp"
+    box(slide, "It burns.", 1, 3)
+    deck.slides.add_slide(deck.slide_layouts[6])
+    assert read(deck).problems == ("no text on slide 2",)
+
+
+def test_a_file_that_is_none_is_told() -> None:
+    with pytest.raises(DocumentError, match="not a sound zip archive"):
+        parse(b"PK no", PATH)

@@ -1,0 +1,175 @@
+"""Word documents, made by python-docx."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import docx
+import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.passages import cut
+
+PATH = Path("/docs/report.docx")
+STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
+TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def packed(document: Any) -> bytes:
+    document.save(out := io.BytesIO())
+    return out.getvalue()
+
+
+def read(document: Any) -> Document:
+    return parse(packed(document), PATH)
+
+
+def text(document: Any) -> str:
+    return "\n".join(p.text for p in cut(read(document)))
+
+
+def add(paragraph: Any, xml: str) -> None:
+    names = nsdecls("w", "wp", "a", "pic", "r")
+    names += ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    names += ' xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    paragraph._p.append(parse_xml(xml.replace(">", f" {names}>", 1)))
+
+
+def with_member(data: bytes, name: str, content: str, kind: str) -> bytes:
+    """The document with a part more, to which its main part refers."""
+    rels = "word/_rels/document.xml.rels"
+    entry = f'<Relationship Id="x1" Type="{TYPES}/{kind}" Target="{Path(name).name}"/>'
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for one in old.namelist():
+            said = old.read(one).decode() if one == rels else old.read(one)
+            if isinstance(said, str):
+                said = said.replace("</Relationships>", f"{entry}</Relationships>")
+            new.writestr(one, said)
+        new.writestr(name, content)
+    return out.getvalue()
+
+
+def test_headings_paragraphs_and_tables() -> None:
+    document = docx.Document()
+    document.add_heading("The Report", 0)
+    document.add_paragraph("It is short.")
+    document.add_heading("Numbers", 1)
+    document.add_paragraph(STORY)
+    document.add_paragraph("rye", style="List Bullet")
+    table = document.add_table(rows=1, cols=2)
+    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "sheep", "forty"
+    first, *rest = cut(read(document))
+    assert (first.title, first.text) == ("The Report", "It is short.")
+    assert {p.title for p in rest} == {"The Report – Numbers"}
+    assert rest[-1].text.endswith("- rye\n\nsheep | forty")
+
+
+def test_tracked_changes_content_controls_and_hidden_text() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("The deposit is ")
+    add(paragraph, "<w:ins><w:r><w:t>not </w:t></w:r></w:ins>")
+    add(paragraph, "<w:del><w:r><w:t>always </w:t></w:r></w:del>")
+    add(paragraph, "<w:r><w:rPr><w:vanish/></w:rPr><w:t>secret </w:t></w:r>")
+    paragraph.add_run("refundable")
+    add(paragraph, "<m:oMath><m:r><m:t>=x²</m:t></m:r></m:oMath>")
+    control = f"<w:sdt {nsdecls('w')}><w:sdtContent><w:p><w:r><w:t>Held.</w:t></w:r></w:p>"
+    document.element.body.insert(1, parse_xml(f"{control}</w:sdtContent></w:sdt>"))
+    assert text(document) == "The deposit is not refundable=x²\n\nHeld."
+
+
+def test_the_rows_of_a_table_have_their_columns_names() -> None:
+    document = docx.Document()
+    table = document.add_table(rows=3, cols=3)
+    rows = [["Isle", "2020", "2021"], ["North", "12 crowns", "14 crowns"], ["South", "", "9"]]
+    for row, texts in zip(table.rows, rows, strict=True):
+        for cell, said in zip(row.cells, texts, strict=True):
+            cell.text = said
+    assert text(document) == ("Isle: North; 2020: 12 crowns; 2021: 14 crowns\nIsle: South; 2021: 9")
+
+
+def test_merged_cells_are_said_once() -> None:
+    document = docx.Document()
+    table = document.add_table(rows=2, cols=4)
+    for cell, said in zip(table.rows[0].cells, ["Keepers", "3", "3", "4"], strict=True):
+        cell.text = said
+    merged = table.rows[1].cells
+    merged[1].merge(merged[2]).text = "six"
+    merged[0].text, merged[3].text = "Both", "four"
+    assert text(document) == "Keepers | 3 | 3 | 4\nBoth | six | four"
+
+
+def test_a_cell_that_claims_a_billion_columns_takes_no_memory() -> None:
+    document = docx.Document()
+    cell = document.add_table(rows=1, cols=2).rows[0].cells[0]
+    cell.text = "wide"
+    span = parse_xml(f'<w:gridSpan {nsdecls("w")} w:val="1000000000"/>')
+    cell._tc.get_or_add_tcPr().append(span)
+    begun = time.process_time()
+    assert text(document) == "wide"
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "tag", "said"),
+    [
+        ("footnotes", "footnote", "Footnote: Only in May."),
+        ("endnotes", "endnote", "Endnote: Only in May."),
+        ("comments", "comment", "Comment by Ann: Only in May."),
+    ],
+)
+def test_notes_and_comments_follow_what_refers_to_them(kind: str, tag: str, said: str) -> None:
+    document = docx.Document()
+    add(document.add_paragraph("It rained."), f'<w:r><w:{tag}Reference w:id="7"/></w:r>')
+    document.add_paragraph("It snowed.")
+    author = ' w:author="Ann"' if tag == "comment" else ""
+    note = f'<w:{tag} w:id="7"{author}><w:p><w:r><w:t>Only in May.</w:t></w:r></w:p></w:{tag}>'
+    rest = f'<w:{tag} w:id="8"><w:p><w:r><w:t>Adrift.</w:t></w:r></w:p></w:{tag}>'
+    content = f"<w:{kind} {nsdecls('w')}>{note}{rest}</w:{kind}>"
+    data = with_member(packed(document), f"word/{kind}1.xml", content, kind)
+    [passage] = cut(parse(data, PATH))
+    assert passage.text.startswith(f"It rained.\n\n{said}\n\nIt snowed.")
+    assert passage.text.endswith("Adrift.")
+
+
+def test_text_boxes_follow_their_paragraph_once() -> None:
+    document = docx.Document()
+    box = "<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>"
+    both = (
+        f"<mc:AlternateContent><mc:Choice Requires='wps'>{box}</mc:Choice>"
+        f"<mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+    )
+    add(document.add_paragraph("Beside it."), f"<w:r>{both}</w:r>")
+    assert text(document) == "Beside it.\n\nIn a box."
+
+
+def test_headers_and_footers_are_parts_of_their_own() -> None:
+    document = docx.Document()
+    document.add_paragraph("The body.")
+    document.sections[0].header.paragraphs[0].text = "Draft of May"
+    document.sections[0].footer.paragraphs[0].text = "12"
+    found = [(p.text, p.location) for p in cut(read(document))]
+    assert found == [("The body.", ""), ("Draft of May", "header of the pages")]
+
+
+def test_what_is_left_out_is_told() -> None:
+    document = docx.Document()
+    add(document.add_paragraph("A picture:"), "<w:r><w:drawing><a:blip/></w:drawing></w:r>")
+    assert read(document).problems == ("left out, since they cannot be read as text: pictures (1)",)
+
+
+def test_a_document_type_is_refused() -> None:
+    document = docx.Document()
+    document.add_paragraph("x")
+    bomb = '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'
+    data = with_member(packed(document), "word/footnotes.xml", bomb, "footnotes")
+    with pytest.raises(DocumentError, match="declares a document type"):
+        parse(data, PATH)
