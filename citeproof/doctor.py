@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from citeproof.errors import CiteproofError, ModelOutageError, PromptError
+from citeproof.memory.index import Index
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
 from citeproof.models.entailment import entailment_folder, merged_folder
@@ -26,7 +27,8 @@ from citeproof.models.server import local_server
 from citeproof.models.vllm import vllm_program
 from citeproof.paths import is_folder
 from citeproof.prompts import load_templates
-from citeproof.settings import ChromaSettings, Settings
+from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
+from citeproof.text import count
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 
@@ -163,7 +165,27 @@ def _store(chroma: ChromaSettings) -> Check:
         for file in files:
             with contextlib.suppress(OSError):  # an index that is being written drops files
                 size += Path(folder, file).stat().st_size
-    return Check(name, "ok", f"{path}, {_megabytes(size)}")
+    told = f"{path}, {_megabytes(size)}"
+    return _documents(chroma, told) if is_folder(path / "index") else Check(name, "ok", told)
+
+
+def _documents(chroma: ChromaSettings, told: str) -> Check:
+    """Which documents the index holds, and whether an update of it was interrupted."""
+    name = "Chroma store"
+    try:
+        with contextlib.closing(Index.open(chroma, RetrieverSettings(kind="bm25"))) as index:
+            held = index.documents()
+    except CiteproofError as error:
+        return Check(name, "missing", f"{told}; {error.what}: {error.why}", error.fix)
+    if not held:
+        return Check(name, "warn", f"{told}; no documents", "Run: citeproof index DOCUMENTS")
+    if broken := [one for one in held if not one.whole]:
+        told += f"; {len(broken):,} of {count(len(held), 'document')} are not whole"
+        fix = "Run the same `citeproof index` again; it goes on where it was interrupted."
+        return Check(name, "warn", told, fix)
+    passages = sum(one.passages for one in held)
+    told += f"; {count(len(held), 'document')}, {count(passages, 'passage')}"
+    return Check(name, "ok", told)
 
 
 def _prompts(folder: Path | None) -> Iterator[Check]:

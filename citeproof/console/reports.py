@@ -55,7 +55,7 @@ def unread(report: IndexReport, console: Console, *, verbose: bool = False) -> N
         _print(console, Text(f"left out: {plain(path)} (no reader reads its kind)"))
     reasons = Counter(why for _, why in report.left_out)
     for why, number in reasons.most_common() if not verbose else ():
-        _print(console, Text(f"left out: {number:,} × {plain(why)}"))
+        _print(console, Text(f"left out ({number:,}): {plain(why)}"))
     for name, why in report.left_out if verbose else ():
         _print(console, Text(f"left out: {plain(name)} ({plain(why)})"))
     for sign, some in ((("! ", "yellow"), report.problems), (("✗ ", "red"), report.errors)):

@@ -133,6 +133,7 @@ class _Bar(Bars):
     """Looks at the standing whenever it is drawn."""
 
     def __init__(self, console: Console, standing: Standing) -> None:
+        self._standing = standing
         super().__init__(
             SpinnerColumn(),
             # Names of files are not markup: [red] in one is part of the name.
@@ -142,15 +143,14 @@ class _Bar(Bars):
             console=console,
             transient=True,
         )
-        self._standing = standing
-        self._task = self.add_task("", total=1.0, line=str(standing))
+        self.add_task("", total=1.0, line=str(standing))
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """What is drawn."""
         name = plain(self._standing.document).replace("\\", "/").rpartition("/")[2][:32]
-        task = self._tasks[self._task]
-        task.description, task.completed = name, self._standing.share
-        task.fields["line"] = str(self._standing)
+        for task in self._tasks.values():
+            task.description, task.completed = name, self._standing.share
+            task.fields["line"] = str(self._standing)
         yield from super().get_renderables()
 
 

@@ -101,7 +101,7 @@ def file_source(path: Path) -> Source:
 
 def named_source(name: str, data: bytes, origin: Origin, kind: str, **notes: str) -> Source:
     """A document that is no file, read as a file of this kind would be."""
-    known = Path(name if name.lower().endswith(kind) else f"{name}{kind}")
+    known = Path(name if name.lower().endswith(kind) else name.rstrip("/") + kind)
 
     def read(given: bytes) -> Document:
         return replace(parse(given, known), source=name)

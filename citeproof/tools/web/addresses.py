@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import httpx
 
@@ -26,6 +27,8 @@ def look_up(host: str, port: int) -> list[str]:
     Raises:
         OSError: It has none.
     """
+    with suppress(ValueError):
+        return [str(ipaddress.ip_address(host))]
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
