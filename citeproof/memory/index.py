@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from citeproof.errors import SettingsError
+from citeproof.errors import InputError, SettingsError
 from citeproof.memory.documents import (
     GONE,
     IndexedDocument,
@@ -30,7 +30,7 @@ from citeproof.tools.documents.files import find
 from citeproof.tools.embeddings import embed_queries, embedder_name
 from citeproof.tools.pool import Candidate, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind
-from citeproof.tools.web import Web, fetch_pages, is_url
+from citeproof.tools.web import Fetched, Web, fetch_pages, is_url
 from citeproof.tools.words import Row, Words
 from citeproof.types import Passage
 
@@ -125,7 +125,7 @@ class Index:
             progress: Called with each step.
 
         Raises:
-            InputError: A URL is none.
+            InputError: A URL is none, or a rebuild would leave nothing.
         """
         urls = [str(one) for one in documents if is_url(str(one))]
         found = find(
@@ -134,7 +134,20 @@ class Index:
         with self._reading() as (_, marks):
             known = read_validators(marks, self._retriever.passage_words) if marks and urls else {}
         fetched = fetch_pages(urls, web or Web(), {} if self._rebuild else known)
-        first = list(islice(fetched, 1))  # before the turn is taken: it may be refused
+        first: list[Fetched] = []  # before the turn is taken: all may be refused, or unchanged
+        for page in fetched:
+            first.append(page)
+            if page.state == "read":
+                break
+            if progress is not None:
+                progress(Step(page.url, "done"))
+        is_needed = bool(found.files) or any(page.state == "read" for page in first)
+        if self._rebuild and not is_needed and self.count():
+            raise InputError(
+                "The index is not built anew",
+                why="; ".join(page.why for page in first) or "there is no document to read",
+                fix="The old one is as it was.",
+            )
 
         def change(update: Update) -> None:
             if found.roots:
@@ -142,7 +155,6 @@ class Index:
             if urls:
                 update.add_pages(chain(first, fetched))
 
-        is_needed = bool(found.files or any(page.state == "read" for page in first))
         return self._update(change, progress, is_needed=is_needed)
 
     def add(

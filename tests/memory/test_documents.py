@@ -179,7 +179,11 @@ def test_documents_are_removed_by_name_and_by_folder(index: Index, folder: Path)
 
 def test_texts_are_added_with_stable_ids(index: Index, embeddings: WordEmbeddings) -> None:
     data = {"source": "almanac", "title": "Tides", "page": 3}
-    given = [SHEEP, Document(TIDES, metadata=data), Document("Rams.", id="rams")]
+    given: list[str | Document] = [
+        SHEEP,
+        Document(TIDES, metadata=data),
+        Document("Rams.", id="rams"),
+    ]
     ids = index.add(given)
     assert ids[2] == "rams"
     assert len(set(ids)) == 3
@@ -253,6 +257,19 @@ def test_a_page_that_is_refused_leaves_no_store(tmp_path: Path, site: Site) -> N
     assert "private network" in report.errors[0][1]
     assert not (tmp_path / "none").exists()
     index.close()
+
+
+def test_a_rebuild_from_a_page_that_fails_leaves_the_index(
+    tmp_path: Path, index: Index, folder: Path, site: Site
+) -> None:
+    index.update([folder])
+    store = ChromaSettings(path=tmp_path / "store")
+    rebuilt = Index.open(store, RetrieverSettings(), WordEmbeddings(), rebuild=True)
+    for nothing in (site.url, tmp_path / "missing"):
+        with pytest.raises(InputError, match="not built anew"):
+            rebuilt.update([nothing])
+    rebuilt.close()
+    assert index.count() == 2
 
 
 def test_another_passage_length_fetches_pages_anew(index: Index, site: Site) -> None:

@@ -46,7 +46,8 @@ def texts(index: Index) -> set[str]:
 
 
 def test_update_indexes_and_reports(tmp_path: Path, documents: Path) -> None:
-    index, seen = opened(tmp_path), []
+    index = opened(tmp_path)
+    seen: list[Step] = []
     report = index.update([documents], progress=seen.append)
     sheep, tides = (str(documents / name) for name in ("sheep.txt", "tides.md"))
     assert report == IndexReport(

@@ -57,7 +57,7 @@ class Client:
         follow: Callable[[str, str], str] = lambda url, target: "",
         headers: Callable[[str], Mapping[str, str]] = lambda url: {},
         wanted: Callable[[Reply], bool] = lambda reply: True,
-        most: int = MOST_BYTES,
+        most: int | None = None,
     ) -> Reply:
         """What the server gives for a URL.
 
@@ -67,7 +67,7 @@ class Client:
                 or nothing where it is. It may wait.
             headers: For each URL, what the request says besides.
             wanted: Called with the reply before its data; without them if this is false.
-            most: More bytes are an error.
+            most: More bytes are an error; by default `MOST_BYTES`.
 
         Raises:
             DocumentError: It cannot be reached, is too large or too slow, or redirects elsewhere.
@@ -78,7 +78,9 @@ class Client:
                 with self._http.stream("GET", url, headers=dict(headers(url))) as response:
                     reply = Reply(url, response.status_code, response.headers)
                     if not response.has_redirect_location:
-                        data = self._read(response, most, ends) if wanted(reply) else b""
+                        data = (
+                            self._read(response, most or MOST_BYTES, ends) if wanted(reply) else b""
+                        )
                         return Reply(url, reply.status, reply.headers, data)
                     target = normalize(str(response.url.join(response.headers["location"])))
             except (httpx.HTTPError, httpx.InvalidURL) as error:

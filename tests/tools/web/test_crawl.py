@@ -152,14 +152,7 @@ def test_redirects_are_followed_where_the_rules_allow(site: Site) -> None:
 def test_a_page_that_is_too_large_is_refused(
     site: Site, chunked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        fetch.Client.get,
-        "__kwdefaults__",
-        {
-            **fetch.Client.get.__kwdefaults__,
-            "most": 1000,
-        },
-    )
+    monkeypatch.setattr(fetch, "MOST_BYTES", 1000)
     site.answers["/"] = Answer(b"x" * 2000, "text/plain", chunked=chunked)
     assert "larger than" in one(site.url).why
 
