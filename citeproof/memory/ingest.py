@@ -113,6 +113,8 @@ class Update:
     _embedder: str = ""
     _there: dict[str, str] = field(default_factory=dict)
     """The marks of documents that something of may be in the store."""
+    _waiting: set[str] = field(default_factory=set)
+    """Documents that are marked as still to be read."""
     _moved: dict[str, str] = field(default_factory=dict)
     """File → the path that it had before."""
     _batch: int = _FIRST
@@ -137,6 +139,7 @@ class Update:
         self._remove([path for path in gone if path not in self._moved.values()])
         errors += [(str(path), why) for path, why in found.errors if str(path) not in gone]
         sources = list(map(file_source, found.files))
+        self._waiting = {name for name, mark in held.items() if mark == WAITING}
         self._expect([source for source in sources if source.name not in held])
         self.add(sources)
         self._remove([path for path in gone if self._there.get(path, GONE) != GONE])
@@ -215,12 +218,12 @@ class Update:
 
     def _expect(self, sources: Sequence[Source]) -> None:
         """Mark documents that are still to be read, so that half an index is known to be one."""
-        if sources:
-            waiting = {
-                one.name: {"hash": WAITING, "origin": one.origin, "kind": one.kind}
-                for one in sources
-            }
-            with self._change(waiting, None):
+        if len(sources) > 1:  # a single one gets its mark at once
+            self._waiting |= {one.name for one in sources}
+            about = {one.name: {"origin": one.origin, "kind": one.kind} for one in sources}
+            with self._change(
+                {name: {"hash": WAITING, **data} for name, data in about.items()}, None
+            ):
                 pass
 
     def _to_source(self, page: Fetched) -> Source | None:
@@ -271,8 +274,8 @@ class Update:
 
     def _fail(self, source: Source, why: str) -> None:
         self._done["errors"].append((source.name, why))
-        if source.origin == "file" and source.name not in self._there:
-            with self._change({source.name: {"hash": GONE}}, None):  # it does not wait any longer
+        if source.name in self._waiting:
+            with self._change({source.name: {"hash": GONE}}, None):
                 pass
         self.progress(Step(source.name, "done"))
 
