@@ -101,7 +101,9 @@ def indexed(pool: Path, store: Path, embedder: str) -> Indexed:
     embeddings.embed_query("loads the model, which is not part of indexing")
     index = Index.open(ChromaSettings(path=store), RetrieverSettings(), embeddings)
     began, cpu = time.perf_counter(), time.process_time()
-    index.update([pool], progress=lambda name, done, whole: print(f"{name}: {done}/{whole}"))
+    index.update(
+        [pool], progress=lambda step: print(f"{step.document}: {step.stored}/{step.passages}")
+    )
     index.lexical(["builds the lexical index"], 1)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -64,7 +64,7 @@ class _Commands(TyperGroup):
             _complain(str(error))
             raise typer.Exit(2) from error
         except KeyboardInterrupt as error:
-            _complain("Interrupted.")
+            _complain(str(error) or "Interrupted.")
             raise typer.Exit(130) from error
 
 
@@ -155,30 +155,64 @@ def _root(
 
 @app.command()
 def index(
-    documents: Annotated[list[Path], _argument("Files and folders to read.", "DOCS...")],
+    documents: Annotated[
+        list[str] | None, _argument("Files, folders and URLs; - reads stdin.", "[DOCS]...")
+    ] = None,
     config: Config = None,
     store: Store = None,
     rebuild: Annotated[bool, _option("Begin with an empty index.", "--rebuild")] = False,
+    listed: Annotated[bool, _option("List the documents of the index.", "--list")] = False,
+    remove: Annotated[bool, _option("Remove DOCS from the index.", "--remove")] = False,
+    watch: Annotated[bool, _option("Stay, and index anew what changes.", "--watch")] = False,
+    name: Annotated[str | None, _option("What to call stdin: notes.md.")] = None,
+    follow_links: Annotated[
+        bool, _option("Also follow links that lead out of a folder.", "--follow-links")
+    ] = False,
+    crawl: Annotated[bool, _option("Read the pages below each URL, too.", "--crawl")] = False,
+    max_pages: Annotated[int, _option("Most pages below a URL.", min=1)] = 50,
+    allow_private: Annotated[
+        bool, _option("Fetch from private addresses, too.", "--allow-private")
+    ] = False,
+    verbose: Annotated[bool, _option("Name all that was left out.", "--verbose", "-v")] = False,
+    as_json: AsJSON = False,
     sets: Sets = None,
 ) -> None:
-    """Read documents into the index; only what changed is read again."""
-    from citeproof.console.opening import downloading
-    from citeproof.console.reading import read, refuse_nothing
-    from citeproof.console.reports import indexed
-    from citeproof.memory.index import Index
-    from citeproof.models.embedder import embedder_for
+    """Read documents into the index; only what changed is read again.
+
+    Exit code 0 where all could be read, 1 where a document could not (the others are indexed) or
+    there was none, 130 after Ctrl-C: what is done by then is kept.
+    """
+    from citeproof.console import indexing as shown
+    from citeproof.memory.index import Web
 
     settings = _settings(config, store, sets)
-    if rebuild:
-        refuse_nothing(documents)  # else the index would be emptied for a slip of the keys
+    given = documents or []
+    if listed:
+        held = shown.listed(settings, given)
+        shown.show_documents(held, _console(), as_json=as_json)
+        return
+    if remove:
+        shown.show_removed(shown.removed(settings, given), _console(), as_json=as_json)
+        return
+    if watch:
+        from citeproof.console.watching import refuse_unwatchable
+
+        refuse_unwatchable(given)
+    shown.refuse(given, name, rebuild=rebuild)
     err = _console(stderr=True)
-    with downloading(err, "opening the index…") as progress:
-        embeddings = embedder_for(settings, progress)
-        opened = Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
-    with contextlib.closing(opened):
-        report = read(opened, documents, err)
-    indexed(report, _console())
-    if not (report.added or report.updated or report.unchanged or report.removed):
+    web = Web(crawl=crawl, max_pages=max_pages, allow_private=allow_private)
+    with contextlib.closing(shown.opened(settings, err, rebuild=rebuild)) as opened:
+        if given == ["-"]:
+            report = shown.read_stdin(opened, name)
+        else:
+            options: dict[str, Any] = {"web": web, "follow_links": follow_links}
+            report = shown.update(opened, given, err, rebuild=rebuild, **options)
+        shown.show_report(report, _console(), verbose=verbose, as_json=as_json)
+        if watch:
+            shown.stay(opened, given, settings.chroma.path, err, follow_links=follow_links)
+            return
+    read = report.added or report.updated or report.unchanged or report.moved or report.removed
+    if report.errors or not read:
         raise typer.Exit(1)
 
 
@@ -227,7 +261,7 @@ def ask(
     from citeproof.console.opening import downloading
     from citeproof.console.page import render_page
     from citeproof.console.places import refuse_place
-    from citeproof.console.reading import read_first, refuse_nothing
+    from citeproof.console.reading import nothing_indexed, read_first, refuse_nothing
     from citeproof.console.review import attended
     from citeproof.console.threads import Thread, is_outage
     from citeproof.console.trace import recording
@@ -256,7 +290,7 @@ def ask(
     chroma = settings.chroma
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
     if reads and not (docs or chroma.in_memory or chroma.host or is_folder(chroma.path)):
-        raise _nothing_indexed(chroma.path)  # before a folder is made for nothing
+        raise nothing_indexed(chroma.path)  # before a folder is made for nothing
 
     err.quiet = as_json and not err.is_terminal
     with downloading(err, "opening models…") as progress:
@@ -265,7 +299,7 @@ def ask(
         if docs:
             read_first(tools.index, docs, err)
         elif reads and tools.index is not None and tools.index.count() == 0:
-            raise _nothing_indexed(chroma.path)
+            raise nothing_indexed(chroma.path)
         moments: list[Moment] = []
         build = partial(find_method(method).build, tools, **parameters)
         kept = None if thread is None else Thread(thread, chroma.path)
@@ -308,9 +342,12 @@ def check(
         Path, _argument("A file of sentences, with or without [1]; - reads stdin.", "TEXT")
     ],
     docs: Annotated[
-        list[Path],
-        _option("What [1] means: line 1 of a .jsonl of passages, or file 1 of a folder."),
-    ],
+        list[Path] | None,
+        _option(
+            "What [1] means: line 1 of a .jsonl of passages, or file 1 of a folder; may be "
+            "repeated. By default the index, whose documents have no numbers."
+        ),
+    ] = None,
     k: Annotated[int, _option("Passages to try beside those that are cited.", min=1)] = 5,
     backend: Backend = None,
     model: Model = None,
@@ -318,40 +355,35 @@ def check(
     as_json: AsJSON = False,
     html: Page = None,
     no_fail: Annotated[bool, _option("Exit with 0 whatever the verdicts.", "--no-fail")] = False,
+    store: Store = None,
     config: Config = None,
     sets: Sets = None,
 ) -> None:
     """Check a text that any system wrote: which sentences do the documents support?
 
-    Exit code 0 where its own citations support every sentence, 1 where not.
+    Exit code 0 where its own citations support every sentence, 1 where not. Against the index,
+    0 where anything in it supports every sentence.
     """
     from citeproof.console import check as shown
+    from citeproof.console.checking import against
     from citeproof.console.page import render_check
     from citeproof.console.places import refuse_place
     from citeproof.console.verifier import verifier
-    from citeproof.tools.checking import check as checked
-    from citeproof.tools.numbered import read_numbered
 
-    if len(docs) > 1:
-        raise InputError(
-            "--docs is given twice",
-            why="numbers mean the files of one folder",
-            fix="Put them into one folder.",
-        )
-    settings = _settings(config, None, _entailing(sets, backend, model, threshold))
+    settings = _settings(config, store, _entailing(sets, backend, model, threshold))
     said = shown.read(text)
     piped = str(text) == "-"
     if html is not None:  # a wrong place is told before documents are read
         refuse_place(html, [] if piped else [text])
-    read = read_numbered(docs[0], settings.retriever.passage_words)
-    shown.refuse_own(text, read)
-    if html is not None:
-        refuse_place(html, read.files)
-    for problem in read.problems:
-        _complain(problem)
     err = _console(stderr=True)
-    with verifier(settings, err) as entailment, err.status("checking…"):
-        report = asyncio.run(checked(said, read.passages, entailment, k=k))
+    with against(settings, docs or [], err, with_index=store is not None) as evidence:
+        shown.refuse_own(text, evidence.files)
+        if html is not None:
+            refuse_place(html, evidence.files)
+        for problem in evidence.warnings(said):
+            _complain(problem)
+        with verifier(settings, err) as entailment, err.status("checking…"):
+            report = asyncio.run(evidence.check(said, entailment, k))
     if as_json:
         _echo_json(report.model_dump_json(indent=2))
     else:
@@ -359,7 +391,10 @@ def check(
     if html is not None:
         page = render_check(report, "Standard input" if piped else text.name)
         _write_page(html, page, told=not as_json)
-    if report.counts.supported + report.counts.unchecked < len(report.sentences) and not no_fail:
+    right = report.counts.supported + report.counts.unchecked
+    if not docs:
+        right += report.counts.uncited
+    if right < len(report.sentences) and not no_fail:
         raise typer.Exit(UNPROVED)
 
 
@@ -756,13 +791,6 @@ def _entailing(
     options = {"kind": backend, "model": model, "threshold": threshold}
     named = [f"entailment.{key}={value}" for key, value in options.items() if value is not None]
     return [*(sets or []), *named]
-
-
-def _nothing_indexed(store: Path) -> InputError:
-    return InputError(
-        f"There are no documents in the index {store}",
-        fix="Read yours first: citeproof index DOCS. Or name them with --docs.",
-    )
 
 
 def _console(*, stderr: bool = False) -> Console:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from citeproof.errors import CiteproofError, ModelOutageError, PromptError, StoreError
+from citeproof.memory.index import Index
 from citeproof.memory.store import Kind, open_store
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
@@ -29,7 +30,8 @@ from citeproof.models.stamps import check_stamp
 from citeproof.models.vllm import vllm_program
 from citeproof.paths import is_folder
 from citeproof.prompts import load_templates
-from citeproof.settings import ChromaSettings, Settings
+from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
+from citeproof.text import count
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import shipped_threshold
@@ -212,7 +214,27 @@ def _store(chroma: ChromaSettings) -> Check:
                 size += Path(folder, file).stat().st_size
     if problem := _damage(chroma):
         return Check(name, "missing", f"{problem.what}: {problem.why}".rstrip(": "), problem.fix)
-    return Check(name, "ok", f"{path}, {_megabytes(size)}")
+    told = f"{path}, {_megabytes(size)}"
+    return _documents(chroma, told) if is_folder(path / "index") else Check(name, "ok", told)
+
+
+def _documents(chroma: ChromaSettings, told: str) -> Check:
+    """Which documents the index holds, and whether an update of it was interrupted."""
+    name = "Chroma store"
+    try:
+        with contextlib.closing(Index.open(chroma, RetrieverSettings(kind="bm25"))) as index:
+            held = index.documents()
+    except CiteproofError as error:
+        return Check(name, "missing", f"{told}; {error.what}: {error.why}", error.fix)
+    if not held:
+        return Check(name, "warn", f"{told}; no documents", "Run: citeproof index DOCUMENTS")
+    if broken := [one for one in held if not one.whole]:
+        told += f"; {len(broken):,} of {count(len(held), 'document')} are not whole"
+        fix = "Run the same `citeproof index` again; it goes on where it was interrupted."
+        return Check(name, "warn", told, fix)
+    passages = sum(one.passages for one in held)
+    told += f"; {count(len(held), 'document')}, {count(passages, 'passage')}"
+    return Check(name, "ok", told)
 
 
 def _damage(chroma: ChromaSettings) -> StoreError | None:

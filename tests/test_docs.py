@@ -27,6 +27,7 @@ from citeproof.evaluation.sweep import read_sweep
 from citeproof.graphs.registry import METHODS, find_method
 from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
+from citeproof.memory.index import Index
 from citeproof.settings import ROLES, ChromaSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
 from tests.memory.fakes import WordEmbeddings
@@ -509,6 +510,19 @@ def test_the_programs_of_memory(run: Any, tools: Toolbox) -> None:
     assert names["snippet"].case.final == ANSWER
 
 
+def test_the_programs_of_indexing(
+    run: Any, tools: Toolbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(chroma=ChromaSettings(in_memory=True))
+    tools.index = Index.open(settings.chroma, settings.retriever, WordEmbeddings())
+    names = run("docs/indexing.md")
+    assert names["ids"][1] == "tides"
+    assert "tides txt 1 20" in capsys.readouterr().out
+    assert names["report"].errors == ()
+    assert {one.origin for one in tools.index.documents()} == {"file", "text"}
+    tools.index.close()
+
+
 def test_the_programs_of_streaming(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     # Those that need a server are run by tests/integration: test_server.py, test_postgres.py.
     names = run("docs/streaming.md", but=("langgraph_sdk", "PostgresSaver"))
@@ -525,6 +539,7 @@ def test_the_programs_of_other_pages(run: Any) -> None:
         "methods",
         "composing",
         "evaluation",
+        "indexing",
         "memory",
         "configuration",
         "streaming",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +14,6 @@ from citeproof.console.reading import read_text
 from citeproof.errors import InputError
 from citeproof.text import count, find, plain
 from citeproof.tools.citations import strip_marks
-from citeproof.tools.numbered import NumberedPassages
 from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score
 
 __all__ = ["LOOK", "Look", "explained", "listed", "read", "recalled", "refuse_own", "show"]
@@ -26,7 +26,7 @@ LOOK: dict[CheckVerdict, Look] = {
     "misattributed": ("≠", "magenta", "supported, but not by what it cites"),
     "uncited": ("+", "cyan", "supported, but cites nothing"),
     "contradicted": ("⊘", "red", "contradicted by what was found"),
-    "unsupported": ("✗", "red", "not supported by anything found"),
+    "unsupported": ("✗", "yellow", "not supported by anything found"),
     "unchecked": ("·", "dim", "states nothing to check"),
 }
 
@@ -44,13 +44,13 @@ def read(text: Path) -> str:
     return said
 
 
-def refuse_own(text: Path, documents: NumberedPassages) -> None:
+def refuse_own(text: Path, files: Iterable[Path]) -> None:
     """Refuse a text that is one of the documents.
 
     Raises:
         InputError: The text would prove itself.
     """
-    if str(text) != "-" and is_among(text, documents.files):
+    if str(text) != "-" and is_among(text, files):
         raise InputError(
             f"{text} is one of the documents",
             why="it would support itself",
@@ -69,7 +69,7 @@ def show(report: CheckReport, console: Console) -> None:
     console.print()
     if report.invalid_citations:
         write_line(console, Text(_invalid(report.invalid_citations), style="red"))
-    complete = report.citation_recall == 1.0
+    complete = _complete(report)
     write_line(
         console,
         Text.assemble(
@@ -79,10 +79,17 @@ def show(report: CheckReport, console: Console) -> None:
 
 
 def recalled(report: CheckReport) -> str:
-    """How much of a text its own citations support: `3 of 4 sentences … (recall 75%)`."""
+    """How much of a text its own citations support: `3 of 4 sentences … (recall 75%)`.
+
+    Of a text that cites nothing, how much is supported by anything.
+    """
     checked = len(report.sentences) - report.counts.unchecked
     if report.citation_recall is None:
         return "No sentence states anything that could be checked"
+    if not _cites(report):
+        return (
+            f"{report.counts.uncited} of {count(checked, 'sentence')} supported by what was found"
+        )
     return (
         f"{report.counts.supported} of {count(checked, 'sentence')} supported by what "
         f"{'it cites' if checked == 1 else 'they cite'} (citation recall "
@@ -103,6 +110,16 @@ def explained(sentence: CheckedSentence) -> str:
         return words
     best = "best score" if sentence.verdict in ("unsupported", "contradicted") else "score"
     return f"{words}, {best} {shown_score(sentence.score)}"
+
+
+def _cites(report: CheckReport) -> bool:
+    return any(sentence.citations for sentence in report.sentences)
+
+
+def _complete(report: CheckReport) -> bool:
+    if not _cites(report):
+        return report.counts.uncited + report.counts.unchecked == len(report.sentences)
+    return report.citation_recall == 1.0
 
 
 def _sentence(sentence: CheckedSentence, console: Console) -> None:

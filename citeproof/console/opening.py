@@ -1,4 +1,4 @@
-"""What a person sees while models load, download, or read documents."""
+"""What a person sees while models load and download."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rich.text import Text
 from citeproof.models.progress import Progress, announced
 from citeproof.text import plain
 
-__all__ = ["counting", "downloading", "indexing"]
+__all__ = ["counting", "downloading"]
 
 
 @contextmanager
@@ -48,29 +48,6 @@ def downloading(console: Console, waiting: str) -> Iterator[Progress]:
             if label not in tasks:
                 tasks[label] = bars.add_task(plain(label), total=total)
             bars.update(tasks[label], completed=done, total=total)
-
-        yield show
-
-
-@contextmanager
-def indexing(console: Console, documents: int) -> Iterator[Progress]:
-    """A bar over documents, with the name of the one that is being read.
-
-    Args:
-        console: Nothing is shown where it is not a terminal.
-        documents: How many there are; those that are unchanged are not told about.
-    """
-    with _bars(console, "reading documents…", MofNCompleteColumn()) as bars:
-        tasks: list[TaskID] = []
-        read: set[str] = set()
-
-        def show(label: str, done: int, total: int) -> None:
-            if not tasks:
-                tasks.append(bars.add_task("", total=documents))
-            if done >= total:
-                read.add(label)
-            name = plain(label).replace("\\", "/").rpartition("/")[2]
-            bars.update(tasks[0], description=name[:40], completed=len(read))
 
         yield show
 

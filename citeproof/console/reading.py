@@ -9,21 +9,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from citeproof.console.opening import indexing
 from citeproof.console.reports import unread
+from citeproof.console.standing import Standing, showing, sizes
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
 from citeproof.paths import expanded
 from citeproof.tools.documents.base import decode
 from citeproof.tools.documents.files import READERS, find, load
 
-__all__ = ["read", "read_first", "read_text", "refuse_nothing"]
+__all__ = ["nothing_indexed", "read", "read_first", "read_text", "refuse_nothing"]
 
 
 def read(index: Index, documents: Sequence[Path], console: Console) -> IndexReport:
-    """Bring an index in line with documents, under a progress bar."""
-    with indexing(console, len(find(documents).files)) as progress:
-        return index.update(documents, progress=progress)
+    """Bring an index in line with documents, and show how far it is."""
+    standing = Standing(sizes(documents))
+    with showing(console, standing):
+        return index.update(documents, progress=standing)
 
 
 def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:
@@ -36,7 +37,7 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
         raise InputError("The tools have no index to read documents into")
     report = read(index, documents, console)
     unread(report, console)
-    if not (report.added or report.updated or report.unchanged):
+    if not (report.added or report.updated or report.unchanged or report.moved):
         raise _nothing(message for _, message in report.errors)
 
 
@@ -50,6 +51,14 @@ def refuse_nothing(documents: Sequence[Path]) -> Sequence[Path]:
     if not found.files:
         raise _nothing(message for _, message in found.errors)
     return found.files
+
+
+def nothing_indexed(store: Path) -> InputError:
+    """The error of a command that needs an index where there is none."""
+    return InputError(
+        f"There are no documents in the index {store}",
+        fix="Read yours first: citeproof index DOCS. Or name them with --docs.",
+    )
 
 
 def read_text(file: Path) -> tuple[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 from rich.console import Console
 from rich.table import Table
@@ -10,50 +12,72 @@ from rich.text import Text
 
 from citeproof.doctor import Check
 from citeproof.graphs.registry import Method
-from citeproof.memory.index import IndexReport
+from citeproof.memory.index import IndexedDocument, IndexReport
 from citeproof.models.fetch import is_stamped, model_folder
 from citeproof.models.manifest import EmbeddedModel
 from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
 
-__all__ = ["checks", "indexed", "methods", "models", "unread"]
+__all__ = ["checks", "documents", "indexed", "methods", "models", "unread"]
 
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
 
-def indexed(report: IndexReport, console: Console) -> None:
-    """What an update of the index did."""
+def indexed(report: IndexReport, console: Console, *, verbose: bool = False) -> None:
+    """What an update of the index did; `verbose` names all that was left out."""
     table = Table.grid(padding=(0, 2))
-    for name, documents in (
-        ("added", report.added),
-        ("updated", report.updated),
-        ("unchanged", report.unchanged),
-        ("removed", report.removed),
+    for name, number in (
+        ("added", len(report.added)),
+        ("updated", len(report.updated)),
+        ("unchanged", len(report.unchanged)),
+        ("moved", len(report.moved)),
+        ("removed", len(report.removed)),
     ):
-        table.add_row(name, Text(count(len(documents), "document"), style="bold"))
+        if number or name != "moved":
+            table.add_row(name, Text(count(number, "document"), style="bold"))
     table.add_row("in all", Text(count(report.passages, "passage"), style="bold"))
     console.print(table)
-    unread(report, console)
+    for old, new in report.moved if verbose else ():
+        _print(console, Text(f"moved: {plain(old)} → {plain(new)}"))
+    unread(report, console, verbose=verbose)
     if not (report.passages or report.errors):
         _print(console, Text("There is no document of a known kind to read.", style="yellow"))
 
 
-def unread(report: IndexReport, console: Console) -> None:
-    """The documents that could not be read, with the reason."""
-    if report.skipped:
-        ends = sorted(
-            {plain(path).rpartition("/")[2].rpartition(".")[2] for path in report.skipped}
-        )
-        shown = ", ".join(ends[:8])
-        _print(
-            console,
-            Text(f"left out: {count(len(report.skipped), 'file')} of other kinds ({shown})"),
-        )
-    for document, message in report.errors:
-        reason = plain(message)
-        if plain(document) not in reason:
-            reason = f"{plain(document)}: {reason}"
-        _print(console, Text.assemble(("✗ ", "red"), reason))
+def unread(report: IndexReport, console: Console, *, verbose: bool = False) -> None:
+    """What was left out, and the documents that could not be read, with the reason."""
+    if report.skipped and not verbose:
+        kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
+        shown = ", ".join(f"{plain(kind)} {number:,}" for kind, number in kinds.most_common())
+        told = f"left out: {count(len(report.skipped), 'file')} of other kinds ({shown})"
+        _print(console, Text(told))
+    for path in report.skipped if verbose else ():
+        _print(console, Text(f"left out: {plain(path)} (no reader reads its kind)"))
+    reasons = Counter(why for _, why in report.left_out)
+    for why, number in reasons.most_common() if not verbose else ():
+        _print(console, Text(f"left out ({number:,}): {plain(why)}"))
+    for name, why in report.left_out if verbose else ():
+        _print(console, Text(f"left out: {plain(name)} ({plain(why)})"))
+    for sign, some in ((("! ", "yellow"), report.problems), (("✗ ", "red"), report.errors)):
+        for document, message in some:
+            reason = plain(message)
+            if plain(document) not in reason:
+                reason = f"{plain(document)}: {reason}"
+            _print(console, Text.assemble(sign, reason))
+
+
+def documents(held: Sequence[IndexedDocument], console: Console) -> None:
+    """The documents of an index: what each is, how many passages it has, and since when."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("document", "kind", "passages", "indexed"):
+        table.add_column(title, overflow="fold", justify="right" if title == "passages" else "left")
+    for one in held:
+        since = f"{one.indexed.astimezone():%Y-%m-%d %H:%M}" if one.indexed else "not whole yet"
+        cells = (one.document, one.kind, f"{one.passages:,}", since)
+        table.add_row(*(Text(plain(cell)) for cell in cells))
+    console.print(table)
+    passages = count(sum(one.passages for one in held), "passage")
+    _print(console, Text(f"{count(len(held), 'document')}, {passages}", style="dim"))
 
 
 def checks(found: Sequence[Check], console: Console) -> None:

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from citeproof.errors import SettingsError
-from citeproof.memory.ingest import GONE, IndexReport, Progress, Update, read_marks
+from citeproof.errors import InputError, SettingsError
+from citeproof.memory.documents import (
+    GONE,
+    IndexedDocument,
+    Source,
+    list_documents,
+    match,
+    read_marks,
+    read_validators,
+    text_sources,
+)
+from citeproof.memory.ingest import IndexReport, Progress, Step, Update
 from citeproof.memory.store import Store, fetch, open_store
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents.files import find
 from citeproof.tools.embeddings import embed_queries, embedder_name
 from citeproof.tools.pool import Candidate, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind
+from citeproof.tools.web import Fetched, Web, fetch_pages, is_url
 from citeproof.tools.words import Row, Words
 from citeproof.types import Box, Passage
 
-__all__ = ["Index", "IndexReport"]
+__all__ = ["Index", "IndexReport", "IndexedDocument", "Step", "Web"]
 
 _TASK = "searching"
 _DOCUMENTS_AT_ONCE = 50
@@ -90,41 +103,117 @@ class Index:
             opened.pop_all()
         return cls(store, names, retriever, embeddings, rebuild=rebuild)
 
-    def update(self, paths: Sequence[Path], *, progress: Progress | None = None) -> IndexReport:
-        """Bring the index in line with the documents at `paths`, files or folders.
+    def update(
+        self,
+        documents: Sequence[Path | str],
+        *,
+        web: Web | None = None,
+        follow_links: bool = False,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Bring the index in line with documents: files, folders, and pages of the web.
 
         Only what changed since the last time is embedded and written, and documents that are gone
-        from these folders are dropped. Documents elsewhere stay. Where it ends early, what is
-        done is kept, and a document whose passages are not all there is done again by the next
-        call. A rebuild takes the place of the old index when it is done, and not before.
-        """
-        given = [Path(path) for path in paths]
-        names = self._names
-        told = progress or (lambda document, done, all_: None)
-        with ExitStack() as held:
-            if find(given).files or self.count():  # for nothing nothing is made
-                turn = self._store.updating("updating the index", *names, rebuild=self._rebuild)
-                names = held.enter_context(turn)
-            embeddings, words = self._embeddings, self._current_words
-            update = Update(self._store, names, embeddings, self._retriever, words, told)
-            report = update.run(given)
-        self._rebuild = False
-        return report
+        from these folders are dropped, and pages that their site has no more. Documents elsewhere
+        stay. Where it ends early, what is done is kept, and a document whose passages are not all
+        there is done again by the next call. A rebuild takes the place of the old index when it is
+        done, and not before.
 
-    def documents(self) -> list[str]:
-        """The paths of all documents."""
+        Args:
+            documents: Paths, and URLs as strings.
+            web: How URLs are fetched; by default each alone, and from public addresses only.
+            follow_links: Follow links inside a folder that lead out of it.
+            progress: Called with each step.
+
+        Raises:
+            InputError: A URL is none, or a rebuild would leave nothing.
+        """
+        urls = [str(one) for one in documents if is_url(str(one))]
+        found = find(
+            [Path(one) for one in documents if not is_url(str(one))], follow_links=follow_links
+        )
+        with self._reading() as (_, marks):
+            known = read_validators(marks, self._retriever.passage_words) if marks and urls else {}
+        fetched = fetch_pages(urls, web or Web(), {} if self._rebuild else known)
+        first: list[Fetched] = []  # before the turn is taken: all may be refused, or unchanged
+        for page in fetched:
+            first.append(page)
+            if page.state == "read":
+                break
+            if progress is not None:
+                progress(Step(page.url, "done"))
+        is_needed = bool(found.files) or any(page.state == "read" for page in first)
+        if self._rebuild and not is_needed and self.count():
+            raise InputError(
+                "The index is not built anew",
+                why="; ".join(page.why for page in first) or "there is no document to read",
+                fix="The old one is as it was.",
+            )
+
+        def change(update: Update) -> None:
+            if found.roots:
+                update.add_files(found)
+            if urls:
+                update.add_pages(chain(first, fetched))
+
+        return self._update(change, progress, is_needed=is_needed)
+
+    def add(
+        self,
+        texts: Sequence[str | Document],
+        *,
+        ids: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> list[str]:
+        """Index texts and LangChain documents, and return their ids.
+
+        Each is a document of its own, cut into passages like a file. One with an id that is there
+        already replaces it; the same once more changes nothing. What its metadata say of `title`,
+        `source` and `page` goes into its passages.
+
+        Args:
+            texts: What to index.
+            ids: By default a document's own, or else made from source and text.
+            progress: Called with each step.
+
+        Raises:
+            InputError: A text is empty, or its id that of a file or a page.
+        """
+        sources = text_sources(texts, ids)
+        self.add_sources(sources, progress=progress)
+        return [source.name for source in sources]
+
+    def add_sources(
+        self, sources: Sequence[Source], *, progress: Progress | None = None
+    ) -> IndexReport:
+        """Index documents that are neither files nor pages; `add` is for texts."""
+        return self._update(
+            lambda update: update.add_texts(sources), progress, is_needed=bool(sources)
+        )
+
+    def remove(self, names: Sequence[Path | str]) -> list[str]:
+        """Remove documents: files, all in a folder, pages and those below, and texts by their ids.
+
+        Whether the files are still there makes no difference.
+
+        Returns:
+            The documents that were removed.
+
+        Raises:
+            InputError: One is not in the index; then nothing is removed.
+        """
         with self._reading() as (_, marks):
             held = read_marks(marks) if marks else {}
-        return [path for path, mark in held.items() if mark != GONE]
+        known = [name for name, mark in held.items() if mark != GONE]
+        chosen = match(list(map(str, names)), known)
 
-    def remove(self, paths: Sequence[Path]) -> None:
-        """Take documents out of the index; their files stay. Unknown paths are left alone."""
-        known = set(self.documents())
-        if gone := [str(path) for path in paths if str(path) in known]:
-            with self._store.updating("updating the index", *self._names) as names:
-                told, words = (lambda document, done, all_: None), self._current_words
-                update = Update(self._store, names, self._embeddings, self._retriever, words, told)
-                update.remove(gone)
+        self._update(lambda update: update.drop(chosen), None, is_needed=bool(chosen))
+        return chosen
+
+    def documents(self) -> list[IndexedDocument]:
+        """The documents, by name; those that an interrupted update left are not whole."""
+        with self._reading() as (passages, marks):
+            return list_documents(passages, marks)
 
     def count(self) -> int:
         """How many passages there are."""
@@ -198,6 +287,22 @@ class Index:
         for words in self._words.values():
             words.close()
         self._store.close()
+
+    def _update(
+        self, change: Callable[[Update], object], progress: Progress | None, *, is_needed: bool
+    ) -> IndexReport:
+        """Make one change of the index, whose turn this takes; for nothing nothing is made."""
+        names, told = self._names, progress or (lambda step: None)
+        with ExitStack() as held:
+            if is_needed or self.count():
+                turn = self._store.updating("updating the index", *names, rebuild=self._rebuild)
+                names = held.enter_context(turn)
+            embeddings, words = self._embeddings, self._current_words
+            update = Update(self._store, names, embeddings, self._retriever, words, told)
+            change(update)
+            report = update.report()
+        self._rebuild = False
+        return report
 
     def _reading(self) -> AbstractContextManager[list[Any]]:
         return self._store.reading(_TASK, *self._names)

@@ -14,6 +14,7 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models.fetch import fetch
+from citeproof.models.heap import trim_heap
 from citeproof.models.lanes import in_lanes, lanes_of, take_turns
 from citeproof.models.manifest import MINILM
 from citeproof.models.precision import half_precision, pack_weights
@@ -96,7 +97,11 @@ class LocalEmbeddings(Embeddings):
             ]
             ranked = torch.cat(in_lanes(run, parts, device)).float().cpu()
             vectors = torch.nn.functional.normalize(ranked, dim=-1)
-            return vectors[torch.tensor(order).argsort()].tolist()  # type: ignore[no-any-return]
+            listed: list[list[float]] = vectors[torch.tensor(order).argsort()].tolist()
+            del ranked, vectors
+            if len(texts) > self.batch_size:
+                trim_heap()
+            return listed
 
     def _loaded(self) -> Any:
         if self._model is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from citeproof.errors import CiteproofError, InputError, StoreError
 from citeproof.files import whole_file
-from citeproof.memory.ingest import IndexReport
+from citeproof.memory.ingest import IndexReport, Step
 from citeproof.server.errors import NotFoundError
 from citeproof.server.public import document_id, file_name
 from citeproof.text import plain
@@ -47,7 +47,7 @@ class Library:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder.absolute()
+        self._folder = folder.resolve()  # as the index names its documents
         self._lock = asyncio.Lock()
 
     async def documents(self, index: Index) -> list[dict[str, Any]]:
@@ -60,9 +60,12 @@ class Library:
         Raises:
             NotFoundError: The index has none of that id.
         """
-        for path in await asyncio.to_thread(index.documents):
-            if document_id(path) == key:
-                return Path(path)
+        return Path(await self._name(index, key))
+
+    async def _name(self, index: Index, key: str) -> str:
+        for one in await asyncio.to_thread(index.documents):
+            if document_id(one.document) == key:
+                return one.document
         raise NotFoundError("There is no such document", fix="List them first.")
 
     async def add(
@@ -96,20 +99,21 @@ class Library:
             NotFoundError: The index has none of that id.
         """
         async with self._lock:
-            path = await self.path(index, key)
-            await asyncio.to_thread(index.remove, [path])
-            if path.parent == self._folder:
-                path.unlink(missing_ok=True)
+            name = await self._name(index, key)
+            await asyncio.to_thread(index.remove, [name])
+            if Path(name).parent == self._folder:
+                Path(name).unlink(missing_ok=True)
 
 
 def _listed(index: Index) -> list[dict[str, Any]]:
+    names = (one.document for one in index.documents() if one.whole)
     return [
         {
-            "id": (key := document_id(path)),
-            "name": plain(file_name(path)),
-            "file": f"/api/documents/{key}/file" if Path(path).is_file() else None,
+            "id": (key := document_id(name)),
+            "name": plain(file_name(name)),
+            "file": f"/api/documents/{key}/file" if Path(name).is_file() else None,
         }
-        for path in sorted(index.documents(), key=lambda path: file_name(path).lower())
+        for name in sorted(names, key=lambda name: file_name(name).lower())
     ]
 
 
@@ -117,8 +121,8 @@ async def _update(index: Index, paths: Sequence[Path]) -> AsyncIterator[Progress
     queue: asyncio.Queue[Progress | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
-    def tell(document: str, done: int, total: int) -> None:
-        progress = Progress(file_name(document), done, total)
+    def tell(step: Step) -> None:
+        progress = Progress(file_name(step.document), step.stored, step.passages)
         loop.call_soon_threadsafe(queue.put_nowait, progress)
 
     def work() -> IndexReport:

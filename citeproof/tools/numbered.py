@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from citeproof.errors import CiteproofError, InputError
-from citeproof.paths import expanded, is_folder
+from citeproof.paths import is_folder, resolved
 from citeproof.tools.documents.base import Document, decode
 from citeproof.tools.documents.files import READERS, find, load, parse
 from citeproof.tools.documents.jsonl import read_jsonl
@@ -33,13 +33,13 @@ class NumberedPassages:
     """What could not be read, and why."""
 
 
-def read_numbered(documents: Path, passage_words: int = 100) -> NumberedPassages:
-    """The passages of a file or a folder, by the numbers that cite them.
+def read_numbered(documents: Path | Sequence[Path], passage_words: int = 100) -> NumberedPassages:
+    """The passages of files and folders, by the numbers that cite them.
 
     A file of JSON lines gives a number to each of its objects: the third line that is not blank
     is [3], even if the second holds no text. Any other file is [1]. In a folder every file of a
     known kind is one number, in the order in which `citeproof index` reads them, even if some
-    cannot be read.
+    cannot be read. Of several, the numbers of each go on where those of the one before end.
 
     Args:
         documents: What to read.
@@ -51,19 +51,29 @@ def read_numbered(documents: Path, passage_words: int = 100) -> NumberedPassages
         DocumentError: It is a single file, and cannot be read.
         MissingExtraError: Its format needs an extra that is not installed.
     """
-    path = expanded(documents).absolute()
-    if is_folder(path):
-        return _folder(path, passage_words)
-    if path.suffix.lower() in _JSON_LINES:
-        return NumberedPassages(_by_number(_objects(path, passage_words)), (path,))
-    return NumberedPassages(_by_number([_read(path, passage_words)]), (path,))
-
-
-def _folder(path: Path, passage_words: int) -> NumberedPassages:
-    found = find([path])
-    problems = [message for _, message in found.errors]
+    given = [documents] if isinstance(documents, Path) else documents
     groups: list[Sequence[Passage]] = []
-    for file in found.files:
+    files: list[Path] = []
+    problems: list[str] = []
+    for path in map(resolved, given):
+        if is_folder(path):
+            found = find([path])
+            files += found.files
+            problems += [message for _, message in found.errors]
+            groups += _folder(path, found.files, problems, passage_words)
+        else:
+            files.append(path)
+            is_lines = path.suffix.lower() in _JSON_LINES
+            groups += _objects(path, passage_words) if is_lines else [_read(path, passage_words)]
+    return NumberedPassages(_by_number(groups), tuple(files), tuple(problems))
+
+
+def _folder(
+    path: Path, files: Sequence[Path], problems: list[str], passage_words: int
+) -> list[Sequence[Passage]]:
+    """The passages of each file of a folder."""
+    groups: list[Sequence[Passage]] = []
+    for file in files:
         try:
             groups.append(_read(file, passage_words))
         except CiteproofError as error:
@@ -75,7 +85,7 @@ def _folder(path: Path, passage_words: int) -> NumberedPassages:
             why="; ".join(problem.rstrip(".") for problem in problems[:3]),
             fix=f"Known endings: {', '.join(sorted(READERS))}.",
         )
-    return NumberedPassages(_by_number(groups), tuple(found.files), tuple(problems))
+    return groups
 
 
 def _read(path: Path, passage_words: int) -> list[Passage]:

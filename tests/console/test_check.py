@@ -16,11 +16,13 @@ from citeproof import CheckReport, check, cli
 from citeproof.console.check import show
 from citeproof.console.page import render_check
 from citeproof.errors import DocumentError, InputError
+from citeproof.memory.index import Index
 from citeproof.settings import Settings
 from citeproof.testing import TableEntailment, passage
 from citeproof.tools.numbered import read_numbered
 from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
 from tests.console.test_page import EVIL, SEEN, Page, skeleton
+from tests.memory.fakes import WordEmbeddings
 
 run = CliRunner().invoke
 
@@ -123,15 +125,76 @@ def test_json_is_utf_8_whatever_the_terminal_shows(folder: Path) -> None:
     assert "日本" in report.sentences[-1].text
 
 
-def test_documents_in_two_places_are_refused(folder: Path, table: TableEntailment) -> None:
-    other = str(jsonl(Path("d.jsonl"), {"text": KEPT}))
-    arguments = ["check", "no.md", "--docs", str(folder), "--docs", other]
-    result = run(cli.app, arguments)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "--docs is given twice: numbers mean the files of one folder. Put them into one folder.\n"
+def test_documents_in_several_places_are_numbered_on(folder: Path) -> None:
+    other = str(jsonl(Path("d.jsonl"), {"text": "Geese fly."}, {"text": "Rams swim."}))
+    text = f"{BUILT} [1] {KEPT} [3] Geese fly [4]. Rams swim [5]."
+    arguments = ["check", "-", "--docs", str(folder), "--docs", other]
+    result = run(cli.app, arguments, input=text)
+    assert result.exit_code == 0, result.output
+    Path("d.jsonl").rename(folder / "a.jsonl")
+    assert run(cli.app, arguments[:4], input=text).exit_code == 1, "there it is the first file"
+
+
+@pytest.fixture
+def indexed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(
+        "citeproof.models.embedder.load_embedder", lambda *_, **__: WordEmbeddings()
     )
-    assert table.batches == []
+    settings = Settings()
+    index = Index.open(settings.chroma, settings.retriever, WordEmbeddings())
+    index.update([folder])
+    index.close()
+    return folder
+
+
+@pytest.mark.usefixtures("indexed")
+def test_without_documents_the_index_proves() -> None:
+    result = run(cli.app, ["check", "-"], input=f"{BUILT} [1] {KEPT}")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[:2] == [
+        f"+ {BUILT}",
+        "    supported, but cites nothing, score 0.97",
+    ]
+    assert "2 of 2 sentences supported by what was found" in result.stdout
+    assert "The citations are not checked: the index has no numbers." in result.stderr
+    assert run(cli.app, ["check", "-"], input=f"{BUILT} Geese fly.").exit_code == 1
+
+
+@pytest.mark.usefixtures("indexed")
+def test_documents_and_the_index_prove_together() -> None:
+    other = str(jsonl(Path("d.jsonl"), {"text": "Geese fly."}))
+    text = f"Geese fly [1]. {BUILT} [1]"
+    arguments = ["check", "-", "--docs", other, "--json"]
+    alone = CheckReport.model_validate_json(run(cli.app, arguments, input=text).stdout)
+    assert [one.verdict for one in alone.sentences] == ["supported", "unsupported"]
+    result = run(cli.app, [*arguments, "--store", ".citeproof"], input=text)
+    both = CheckReport.model_validate_json(result.stdout)
+    assert [one.verdict for one in both.sentences] == ["supported", "misattributed"]
+
+
+def test_without_documents_and_index_there_is_nothing_to_prove_with() -> None:
+    result = run(cli.app, ["check", "-"], input=BUILT)
+    assert result.exit_code == 2
+    assert "There are no documents in the index .citeproof" in result.stderr
+    assert not Path(".citeproof").exists()
+
+
+def test_what_is_contradicted_looks_other_than_what_is_unknown() -> None:
+    said = (
+        CheckedSentence(text="It is black.", paragraph=1, verdict="contradicted", score=0.1),
+        CheckedSentence(text="Geese fly.", paragraph=1, verdict="unsupported", score=0.1),
+    )
+    counts = CheckCounts(contradicted=1, unsupported=1)
+    report = CheckReport(
+        sentences=said, counts=counts, citation_recall=0.0, model="m", threshold=0.5
+    )
+    written = io.StringIO()
+    show(report, Console(file=written, force_terminal=True, width=80, color_system="standard"))
+    lines = written.getvalue().splitlines()
+    assert "\x1b[1;31m⊘" in lines[0]
+    assert "contradicted by what was found" in lines[1]
+    assert "\x1b[1;33m✗" in lines[2]
+    assert "not supported by anything found" in lines[3]
 
 
 def test_a_lock_file_of_word_is_a_name_like_others(folder: Path) -> None:

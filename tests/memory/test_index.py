@@ -8,8 +8,8 @@ import pytest
 
 from citeproof.errors import MissingExtraError, ModelError, SettingsError, StoreError
 from citeproof.memory import ingest
-from citeproof.memory.index import Index, IndexReport
-from citeproof.memory.ingest import read_marks
+from citeproof.memory.documents import read_marks
+from citeproof.memory.index import Index, IndexReport, Step
 from citeproof.models.embedder import embedder_for
 from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
 from tests.memory.fakes import WordEmbeddings
@@ -46,13 +46,19 @@ def texts(index: Index) -> set[str]:
 
 
 def test_update_indexes_and_reports(tmp_path: Path, documents: Path) -> None:
-    index, seen = opened(tmp_path), []
-    report = index.update([documents], progress=lambda *step: seen.append(step))
+    index = opened(tmp_path)
+    seen: list[Step] = []
+    report = index.update([documents], progress=seen.append)
     sheep, tides = (str(documents / name) for name in ("sheep.txt", "tides.md"))
     assert report == IndexReport(
         added=(sheep, tides), skipped=(str(documents / "picture.png"),), passages=2
     )
-    assert sorted(seen) == [(sheep, 1, 1), (tides, 1, 1)]
+    assert seen == [
+        Step(sheep, "reading"),
+        Step(tides, "reading"),
+        Step(sheep, "done", 1, 1),
+        Step(tides, "done", 1, 1),
+    ]
     assert whole(index) == [(sheep, 1), (tides, 1)]
     assert {passage.title for passage in index.passages()} == {"sheep", "Tides"}
     (passage,) = (p for p in index.passages() if p.source == tides)
@@ -118,7 +124,8 @@ def test_bad_documents_are_listed_and_the_others_indexed(tmp_path: Path, documen
     (documents / "sheep.txt").write_text("")
     (documents / "rows.jsonl").write_text('{"text": ""}\n{"text": "One row."}\n')
     report = index.update([documents])
-    assert [Path(name).name for name, _ in report.errors] == ["bad.pdf", "rows.jsonl", "sheep.txt"]
+    assert [Path(name).name for name, _ in report.errors] == ["bad.pdf", "sheep.txt"]
+    assert [Path(name).name for name, _ in report.problems] == ["rows.jsonl"]
     # It says something else now, namely nothing; what it said before is no evidence any more.
     assert report.removed == (str(documents / "sheep.txt"),)
     assert texts(index) == {"High water is at noon.", "One row."}

@@ -1,18 +1,18 @@
 """Finds the documents under files and folders, and reads them.
 
-Folders are searched to any depth; hidden files and folders are left out. Each file has its
-own error, so that one bad file never keeps the others from being read.
+Folders are searched to any depth; hidden files and folders are left out. A document is known by its
+resolved path, so that a folder that is named in two ways holds each of its documents once. Each
+file has its own error, so that one bad file never keeps the others from being read.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from citeproof.errors import DocumentError
-from citeproof.paths import expanded
+from citeproof.paths import resolved
 from citeproof.tools.documents.base import Document, Reader
 from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
@@ -71,46 +71,47 @@ class Found:
     """What lies under some paths."""
 
     files: list[Path] = field(default_factory=list)
-    """Absolute, in order, each once."""
+    """Resolved, in order, each once."""
     skipped: list[Path] = field(default_factory=list)
     """Files of a kind that no reader reads."""
+    links: list[Path] = field(default_factory=list)
+    """Links that lead out of the folder that was named, and were not followed."""
     errors: list[tuple[Path, str]] = field(default_factory=list)
     """Paths that do not exist, or folders that cannot be opened."""
+    roots: list[Path] = field(default_factory=list)
+    """What was searched, resolved: the paths, and where links led that were followed."""
 
 
-def find(paths: Sequence[Path]) -> Found:
-    """The documents among `paths` and in the folders among them."""
-    found = Found()
-    seen: set[str] = set()
-    for path in paths:
-        for file in _walk(expanded(Path(path)).absolute(), found, set()):
-            # Two ways to one file, as by a link, are one document.
-            real = os.path.realpath(file)
-            if real not in seen:
-                seen.add(real)
-                known = file.suffix.lower() in READERS
-                (found.files if known else found.skipped).append(file)
+def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
+    """The documents among `paths` and in the folders among them.
+
+    Args:
+        paths: Files and folders; a path that is itself a link is followed.
+        follow_links: Follow links inside a folder that lead out of it, too.
+    """
+    found = Found(roots=[resolved(path) for path in paths])
+    search = _Search(found, tuple(found.roots), follow_links)
+    for root in search.named:
+        for file in search.walk(root):
+            known = file.suffix.lower() in READERS
+            (found.files if known else found.skipped).append(file)
     return found
 
 
-def find_gone(
-    known: Iterable[str], paths: Sequence[Path], files: set[str], errors: list[tuple[Path, str]]
-) -> Iterator[str]:
-    """Documents that lie under `paths` and are not there any more.
+def find_gone(known: Iterable[str], found: Found) -> Iterator[str]:
+    """Documents that lay under what was searched, and are not there any more.
 
     Args:
         known: Those that were there once.
-        paths: What was searched.
-        files: What was found.
-        errors: Paths that could not be searched.
+        found: What is there now.
     """
-    roots = [expanded(Path(path)).absolute() for path in paths]
+    files = set(map(str, found.files))
     # What cannot be looked into may still be there. A named folder that is missing may be a
     # drive that is not mounted; a named file that is missing was deleted.
-    closed = [path for path, _ in errors if str(path) not in known]
+    closed = [path for path, _ in found.errors if str(path) not in known]
     for name in known:
         path = Path(name)
-        under = any(path.is_relative_to(root) for root in roots)
+        under = any(path.is_relative_to(root) for root in found.roots)
         hidden = any(path.is_relative_to(folder) for folder in closed)
         if name not in files and under and not hidden:
             yield name
@@ -180,26 +181,42 @@ def read(path: Path, passage_words: int = 100) -> list[Passage]:
         DocumentError: The file cannot be read.
         MissingExtraError: Its format needs an extra that is not installed.
     """
-    path = expanded(path).absolute()
+    path = resolved(path)
     return cut(parse(load(path), path), passage_words)
 
 
-def _walk(path: Path, found: Found, above: set[str]) -> Iterator[Path]:
-    real = os.path.realpath(path)
-    if real in above:  # a link to a folder that holds it
-        return
-    try:
-        if not path.is_dir():
-            if path.is_file():
-                yield path
-            else:
-                why = "is not a file" if path.exists() else "does not exist"
-                found.errors.append((path, f"{path} {why}. Check the path."))
+@dataclass(frozen=True)
+class _Search:
+    found: Found
+    named: tuple[Path, ...]
+    follow_links: bool
+    entered: set[Path] = field(default_factory=set)
+
+    def walk(self, path: Path) -> Iterator[Path]:
+        """The files under a resolved path that was not looked at yet."""
+        errors = self.found.errors
+        if path in self.entered:  # named in two ways, or a link back to a folder that holds it
             return
-        entries = sorted(path.iterdir())
-    except OSError as error:
-        found.errors.append((path, f"{path} cannot be opened: {error.strerror}."))
-        return
-    for entry in entries:
-        if not entry.name.startswith("."):
-            yield from _walk(entry, found, above | {real})
+        self.entered.add(path)
+        try:
+            if not path.is_dir():
+                if path.is_file():
+                    yield path
+                else:
+                    why = "is not a file" if path.exists() else "does not exist"
+                    errors.append((path, f"{path} {why}. Check the path."))
+                return
+            entries = sorted(path.iterdir())
+        except OSError as error:
+            errors.append((path, f"{path} cannot be opened: {error.strerror}."))
+            return
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            real = resolved(entry)
+            if real != entry and not any(map(real.is_relative_to, self.named)):
+                if not self.follow_links:
+                    self.found.links.append(entry)
+                    continue
+                self.found.roots.append(real)
+            yield from self.walk(real)

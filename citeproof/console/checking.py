@@ -1,0 +1,110 @@
+"""What `citeproof check` proves a text against: documents that are named, the index, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from citeproof.console.indexing import opened
+from citeproof.console.reading import nothing_indexed
+from citeproof.paths import is_folder
+from citeproof.settings import Settings
+from citeproof.tools.checking import check
+from citeproof.tools.citations import strip_marks
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.numbered import read_numbered
+from citeproof.tools.retrieval import Retriever, from_passages
+from citeproof.types import CheckReport, Passage
+
+__all__ = ["Evidence", "against"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Passages that may support a text."""
+
+    numbered: Mapping[int, Sequence[Passage]] | None
+    """What the numbers of the text cite; None where they mean nothing."""
+    retriever: Retriever | None
+    """Finds what the text does not cite; None for a search of what it can cite."""
+    files: Sequence[Path] = ()
+    """Documents that were read for this."""
+    problems: Sequence[str] = ()
+    """What of them could not be read, or not used."""
+
+    def warnings(self, text: str) -> list[str]:
+        """What is to be told before a text is proved."""
+        marks = self.numbered is None and strip_marks(text) != text
+        told = (
+            "The citations are not checked: the index has no numbers. Name documents with --docs."
+        )
+        return [*self.problems, *([told] if marks else [])]
+
+    async def check(self, text: str, entailment: Entailment, k: int) -> CheckReport:
+        """Prove a text.
+
+        Raises:
+            RetrievalError: The search failed.
+            ModelError: A model cannot be had.
+        """
+        said = text if self.numbered is not None else strip_marks(text)
+        found = self.numbered or {}
+        return await check(said, found, entailment, retriever=self.retriever, k=k)
+
+
+@contextmanager
+def against(
+    settings: Settings, documents: Sequence[Path], console: Console, *, with_index: bool
+) -> Iterator[Evidence]:
+    """What to prove a text against: documents, and where there are none, the index.
+
+    Args:
+        settings: They name the index.
+        documents: Files and folders.
+        console: Told about what is downloaded and loaded.
+        with_index: Use the index beside the documents, too.
+
+    Raises:
+        InputError: There are no documents.
+        StoreError: The index cannot be searched.
+    """
+    words = settings.retriever.passage_words
+    read = read_numbered(documents, words) if documents else None
+    if read is not None and not with_index:
+        yield Evidence(read.passages, None, read.files, read.problems)
+        return
+    chroma = settings.chroma
+    if not (chroma.in_memory or chroma.host or is_folder(chroma.path)):
+        raise nothing_indexed(chroma.path)  # before a folder is made for nothing
+    with ExitStack() as closing:
+        index = opened(settings, console)
+        closing.callback(index.close)
+        if not index.count():
+            raise nothing_indexed(chroma.path)
+        if read is None:
+            yield Evidence(None, index.retriever())
+            return
+        own = [passage for passages in read.passages.values() for passage in passages]
+        both = _Both(from_passages(own), index.retriever())
+        yield Evidence(read.passages, both, read.files, read.problems)
+
+
+@dataclass(frozen=True)
+class _Both:
+    """A search of the named documents and of the index, by turns."""
+
+    own: Retriever
+    index: Retriever
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """The best of both, those of the named documents first."""
+        mine = await self.own.retrieve(query, k)
+        theirs = await self.index.retrieve(query, k)
+        texts = {passage.text for passage in mine}  # the index may hold the same documents
+        others = [passage for passage in theirs if passage.text not in texts]
+        kept = mine[: max(k - len(others), (k + 1) // 2)]
+        return [*kept, *others[: k - len(kept)]]

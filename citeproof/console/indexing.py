@@ -1,0 +1,210 @@
+"""`citeproof index`: brings the index in line with documents, lists them, and removes them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path, PurePath
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from citeproof.console.opening import downloading
+from citeproof.console.reading import refuse_nothing
+from citeproof.console.reports import documents as reported
+from citeproof.console.reports import indexed
+from citeproof.console.standing import Standing, showing, sizes
+from citeproof.console.watching import changes
+from citeproof.errors import CiteproofError, InputError
+from citeproof.memory.documents import check_name, match, named_source
+from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
+from citeproof.models.embedder import embedder_for
+from citeproof.settings import Settings
+from citeproof.text import plain
+from citeproof.tools.documents.files import READERS
+from citeproof.tools.web import is_url, normalize
+
+__all__ = [
+    "listed",
+    "opened",
+    "read_stdin",
+    "refuse",
+    "removed",
+    "show_documents",
+    "show_removed",
+    "show_report",
+    "stay",
+    "update",
+]
+
+
+def update(
+    index: Index,
+    documents: Sequence[str],
+    console: Console,
+    *,
+    web: Web | None = None,
+    follow_links: bool = False,
+    rebuild: bool = False,
+) -> IndexReport:
+    """Bring a kept index in line with documents; Ctrl-C says what is kept.
+
+    Raises:
+        KeyboardInterrupt: With a message.
+    """
+    standing = Standing(sizes(documents, follow_links=follow_links))
+    try:
+        with showing(console, standing):
+            return index.update(documents, web=web, follow_links=follow_links, progress=standing)
+    except KeyboardInterrupt:
+        told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
+        if not rebuild:
+            are = (
+                "is" if len(standing.finished) == 1 and " of " not in standing.documents else "are"
+            )
+            told = f"{standing.documents} {are} indexed; run the same again to go on."
+        raise KeyboardInterrupt(told) from None
+
+
+def stay(
+    index: Index, documents: Sequence[str], store: Path, console: Console, *, follow_links: bool
+) -> None:
+    """Index anew whenever documents change, until Ctrl-C; errors are told and do not end it."""
+    console.print(Text("Watching for changes; Ctrl-C ends it.", style="dim"))
+    try:
+        for _ in changes(documents, store):
+            try:
+                report = index.update(documents, follow_links=follow_links)
+            except (CiteproofError, OSError) as error:
+                console.print(Text(plain(str(error)), style="red"), soft_wrap=True)
+                continue
+            _tell(report, console)
+    except KeyboardInterrupt:
+        console.print(Text("Stopped watching.", style="dim"))
+
+
+def _tell(report: IndexReport, console: Console) -> None:
+    """A change in a line: `12:04:31 updated notes.md`."""
+    done = {"added": report.added, "updated": report.updated, "removed": report.removed}
+    done["moved"] = tuple(new for _, new in report.moved)
+    told = [f"{what} {PurePath(name).name}" for what, names in done.items() for name in names]
+    if told:
+        console.print(Text(plain(f"{datetime.now():%H:%M:%S} {', '.join(told)}")), soft_wrap=True)
+    for _, message in report.errors:
+        console.print(Text.assemble(("✗ ", "red"), plain(message)), soft_wrap=True)
+
+
+def opened(settings: Settings, console: Console, *, rebuild: bool = False) -> Index:
+    """The index to be changed, with its embedding model."""
+    with downloading(console, "opening the index…") as progress:
+        embeddings = embedder_for(settings, progress)
+        return Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
+
+
+def listed(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
+    """The documents of the index, or those of these names.
+
+    Raises:
+        InputError: There is none of a name.
+    """
+    with closing(_opened_for_looking(settings)) as index:
+        held = index.documents()
+    chosen = match(names, [one.document for one in held]) if names else None
+    return [one for one in held if chosen is None or one.document in chosen]
+
+
+def removed(settings: Settings, names: Sequence[str]) -> list[str]:
+    """Remove documents, and tell which.
+
+    Raises:
+        InputError: There is none of a name.
+    """
+    if not names:
+        raise InputError("There is nothing to remove", fix="Name documents, folders or URLs.")
+    with closing(_opened_for_looking(settings)) as index:
+        return index.remove(names)
+
+
+def _opened_for_looking(settings: Settings) -> Index:
+    """The index, without its embedding model: nothing will be embedded."""
+    by_words = settings.retriever.model_copy(update={"kind": "bm25"})
+    return Index.open(settings.chroma, by_words)
+
+
+def refuse(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None:
+    """Tell at once what cannot be indexed, before anything is loaded.
+
+    Raises:
+        InputError: Nothing is named, or it cannot be.
+    """
+    if not documents:
+        raise InputError("There is nothing to index", fix="Name files, folders or URLs.")
+    if "-" in documents and (len(documents) > 1 or rebuild):
+        raise InputError(
+            "The standard input cannot be indexed like this",
+            why="it stands alone, and is added to what is there",
+            fix="Index it by a command of its own: citeproof index - --name notes.txt.",
+        )
+    if name is not None:
+        check_name(name)
+        if "-" not in documents:
+            raise InputError("--name names the standard input", fix="Pipe it in, and give -.")
+    for url in filter(is_url, documents):
+        normalize(url)
+    if rebuild and not any(map(is_url, documents)):
+        refuse_nothing(
+            [Path(one) for one in documents]
+        )  # else the index would be emptied by a slip
+
+
+def show_report(
+    report: IndexReport, console: Console, *, verbose: bool = False, as_json: bool = False
+) -> None:
+    """Print what an update did."""
+    if as_json:
+        _echo(asdict(report))
+    else:
+        indexed(report, console, verbose=verbose)
+
+
+def show_documents(
+    held: Sequence[IndexedDocument], console: Console, *, as_json: bool = False
+) -> None:
+    """Print the documents of an index."""
+    if as_json:
+        _echo([one.model_dump(mode="json") for one in held])
+    else:
+        reported(held, console)
+
+
+def show_removed(names: Sequence[str], console: Console, *, as_json: bool = False) -> None:
+    """Print the documents that were removed."""
+    if as_json:
+        _echo({"removed": names})
+        return
+    for name in names:
+        console.print(Text(f"removed {plain(name)}"), soft_wrap=not console.is_terminal)
+
+
+def _echo(value: object) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())  # UTF-8 everywhere
+
+
+def read_stdin(index: Index, name: str | None) -> IndexReport:
+    """Index the standard input as a document of this name, whose ending says how it is read.
+
+    Raises:
+        InputError: The name cannot be one, or there is nothing to read.
+    """
+    name = check_name(name or "stdin")
+    data = sys.stdin.buffer.read()
+    if not data.strip():
+        raise InputError("The standard input is empty", fix="Pipe a document into it.")
+    told = PurePath(name).suffix.lower()
+    kind = told if told in READERS else ".txt"
+    return index.add_sources([named_source(name, data, "text", kind)])

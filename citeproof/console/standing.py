@@ -1,0 +1,162 @@
+"""What a person sees while documents are indexed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bars
+from rich.text import Text
+
+from citeproof.memory.index import Step
+from citeproof.text import count, plain
+from citeproof.tools.documents.files import find
+from citeproof.tools.web import is_url
+
+__all__ = ["Standing", "showing", "sizes"]
+
+_FIRST_LINE, _LINES = 1.0, 5.0
+"""Seconds until the first line, and between lines, where there is no terminal."""
+
+
+class Standing:
+    """How far an update is; called with its steps.
+
+    Args:
+        sizes: Document → its bytes, as far as they are known before.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self, sizes: Mapping[str, int], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._sizes = sizes
+        self._clock = clock
+        self._began = clock()
+        self._shares: dict[str, float] = {}
+        """How much of each document is stored, of those that had to be."""
+        self._skipped: set[str] = set()
+        self._stored: dict[str, int] = {}
+        self.finished: set[str] = set()
+        self.document = ""
+        """The one that is being read or stored."""
+
+    def __call__(self, step: Step) -> None:
+        """Take note of a step."""
+        self.document = step.document
+        if step.passages:
+            self._shares[step.document] = step.stored / step.passages
+            self._stored[step.document] = step.stored
+        if step.state == "done":
+            self.finished.add(step.document)
+            if not step.passages:
+                self._skipped.add(step.document)
+
+    @property
+    def share(self) -> float:
+        """How much of all bytes is done, from 0 to 1; pages of the web are not among them."""
+        total = sum(self._sizes.values())
+        return (self._bytes(self._skipped) + self._worked()) / total if total else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """The seconds left, if all goes on as it did; None where that cannot be known yet."""
+        worked = self._worked()
+        if not worked or self.finished - self._sizes.keys():
+            return None
+        rest = sum(self._sizes.values()) - self._bytes(self._skipped) - worked
+        return rest * (self._clock() - self._began) / worked
+
+    def __str__(self) -> str:
+        """As in `12 of 372 documents · 1,024 passages · about 3 min left`."""
+        parts = [self.documents, count(sum(self._stored.values()), "passage")]
+        if self.left is not None:
+            parts.append(_about(self.left))
+        return " · ".join(parts)
+
+    @property
+    def documents(self) -> str:
+        """As in `12 of 372 documents`; of the web it is not known how many there will be."""
+        if self.finished - self._sizes.keys() or not self._sizes:
+            return count(len(self.finished), "document")
+        return f"{len(self.finished):,} of {count(len(self._sizes), 'document')}"
+
+    def _worked(self) -> float:
+        return sum(self._sizes.get(one, 0) * share for one, share in self._shares.items())
+
+    def _bytes(self, documents: set[str]) -> int:
+        return sum(self._sizes.get(one, 0) for one in documents)
+
+
+def sizes(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
+    """The files among documents, with their sizes in bytes; at least 1."""
+    found = find([Path(d) for d in documents if not is_url(str(d))], follow_links=follow_links)
+    held = {}
+    for file in found.files:
+        try:
+            held[str(file)] = max(1, file.stat().st_size)
+        except OSError:  # it is gone, or may not be looked at: the update tells
+            held[str(file)] = 1
+    return held
+
+
+@contextmanager
+def showing(console: Console, standing: Standing) -> Iterator[None]:
+    """A bar that moves while documents are indexed; without a terminal a line now and then."""
+    if console.is_terminal:
+        with _Bar(console, standing):
+            yield
+        return
+    ended = threading.Event()
+
+    def tell() -> None:
+        pause = _FIRST_LINE
+        while not ended.wait(pause):
+            console.print(Text(str(standing)), soft_wrap=True)
+            pause = _LINES
+
+    thread = threading.Thread(target=tell, name="citeproof-standing", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+class _Bar(Bars):
+    """Looks at the standing whenever it is drawn."""
+
+    def __init__(self, console: Console, standing: Standing) -> None:
+        self._standing = standing
+        super().__init__(
+            SpinnerColumn(),
+            # Names of files are not markup: [red] in one is part of the name.
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[line]}", markup=False),
+            console=console,
+            transient=True,
+        )
+        self.add_task("", total=1.0, line=str(standing))
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """What is drawn."""
+        name = plain(self._standing.document).replace("\\", "/").rpartition("/")[2][:32]
+        for task in self._tasks.values():
+            task.description, task.completed = name, self._standing.share
+            task.fields["line"] = str(self._standing)
+        yield from super().get_renderables()
+
+
+def _about(seconds: float) -> str:
+    if seconds < 60:
+        return f"about {max(1, round(seconds))} s left"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} min left"
+    return f"about {seconds / 3600:.1f} h left"

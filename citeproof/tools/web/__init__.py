@@ -1,0 +1,6 @@
+"""Fetches pages of the web, one by one or all below a path."""
+
+from citeproof.tools.web.crawl import Fetched, Web, fetch_pages
+from citeproof.tools.web.links import is_url, normalize
+
+__all__ = ["Fetched", "Web", "fetch_pages", "is_url", "normalize"]

@@ -1,0 +1,215 @@
+"""Fetches pages: those that are named, or all of a site that lie below them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Literal
+
+from citeproof.errors import DocumentError, InputError
+from citeproof.tools.web.fetch import Client, Reply
+from citeproof.tools.web.kinds import as_utf8, ending_of, is_page
+from citeproof.tools.web.links import is_below, links_of, locations_of, normalize, site_of
+from citeproof.tools.web.robots import Manners
+
+__all__ = ["Fetched", "Web", "fetch_pages"]
+
+_GONE = (404, 410)
+_LINKS = 1_000
+"""Most links that are followed from a page."""
+_SITEMAPS = 20
+"""Most sitemaps that are read for a site."""
+
+
+@dataclass(frozen=True)
+class Web:
+    """How pages are fetched."""
+
+    crawl: bool = False
+    """Whether the pages below each URL are fetched too."""
+    max_pages: int = 50
+    """Most pages below one URL."""
+    delay: float = 1.0
+    """Least seconds between two requests to a site; its robots.txt may ask for more."""
+    allow_private: bool = False
+    """Whether addresses of private networks and of this machine may be fetched."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A page, or why there is none."""
+
+    url: str
+    state: Literal["read", "unchanged", "gone", "failed", "left out"]
+    why: str = ""
+    """Of what failed or was left out."""
+    data: bytes = b""
+    ending: str = ""
+    """Says which reader reads it."""
+    validators: Mapping[str, str] = field(default_factory=dict)
+    """`etag` and `modified`, with which the next fetch asks whether it has changed; and `links`,
+    one in a line, since a page that has not changed is not sent again."""
+
+
+def fetch_pages(
+    urls: Sequence[str], web: Web, known: Mapping[str, Mapping[str, str]] | None = None
+) -> Iterator[Fetched]:
+    """Fetch pages, one after the other, each once.
+
+    With `web.crawl` the pages below each URL follow: those that are known, in sitemaps, and linked
+    to. Robots.txt and the site's pace are respected.
+
+    Args:
+        urls: Of pages.
+        web: How they are fetched.
+        known: Pages that were fetched before, with the validators that they came with. Of one that
+            has not changed since nothing is transferred.
+
+    Raises:
+        InputError: A URL is none.
+    """
+    roots = list(map(normalize, urls))
+    return _fetch(roots, web, known or {})
+
+
+def _fetch(
+    roots: Sequence[str], web: Web, known: Mapping[str, Mapping[str, str]]
+) -> Iterator[Fetched]:
+    with closing(Client(allow_private=web.allow_private)) as client:
+        crawler = _Crawler(client, Manners(client, web.delay), web, known)
+        for root in roots:
+            yield from crawler.below(root) if web.crawl else crawler.single(root)
+
+
+@dataclass
+class _Crawler:
+    client: Client
+    manners: Manners
+    web: Web
+    known: Mapping[str, Mapping[str, str]]
+    _seen: set[str] = field(default_factory=set)
+    _links: list[str] = field(default_factory=list)
+    """Of the page that was fetched last."""
+
+    def single(self, url: str) -> Iterator[Fetched]:
+        if url not in self._seen:
+            fetched = self._page(url)
+            yield fetched
+            yield from self._left(url, fetched)
+
+    def below(self, root: str) -> Iterator[Fetched]:
+        inside = partial(is_below, root=root)
+        waiting = dict.fromkeys([root, *filter(inside, self.known)])
+        pages, is_listed = 0, False
+        while waiting:
+            url = next(iter(waiting))
+            del waiting[url]
+            if url in self._seen:
+                continue
+            if pages == self.web.max_pages:
+                left = len(waiting) + 1
+                yield Fetched(root, "left out", f"there are more pages, {left} of them known of")
+                return
+            fetched = self._page(url, root)
+            pages += fetched.state in ("read", "unchanged")
+            is_named = url == root or url in self.known
+            if is_named or fetched.state not in ("failed", "gone"):
+                yield fetched
+            else:  # a dead link is the site's affair
+                why = fetched.why or "it is not there any more"
+                yield Fetched(url, "left out", why)
+            yield from self._left(url, fetched)
+            if fetched.state == "read" and not is_listed:
+                is_listed = True
+                self._links += self._listed(root)
+            found = filter(is_page, filter(inside, self._links))
+            waiting |= dict.fromkeys(link for link in found if link not in self._seen)
+
+    def _left(self, url: str, fetched: Fetched) -> Iterator[Fetched]:
+        """A known page that now redirects to another one is gone."""
+        if url in self.known and fetched.url != url:
+            yield Fetched(url, "gone", f"{url} redirects to {fetched.url}.")
+
+    def _page(self, url: str, root: str = "") -> Fetched:
+        self._seen.add(url)
+        self._links = []
+        try:
+            if not self.manners.may_fetch(url):
+                return Fetched(url, "left out", "its site's robots.txt forbids it")
+            self.manners.wait(url)
+            reply = self.client.get(
+                url,
+                follow=partial(self._refuse, root=root),
+                headers=self._conditions,
+                wanted=lambda reply: reply.status == 200 and bool(_kind(reply)),
+            )
+        except (DocumentError, OSError) as error:
+            return Fetched(url, "failed", str(error))
+        if reply.url != url and reply.url in self._seen:
+            return Fetched(reply.url, "left out", f"{url} redirects to it")
+        self._seen.add(reply.url)
+        if reply.status == 304:
+            self._links = self.known[reply.url].get("links", "").split()
+            return Fetched(reply.url, "unchanged")
+        if reply.status in _GONE:
+            return Fetched(url, "gone", f"{url} is not there (HTTP {reply.status}).")
+        if reply.status != 200:
+            return Fetched(url, "failed", f"{url} cannot be fetched: HTTP {reply.status}.")
+        ending = _kind(reply)
+        if not ending:
+            told = reply.headers.get("content-type", "of unknown type")
+            return Fetched(url, "failed", f"{url} cannot be read: no reader reads {told}.")
+        data = as_utf8(reply.data, ending, reply.headers)
+        if ending == ".html":
+            links = filter(is_page, links_of(data, reply.url))
+            own = (link for link in links if site_of(link) == site_of(reply.url))
+            self._links = list(islice(own, _LINKS))
+        validators = {
+            "etag": reply.headers.get("etag", ""),
+            "modified": reply.headers.get("last-modified", ""),
+            "links": "\n".join(self._links),
+        }
+        return Fetched(reply.url, "read", data=data, ending=ending, validators=validators)
+
+    def _refuse(self, url: str, target: str, *, root: str) -> str:
+        """Why a redirect is not followed; empty where it is."""
+        if root and not is_below(target, root):
+            return f"which is not below {root}"
+        if not self.manners.may_fetch(target):
+            return "which its site's robots.txt forbids"
+        self.manners.wait(target)
+        return ""
+
+    def _conditions(self, url: str) -> Mapping[str, str]:
+        told = self.known.get(url, {})
+        conditions = {
+            "If-None-Match": told.get("etag", ""),
+            "If-Modified-Since": told.get("modified", ""),
+        }
+        return {name: value for name, value in conditions.items() if value}
+
+    def _listed(self, root: str) -> list[str]:
+        """The pages that the site's sitemaps name."""
+        pages: list[str] = []
+        maps: Collection[str] = self.manners.sitemaps(root)
+        waiting, read = list(maps), 0
+        while waiting and read < _SITEMAPS:
+            url = waiting.pop(0)
+            read += 1
+            try:
+                self.manners.wait(url)
+                reply = self.client.get(normalize(url))
+            except InputError:
+                continue  # links lead to the pages as well
+            if reply.status == 200:
+                places = locations_of(reply.data, url)
+                waiting += [place for place in places if place.endswith(".xml")]
+                pages += [place for place in places if not place.endswith(".xml")]
+        return pages
+
+
+def _kind(reply: Reply) -> str:
+    return ending_of(reply.url, reply.headers)

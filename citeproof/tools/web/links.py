@@ -1,0 +1,89 @@
+"""URLs: which are the same, which lie below another one, and which a page links to."""
+
+from __future__ import annotations
+
+import warnings
+from urllib.parse import urldefrag, urljoin
+
+import httpx
+
+from citeproof.errors import InputError
+
+__all__ = ["is_below", "is_url", "links_of", "locations_of", "normalize", "site_of"]
+
+
+def is_url(name: str) -> bool:
+    """Whether this names a page of the web, and not a file."""
+    return name.lower().startswith(("http://", "https://"))
+
+
+def normalize(url: str) -> str:
+    """A URL without fragment and default port, its host in lower case.
+
+    Raises:
+        InputError: It is no URL of a page, or holds a password.
+    """
+    try:
+        parsed = httpx.URL(urldefrag(url.strip()).url)
+    except httpx.InvalidURL as error:
+        raise InputError(f"{url} is no URL", why=str(error)) from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InputError(f"{url} is no URL of a page", fix="Write it as https://host/path.")
+    if parsed.userinfo:
+        raise InputError(
+            f"A page at {parsed.host} is not fetched",
+            why="its URL holds a user name or password, which answers would show",
+            fix="Save the page, and index the file.",
+        )
+    return str(parsed.copy_with(raw_path=parsed.raw_path))  # with "/" where there is no path
+
+
+def site_of(url: str) -> tuple[str, int | None]:
+    """What two URLs of one site have in common; http and https on their own ports count as one."""
+    parsed = httpx.URL(url)
+    return parsed.host, parsed.port
+
+
+def is_below(url: str, root: str) -> bool:
+    """Whether a URL is the root, or of its site and below its path.
+
+    The path of `…/guide/index.html` is `…/guide/`, that of `…/guide` is `…/guide` and all below.
+    """
+    path, base = httpx.URL(url).path, httpx.URL(root).path
+    if "." in base.rpartition("/")[2]:
+        base = base.rpartition("/")[0]
+    base = base.rstrip("/")
+    return site_of(url) == site_of(root) and (path == base or path.startswith(f"{base}/"))
+
+
+def links_of(data: bytes, url: str) -> list[str]:
+    """The pages that an HTML page links to, in order, each once."""
+    import bs4
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        soup = bs4.BeautifulSoup(data, "html.parser")
+    base = soup.find("base", href=True)
+    start = urljoin(url, str(base["href"])) if isinstance(base, bs4.Tag) else url
+    targets = [str(tag["href"]) for tag in soup.find_all(["a", "area"], href=True)]
+    return _normalized(targets, start)
+
+
+def locations_of(data: bytes, url: str) -> list[str]:
+    """What a sitemap, or an index of sitemaps, names."""
+    import bs4
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parser of HTML reads XML well enough for this
+        soup = bs4.BeautifulSoup(data, "html.parser")
+    return _normalized([tag.get_text() for tag in soup.find_all("loc")], url)
+
+
+def _normalized(targets: list[str], start: str) -> list[str]:
+    found: dict[str, None] = {}
+    for target in targets:
+        try:
+            found[normalize(urljoin(start, target.strip()))] = None
+        except (InputError, ValueError):  # mailto:, javascript:, or a slip of the page
+            continue
+    return list(found)

@@ -1,0 +1,76 @@
+"""A web site on this machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Answer:
+    """What a path of the site gives."""
+
+    body: bytes = b""
+    kind: str = "text/html; charset=utf-8"
+    status: int = 200
+    location: str = ""
+    chunked: bool = False
+    """Whether the length is kept from the client."""
+
+
+@dataclass
+class Site:
+    """Paths and what they give; a request for any other path gives 404."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    """`GET /path`, with ` if-none-match` behind conditional ones."""
+    agents: set[str] = field(default_factory=set)
+    url: str = ""
+
+    def page(self, path: str, text: str, *links: str) -> None:
+        anchors = "".join(f'<a href="{link}">on</a> ' for link in links)
+        html = f"<title>{path}</title><p>{text}</p><p>{anchors}</p>"
+        self.answers[path] = Answer(html.encode())
+
+
+@contextmanager
+def serving() -> Iterator[Site]:
+    site = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer = site.answers.get(self.path, Answer(b"no", status=404))
+            tag = f'"{sha256(answer.body).hexdigest()[:8]}"'
+            known = self.headers.get("If-None-Match", "")
+            site.asked.append(self.path + (" if-none-match" if known else ""))
+            site.agents.add(self.headers["User-Agent"])
+            same = known == tag and answer.status == 200
+            self.send_response(304 if same else answer.status)
+            self.send_header("Content-Type", answer.kind)
+            self.send_header("ETag", tag)
+            if answer.location:
+                self.send_header("Location", answer.location)
+            if not answer.chunked and not same:
+                self.send_header("Content-Length", str(len(answer.body)))
+            self.end_headers()
+            if not same:
+                self.wfile.write(answer.body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    site.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
