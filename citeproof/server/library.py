@@ -100,9 +100,12 @@ class Library:
         """
         async with self._lock:
             name = await self._name(index, key)
-            await asyncio.to_thread(index.remove, [name])
-            if Path(name).parent == self._folder:
-                Path(name).unlink(missing_ok=True)
+            await asyncio.to_thread(self._remove, index, name)
+
+    def _remove(self, index: Index, name: str) -> None:
+        index.remove([name])
+        if Path(name).parent == self._folder:
+            Path(name).unlink(missing_ok=True)
 
 
 def _listed(index: Index) -> list[dict[str, Any]]:

@@ -41,6 +41,8 @@ _MARKED_END = re.compile(
 _COUNTED = re.compile(
     r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r)\.\s*$"
 )
+# "1. It is old.": the number of an item is no sentence of its own.
+_NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])[.)]\s+")
 # "The band Panic! at the Disco", "Is it old? asked Ann."
 _EXCLAIMED = re.compile(r"[!?]\s*$")
 _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut behind its "?"
@@ -127,7 +129,9 @@ def _cuts(block: str) -> list[int]:
     flat = re.sub(r"\s", " ", block)
     cuts = {match.end() for match in _MARKED_END.finditer(flat)}
     cuts |= {boundary["start_index"] for boundary in get_sentence_boundaries("en", flat)}
-    return sorted(cut for cut in cuts - {0} if _is_between(flat, cut))
+    number = _NUMBER.match(flat)
+    first = number.end() if number else 0
+    return sorted(cut for cut in cuts if cut > first and _is_between(flat, cut))
 
 
 def _is_between(flat: str, cut: int) -> bool:

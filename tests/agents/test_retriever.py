@@ -122,7 +122,7 @@ async def test_a_retriever_that_fails_is_an_error() -> None:
         await Retriever(ListRetriever(fail))(ASKED)
 
 
-@pytest.mark.parametrize("question", ["", " \n", None, 7])
+@pytest.mark.parametrize("question", ["", " \n", None])
 async def test_an_empty_question_is_an_error(question: Any) -> None:
     with pytest.raises(InputError, match="The question is empty"):
         await Retriever(ListRetriever([A]))({"question": question})

@@ -75,6 +75,8 @@ def texts(text: str) -> list[str]:
                 "It rose 2.5%.",
             ],
         ),
+        ("1. It is old. It is white.", ["1. It is old.", "It is white."]),
+        ("b) It is old. Yes.", ["b) It is old.", "Yes."]),
         ("The band Panic! at the Disco. It plays.", ["The band Panic! at the Disco.", "It plays."]),
         ("Zum Beispiel z. B. hier. Und dort.", ["Zum Beispiel z. B. hier.", "Und dort."]),
         ("他说：“这是真的。”然后他走了。", ["他说：“这是真的。”", "然后他走了。"]),

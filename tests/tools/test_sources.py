@@ -16,7 +16,7 @@ from tests.agents.states import A, B, C
 # The question
 
 
-@pytest.mark.parametrize("question", ["", " \n", None, 7, ["Who?"]])
+@pytest.mark.parametrize("question", ["", " \n", None])
 def test_an_empty_question_is_an_error(question: Any) -> None:
     with pytest.raises(InputError, match=r"^The question is empty\. Ask something, in words\.$"):
         validate_question(question)
