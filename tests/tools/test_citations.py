@@ -1,5 +1,7 @@
 """Marks, supporting sentences and repetitions."""
 
+import time
+
 import pytest
 
 from citeproof.tools.citations import adds_nothing, marks, strip_marks, supporting_sentence
@@ -86,3 +88,10 @@ def test_a_repetition_adds_nothing(claim: str, repeats: bool) -> None:
     if claim == "The tower was built in 1871.":
         accepted = ["The tower was built by Ann Lee in 1871."]
     assert adds_nothing(claim, accepted) is repeats
+
+
+def test_the_sentence_of_a_long_passage_is_found_in_linear_time() -> None:
+    """With each sentence compared with each other it took a minute."""
+    began = time.process_time()
+    assert supporting_sentence("The tower. " * 15_000, "A tower.") == "The tower."
+    assert time.process_time() - began < 3
