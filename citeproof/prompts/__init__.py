@@ -41,8 +41,12 @@ them, goes by their words."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _TAG = re.compile(r"<(?=\s*/?\s*passage\b|[/|!<]?[a-z_|｜])", re.IGNORECASE)
 _INST = re.compile(
-    r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])", re.IGNORECASE
+    r"\[(?=(?:/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS"
+    r"|CALL_ID|THINK|PREFIX|SUFFIX|MIDDLE|[gs]?MASK)|\|[a-z_]+\|)\]|e~\[)",
+    re.IGNORECASE,
 )
+_TILDE = re.compile(r"\](?=~!?b[\[\]])")
+"""MiniMax's marks are `]~b]` and `]~!b[`."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,7 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
     templates mark roles, is defused, so that a passage stays inside its fence.
     """
     blocks = [
-        f'<passage number="{number}" title="{defuse(passage.title)}">\n'
+        f'<passage number="{number}" title="{_quoted(passage.title)}">\n'
         f"{defuse(passage.text)}\n</passage>"
         for number, passage in sorted(passages.items())
     ]
@@ -175,7 +179,12 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
 
 def defuse(text: str) -> str:
     """Untrusted text without what looks like the end of a fence, or a token that marks a role."""
-    return _INST.sub("(", _TAG.sub("‹", text))
+    return _TILDE.sub(")", _INST.sub("(", _TAG.sub("‹", text)))
+
+
+def _quoted(title: str) -> str:
+    """A title that stays between the quotes of an attribute."""
+    return " ".join(defuse(title).replace('"', "'").split())
 
 
 def _names(names: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypedDict
@@ -107,16 +108,11 @@ def supporting_sentence(passage: str, claim: str) -> str:
     """
     sentences = [passage[span.start : span.end].strip() for span in split(passage)]
     wanted = content(claim)
-    stems = [content(sentence) for sentence in sentences]
-
-    def weight(index: int) -> float:
-        shared = stems[index] & wanted
-        return sum(1 / sum(stem in other for other in stems) for stem in shared)
-
-    if not sentences:
-        return ""
-    best = max(range(len(sentences)), key=weight)
-    return sentences[best] if weight(best) > 0 else ""
+    shared = [content(sentence) & wanted for sentence in sentences]
+    seen = Counter(stem for stems in shared for stem in stems)
+    weights = [sum(1 / seen[stem] for stem in stems) for stems in shared]
+    best = max(weights, default=0.0)
+    return sentences[weights.index(best)] if best > 0 else ""
 
 
 def adds_nothing(claim: str, accepted: Sequence[str]) -> bool:

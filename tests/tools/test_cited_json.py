@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -106,3 +107,9 @@ def test_the_schema_allows_only_numbers_that_there_are() -> None:
 def test_what_stands_past_the_most_sentences_is_not_read() -> None:
     items = [{"sentence": "One is told. Another is told.", "passages": [1]}] * MOST_SENTENCES
     assert len(read_answer_json(reply(*items))) == MOST_SENTENCES
+
+
+def test_brackets_without_end_are_no_answer() -> None:
+    began = time.process_time()
+    assert read_answer_json("{" * 100_000) == []
+    assert time.process_time() - began < 1
