@@ -75,7 +75,7 @@ def render_page(
     """The page of an answer.
 
     The file loads nothing and sends nothing: its policy allows only its own style and script,
-    by their hashes. Every text of the run is escaped.
+    by their hashes, and the pictures that it holds. Every text of the run is escaped.
 
     Args:
         answer: What to show.

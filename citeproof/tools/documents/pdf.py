@@ -112,7 +112,11 @@ def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
 
 def _recognize(tesseract: Tesseract, document: PdfDocument, number: int, page: _Page) -> None:
     with LOCK:
-        picture = document[number].render(scale=_SCALE, grayscale=True).to_pil()
+        own = document[number]
+        bitmap = own.render(scale=_SCALE, grayscale=True)
+        picture = bitmap.to_pil().copy()
+        bitmap.close()
+        own.close()
     try:
         page.lines, page.recognized = tesseract.read(picture), True
     except DocumentError as error:
