@@ -238,7 +238,7 @@ def test_k_is_how_many_others_are_tried(table: TableEntailment) -> None:
         (b"It is old.", "docs/d.xyz", "d.xyz cannot be read: its format is unknown."),
         (b"It is old.", "docs/b.txt", "b.txt is empty."),
         (b"It is old.", "bad.jsonl", "bad.jsonl, line 2, is not JSON: "),
-        (b"It is old.", "blank.jsonl", "blank.jsonl holds no text."),
+        (b"It is old.", "blank.jsonl", "blank.jsonl holds no text: line 1 has an empty text"),
         (b"It is old.", "empty", "empty holds no document that can be read."),
     ],
 )
@@ -306,8 +306,8 @@ def test_a_page_may_replace_another(folder: Path) -> None:
 def test_a_folder_of_which_nothing_can_be_read_says_why(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "a.txt").write_bytes(b"caf\xe9")
-    with pytest.raises(InputError, match="not valid utf-8"):
+    (docs / "a.txt").write_bytes(b"\x00\x01")
+    with pytest.raises(InputError, match="NUL bytes"):
         read_numbered(docs)
 
 

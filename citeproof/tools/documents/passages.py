@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
@@ -20,6 +21,12 @@ pieces of an even longer one are called `id#1`, `id#2` and so on.
 """
 _DASH = " – "
 """Stands between the headings in a title."""
+_LEANING = re.compile(
+    r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Such|Otherwise|However|Therefore"
+    r"|Thus|Then|But|And|Also|So|Er|Sie|Es|Dies\w{0,2}|Sein\w{0,2}|Ihr\w{0,2}|Daher|Deshalb|Dann|Aber"
+    r"|Und|Auch|Jedoch|Il|Elle|Cela|Ces?|Mais|Donc|Puis)\b"
+)
+"""How a sentence begins that says little without the one before it."""
 _TINY = 3
 """A section shorter than one part in three of a passage is put together with the next."""
 
@@ -95,7 +102,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     kept = [stretch for part in group for stretch in part.kept]
     spans = list(_spans(text, start, end, kept, most))
     if not first.id:  # the pieces of an object are as they always were, for the sake of their ids
-        spans = list(_with_words(text, spans))
+        spans = list(_leaning_together(text, spans, most // 2))
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):
         begin, stop = spans[left].start, spans[right - 1].end
@@ -132,17 +139,32 @@ def _spans(
         place = right
 
 
-def _with_words(text: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """Sentences, those without a word, as the last bracket of a program, put to the one before."""
+def _leaning_together(text: str, spans: Sequence[Span], most: int) -> Iterator[Span]:
+    """Sentences, each together with those that say little without it.
+
+    These are sentences without a word, as the last bracket of a program, and within a paragraph
+    those that begin with a pronoun or go on with a thought; no more than `most` words of them.
+    """
     held: Span | None = None
     for span in spans:
-        if held and words(text[span.start : span.end]):
+        if held and not _leans(text, held, span, most):
             yield held
             held = span
         else:
             held = Span(held.start if held else span.start, span.end)
     if held:
         yield held
+
+
+def _leans(text: str, held: Span, span: Span, most: int) -> bool:
+    if not words(text[span.start : span.end]):
+        return True
+    in_line = "\n" not in text[held.end : span.start]
+    return (
+        in_line
+        and _LEANING.match(text, span.start, span.end) is not None
+        and len(words(text[held.start : span.end])) <= most
+    )
 
 
 def _without(title: str, said: str) -> str:
