@@ -35,7 +35,7 @@ def test_what_is_nobodys_home_is_a_name_like_others(folder: Path) -> None:
     assert find([Path("~$a.txt")]).files == [folder / "~$a.txt"]
     assert read(Path("~$a.txt"))[0].text == "Ann built the tower."
     mark = str(folder / "~$b.txt")
-    assert list(find_gone([mark], [Path("~$b.txt")], set(), [])) == [mark]
+    assert list(find_gone([mark], find([Path("~$b.txt")]))) == [mark]
 
 
 LONG = "x" * 300

@@ -129,12 +129,13 @@ class Index:
             InputError: A URL is none, or a rebuild would leave nothing.
         """
         urls = [str(one) for one in documents if is_url(str(one))]
-        found = find(
-            [Path(one) for one in documents if not is_url(str(one))], follow_links=follow_links
-        )
-        with self._reading() as (_, marks):
-            known = read_validators(marks, self._retriever.passage_words) if marks and urls else {}
-        fetched = fetch_pages(urls, web or Web(), {} if self._rebuild else known)
+        paths = [Path(one) for one in documents if not is_url(str(one))]
+        found = find(paths, follow_links=follow_links)
+        known: dict[str, dict[str, str]] = {}
+        if urls and not self._rebuild:  # a rebuild does not look at what may be damaged
+            with self._reading() as (_, marks):
+                known = read_validators(marks, self._retriever.passage_words) if marks else {}
+        fetched = fetch_pages(urls, web or Web(), known)
         first: list[Fetched] = []  # before the turn is taken: all may be refused, or unchanged
         for page in fetched:
             first.append(page)
@@ -151,8 +152,8 @@ class Index:
             )
 
         def change(update: Update) -> None:
-            if found.roots:
-                update.add_files(found)
+            if paths:  # looked for again: another process may have had its turn meanwhile
+                update.add_files(find(paths, follow_links=follow_links))
             if urls:
                 update.add_pages(chain(first, fetched))
 
