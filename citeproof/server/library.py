@@ -47,7 +47,7 @@ class Library:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder.absolute()
+        self._folder = folder.resolve()
         self._lock = asyncio.Lock()
 
     async def documents(self, index: Index) -> list[dict[str, Any]]:
