@@ -438,7 +438,7 @@ def serve(
     port: Annotated[int, _option("0 takes any that is free.", min=0, max=65535)] = 8080,
     token: Annotated[
         str | None,
-        _option("Whoever uses the server has to show it.", envvar="CITEPROOF_TOKEN"),
+        _option("Whoever uses the server has to show it.", envvar="SERVE_TOKEN"),
     ] = None,
     name: Annotated[
         list[str] | None, _option("A further name under which the server is reached.")

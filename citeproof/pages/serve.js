@@ -81,6 +81,9 @@
         case "started":
           this.doing("Looking for passages…");
           break;
+        case "question_rewritten":
+          this.understand(event.question);
+          break;
         case "passages_retrieved":
         case "evidence_found":
           for (const passage of event.passages) this.passages.set(passage.id, passage);
@@ -105,6 +108,13 @@
           this.accept(event.claim);
           break;
       }
+    }
+
+    understand(question) {
+      if (!question || question === find(".asked", this.place).textContent) return;
+      const line = find(".understood", this.place);
+      line.textContent = `Understood as: ${question}`;
+      line.hidden = false;
     }
 
     writing() {
@@ -194,12 +204,7 @@
       rename(settled.content, this.prefix);
       for (const card of this.place.querySelectorAll(":scope > template")) card.remove();
       find(".written", this.place).replaceChildren(settled.content);
-      const asked = find(".asked", this.place).textContent;
-      if (understood && understood !== asked) {
-        const line = find(".understood", this.place);
-        line.textContent = `Understood as: ${understood}`;
-        line.hidden = false;
-      }
+      this.understand(understood);
       for (const kind of ["html", "md", "json"]) find(`.tools .${kind}`, this.place).href = `/runs/${run}.${kind}`;
       find(".copy", this.place).addEventListener("click", (event) => copy(run, event.target));
       find(".tools", this.place).hidden = false;

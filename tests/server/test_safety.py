@@ -104,6 +104,8 @@ def test_another_address_needs_a_token(tmp_path: Path) -> None:
         result = run(cli.app, ["serve", *arguments, *store])
         assert result.exit_code == 2
         assert words in result.output
+    result = run(cli.app, ["serve", *store], env={"SERVE_TOKEN": "short"})
+    assert "The token is too short" in result.output
     assert not (tmp_path / "s").exists()
 
 
