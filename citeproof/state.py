@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -19,7 +20,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
 from citeproof.settings import BudgetSettings
-from citeproof.types import Answer, Claim, Passage, Usage, Verdict
+from citeproof.types import Answer, CheckReport, Claim, Passage, Usage, Verdict
 
 __all__ = [
     "BaselineState",
@@ -606,6 +607,8 @@ class Update(TypedDict, total=False):
     budget: BudgetSettings | None
     ledger: Ledger | Overwrite
     answer: Answer | None
+    messages: list[AnyMessage]
+    report: CheckReport | None
 
 
 def remembered(state: MemoryState) -> dict[int, Passage]:

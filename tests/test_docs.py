@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 import typer
-from langchain_core.language_models import FakeMessagesListChatModel
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import ToolMessage
 
 from citeproof import LLM, Settings, Toolbox, cli
 from citeproof.console import arguments
@@ -29,6 +28,7 @@ from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.settings import ROLES, ChromaSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
+from tests.integrations.agents import calling, script
 from tests.memory.fakes import WordEmbeddings
 
 ROOT = Path(__file__).parents[1]
@@ -435,22 +435,12 @@ def test_the_foreign_graph_has_a_state_of_its_own(
     assert set(result) == {"question", "passages", "draft"}
 
 
-class Agent(FakeMessagesListChatModel):
-    """A chat model that calls tools from a script."""
-
-    def bind_tools(self, tools: Any, **_: Any) -> Any:
-        self.metadata = {"tools": [tool.name for tool in tools]}
-        return self
-
-
 def test_an_agent_checks_its_text(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    text = f"{BUILT} It burnt in 1999."
-    call = ToolCall(name="check_text", args={"text": text}, id="1")
-    scripted = Agent(responses=[AIMessage("", tool_calls=[call]), AIMessage(BUILT)])
+    scripted = script(calling("check", text=f"{BUILT} It burnt in 1999."), BUILT)
     names = run("docs/composing.md", only=FLOWS["agent"], model=scripted)
     [told] = [message for message in names["messages"] if isinstance(message, ToolMessage)]
     assert told.text == f"uncited: {BUILT}\nunsupported: It burnt in 1999."
-    assert scripted.metadata == {"tools": ["check_text"]}
+    assert scripted.bound == ["ask", "check"]
     assert capsys.readouterr().out == f"{BUILT}\n"
 
 

@@ -24,6 +24,7 @@ LAYERS = (
     ("graphs",),
     ("compose", "doctor"),
     ("evaluation",),
+    ("integrations",),
     ("console",),
     ("cli", ""),
 )
