@@ -9,13 +9,14 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from citeproof.errors import CiteproofError
+from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import find_method
+from citeproof.integrations.replies import say_answer, say_report
 from citeproof.tools.background import run_in_background
 from citeproof.tools.checking import check
 from citeproof.tools.citations import strip_marks
 from citeproof.tools.toolbox import Toolbox
-from citeproof.types import Answer, CheckedSentence, CheckReport
+from citeproof.types import Answer, CheckReport
 
 __all__ = ["ask_tool", "check_tool", "check_with_index"]
 
@@ -31,9 +32,12 @@ async def check_with_index(tools: Toolbox, text: str, k: int = 5) -> CheckReport
         k: Passages that are tried for each sentence.
 
     Raises:
+        InputError: There is no index.
         RetrievalError: The search failed.
         ModelError: The entailment model cannot be had.
     """
+    if tools.retriever is None:
+        raise InputError("There is no index to check against", fix="Give the Toolbox a retriever.")
     return await check(strip_marks(text), [], tools.entailment, retriever=tools.retriever, k=k)
 
 
@@ -45,7 +49,7 @@ def check_tool(tools: Toolbox) -> BaseTool:
 
     async def check_text(text: str) -> tuple[str, CheckReport]:
         report = await check_with_index(tools, text)
-        return "\n".join(map(_verdict, report.sentences)), report
+        return say_report(report), report
 
     return _tool(check_text, "check", _Text)
 
@@ -67,7 +71,7 @@ def ask_tool(tools: Toolbox, method: str = "vtg", **parameters: Any) -> BaseTool
 
     async def answer(question: str) -> tuple[str, Answer]:
         result: Answer = (await graph.ainvoke({"question": question}))["answer"]
-        return _told(result), result
+        return say_answer(result), result
 
     return _tool(answer, "ask", _Question)
 
@@ -110,20 +114,3 @@ def _tool(
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
-
-
-def _verdict(sentence: CheckedSentence) -> str:
-    line = f"{sentence.verdict}: {sentence.text}"
-    for support in sentence.against:
-        line += f" ({support.passage.place} says: “{support.sentence or support.passage.text}”)"
-    return line
-
-
-def _told(answer: Answer) -> str:
-    sources = [f"[{number}] {one.place}" for number, one in enumerate(answer.passages, start=1)]
-    failed = [
-        f"{claim.verdict.status}: {claim.text}" for claim in answer.claims if claim.verdict.failed
-    ]
-    reason = f" ({answer.reason})" if answer.reason else ""
-    head = f"{answer.status.replace('_', ' ')}{reason}"
-    return "\n".join(filter(None, [answer.text or "No answer.", *sources, head, *failed]))

@@ -9,9 +9,10 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
 
-from citeproof import Answer, CheckReport
+from citeproof import Answer, CheckReport, Toolbox
 from citeproof.errors import ModelOutageError, SettingsError
 from citeproof.integrations.agent_tools import ask_tool, check_tool
+from citeproof.testing import ScriptedChatModel, TableEntailment
 from tests.integrations.agents import BUILT, BURNT, LIT, calling, script, toolbox
 
 ASKED: Any = {"messages": [{"role": "user", "content": "Tell me about the lighthouse."}]}
@@ -38,7 +39,9 @@ def test_an_agent_asks_a_question(synchronous: bool) -> None:
     model = script(calling("ask", question="Who built the lighthouse?"), BUILT)
     agent: Any = create_agent(model, [ask_tool(toolbox(replies=REPLIES), max_claims=2)])
     result = agent.invoke(ASKED) if synchronous else asyncio.run(agent.ainvoke(ASKED))
-    assert told(result).text == f"{BUILT[:-1]} [1].\n[1] Harbour guide\nanswered"
+    assert (
+        told(result).text == f"{BUILT[:-1]} [1].\n[1] Harbour guide (https://x.org/guide)\nanswered"
+    )
     assert isinstance(told(result).artifact, Answer)
 
 
@@ -54,6 +57,13 @@ def test_an_error_is_told_to_the_agent() -> None:
 def test_a_wrong_method_is_told_at_once() -> None:
     with pytest.raises(SettingsError, match="no method 'x'"):
         ask_tool(toolbox(), method="x")
+
+
+def test_a_check_without_an_index_is_an_error() -> None:
+    model = script(calling("check", text=BUILT), LIT)
+    tools = Toolbox(ScriptedChatModel([]), entailment=TableEntailment({}))
+    agent: Any = create_agent(model, [check_tool(tools)])
+    assert "no index to check against" in told(agent.invoke(ASKED)).text
 
 
 def test_the_schemas_say_what_is_wanted() -> None:

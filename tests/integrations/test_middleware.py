@@ -19,6 +19,7 @@ from citeproof.errors import InputError
 from citeproof.integrations.agent_tools import check_tool
 from citeproof.integrations.middleware import CiteproofMiddleware
 from citeproof.testing import ScriptedChatModel, TableEntailment
+from citeproof.tools.entailment import Score
 from tests.integrations.agents import BUILT, BURNT, LIT, ToolCaller, calling, script, toolbox
 
 ASKED: Any = {"messages": [HumanMessage("Tell me about the lighthouse.")]}
@@ -126,20 +127,24 @@ def test_a_revised_answer_is_checked_again(run: Any) -> None:
     told = model.shown[-1][-1]
     assert isinstance(told, HumanMessage)
     assert f"- {BURNT}\n" in told.text
-    assert "No source says" in told.text
+    assert f"No source says so; the nearest one says: “{BUILT}” (tool search)" not in told.text
+    assert "  No source says anything about it." in told.text
     assert f"- {BUILT}" not in told.text
 
 
 def test_the_model_is_told_what_a_source_says_instead() -> None:
-    table = TableEntailment(lambda premise, claim: 0.001 if "1872" in claim else 0.9)
+    denied = Score(0.01, contradiction=0.98)
+    table = TableEntailment(lambda premise, claim: denied if "1872" in claim else 0.9)
     box = Toolbox(ScriptedChatModel([]), entailment=table)
-    wrong = "The lighthouse was lit in 1872."
-    model = script(calling("retrieve", query="x"), wrong, LIT)
-    agent = agent_of(model, retrieve, mode="revise", tools=box)
+    right = "The harbour lighthouse was first lighted in 1871."
+    wrong = right.replace("1871", "1872")
+    model = script(wrong, right)
+    known = [Document(right, metadata={"title": "Almanac"})]
+    agent = agent_of(model, mode="revise", tools=box, documents=known)
     assert verdicts(agent.invoke(ASKED)) == ["uncited"]
     told = model.shown[-1][-1].text
     assert f"- {wrong}\n" in told
-    assert f"“{LIT}” (Almanac)" in told
+    assert f"A source says otherwise: “{right}” (Almanac)" in told
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
