@@ -19,7 +19,7 @@ LAYERS = (
     ("state", "parameters", "prompts", "models"),
     ("tools", "cases"),
     ("memory",),
-    ("tools.toolbox", "testing"),
+    ("tools.toolbox", "testing", "integrations.tracing"),
     ("agents",),
     ("graphs",),
     ("compose", "doctor"),
