@@ -75,7 +75,7 @@ def test_the_step_of_the_action_runs_a_command_that_exists(
     values = parsed((tmp_path / "called").read_text().splitlines())
     assert {key: values[key] for key in expected} == expected
     assert (values["text"], values["docs"]) == (Path("-a file; $(x).md"), [Path("the docs")])
-    assert (values["sarif"], values["backend"]) == (Path("out.sarif"), "cross-encoder")
+    assert (values["sarif"], values["backend"]) == (Path("out.sarif"), "auto")
 
 
 def test_the_action_installs_extras_that_exist() -> None:
