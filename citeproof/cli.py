@@ -354,6 +354,16 @@ def check(
     threshold: Threshold = None,
     as_json: AsJSON = False,
     html: Page = None,
+    sarif: Annotated[
+        Path | None, _option("Also write it as SARIF, for code hosts.", metavar="FILE")
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        _option(
+            "Exit with 1 only where a sentence is unsupported or contradicted, or contradicted.",
+            metavar="unsupported|contradicted",
+        ),
+    ] = None,
     no_fail: Annotated[bool, _option("Exit with 0 whatever the verdicts.", "--no-fail")] = False,
     store: Store = None,
     config: Config = None,
@@ -368,18 +378,23 @@ def check(
     from citeproof.console.checking import against
     from citeproof.console.page import render_check
     from citeproof.console.places import refuse_place
+    from citeproof.console.sarif import render_sarif
     from citeproof.console.verifier import verifier
 
     settings = _settings(config, store, _entailing(sets, backend, model, threshold))
+    failing = shown.failing(fail_on)
     said = shown.read(text)
     piped = str(text) == "-"
-    if html is not None:  # a wrong place is told before documents are read
-        refuse_place(html, [] if piped else [text])
+    if piped and sarif is not None:
+        raise InputError("--sarif needs a file to check", why="its results name lines of one")
+    written = [path for path in (html, sarif) if path is not None]
+    for path in written:  # a wrong place is told before documents are read
+        refuse_place(path, [] if piped else [text])
     err = _console(stderr=True)
     with against(settings, docs or [], err, with_index=store is not None) as evidence:
         shown.refuse_own(text, evidence.files)
-        if html is not None:
-            refuse_place(html, evidence.files)
+        for path in written:
+            refuse_place(path, evidence.files)
         for problem in evidence.warnings(said):
             _complain(problem)
         with verifier(settings, err) as entailment, err.status("checking…"):
@@ -391,10 +406,15 @@ def check(
     if html is not None:
         page = render_check(report, "Standard input" if piped else text.name)
         _write_page(html, page, told=not as_json)
-    right = report.counts.supported + report.counts.unchecked
-    if not docs:
-        right += report.counts.uncited
-    if right < len(report.sentences) and not no_fail:
+    if sarif is not None:
+        from citeproof.files import write_whole
+
+        write_whole(sarif, render_sarif(report, said, text))
+        if not as_json:
+            typer.echo(f"SARIF: {sarif}")
+    if not docs:  # what cites nothing rests on the index
+        failing -= {"uncited"}
+    if not no_fail and any(sentence.verdict in failing for sentence in report.sentences):
         raise typer.Exit(UNPROVED)
 
 
@@ -452,6 +472,25 @@ def serve(
 
     settings = _settings(config, store, sets)
     run(settings, host, port, token, name or [], lambda address: typer.echo(f"Open {address}"))
+
+
+@app.command()
+def mcp(config: Config = None, store: Store = None, sets: Sets = None) -> None:
+    """Serve ask, check, search and read to an MCP client, over stdin and stdout."""
+    from citeproof.errors import MissingExtraError
+    from citeproof.integrations.stdio import protocol_stdout, serve_stdio
+
+    settings = _settings(config, store, sets)
+    with MissingExtraError.unless_installed("serve", "MCP clients cannot be served"):
+        from citeproof.integrations.mcp_server import build_mcp_server
+    from citeproof.console.opening import downloading
+    from citeproof.tools.toolbox import Toolbox
+
+    with protocol_stdout() as protocol:
+        with downloading(_console(stderr=True), "opening models…") as progress:
+            tools = Toolbox.from_settings(settings, progress=progress)
+        with tools:
+            serve_stdio(build_mcp_server(tools), protocol)
 
 
 @app.command("eval")

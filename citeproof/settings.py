@@ -342,6 +342,8 @@ class Settings(_Section):
     models: ModelSettings = ModelSettings()
     prompts: HomePath | None = None
     """A folder of prompts, `<name>.md` each, that replace the packaged ones."""
+    trace: Literal["none", "otel"] = "none"
+    """`otel`: every run is sent as OpenTelemetry spans to where the `OTEL_…` variables say."""
 
     @model_validator(mode="wrap")
     @classmethod

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -20,7 +21,7 @@ from typing_extensions import TypedDict  # pydantic refuses that of typing befor
 
 from citeproof.errors import InputError
 from citeproof.settings import BudgetSettings
-from citeproof.types import Answer, Claim, Passage, Usage, Verdict
+from citeproof.types import Answer, CheckReport, Claim, Passage, Usage, Verdict
 
 __all__ = [
     "BaselineState",
@@ -608,6 +609,8 @@ class Update(TypedDict, total=False):
     budget: BudgetSettings | None
     ledger: Ledger | Overwrite
     answer: Answer | None
+    messages: list[AnyMessage]
+    report: CheckReport | None
 
 
 def last_round(rounds: Sequence[T]) -> T:

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 import typer
-from langchain_core.language_models import FakeMessagesListChatModel
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import ToolMessage
 
 from citeproof import LLM, Settings, Toolbox, cli
 from citeproof.console import arguments
@@ -30,6 +29,8 @@ from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
 from citeproof.settings import ROLES, ChromaSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
+from tests.integrations.agents import calling, script, toolbox
+from tests.integrations.test_mcp_server import over_http
 from tests.memory.fakes import WordEmbeddings
 
 ROOT = Path(__file__).parents[1]
@@ -436,22 +437,12 @@ def test_the_foreign_graph_has_a_state_of_its_own(
     assert set(result) == {"question", "passages", "draft"}
 
 
-class Agent(FakeMessagesListChatModel):
-    """A chat model that calls tools from a script."""
-
-    def bind_tools(self, tools: Any, **_: Any) -> Any:
-        self.metadata = {"tools": [tool.name for tool in tools]}
-        return self
-
-
 def test_an_agent_checks_its_text(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    text = f"{BUILT} It burnt in 1999."
-    call = ToolCall(name="check_text", args={"text": text}, id="1")
-    scripted = Agent(responses=[AIMessage("", tool_calls=[call]), AIMessage(BUILT)])
+    scripted = script(calling("check", text=f"{BUILT} It burnt in 1999."), BUILT)
     names = run("docs/composing.md", only=FLOWS["agent"], model=scripted)
     [told] = [message for message in names["messages"] if isinstance(message, ToolMessage)]
     assert told.text == f"uncited: {BUILT}\nunsupported: It burnt in 1999."
-    assert scripted.metadata == {"tools": ["check_text"]}
+    assert scripted.bound == ["ask", "check"]
     assert capsys.readouterr().out == f"{BUILT}\n"
 
 
@@ -532,6 +523,48 @@ def test_the_programs_of_streaming(run: Any, capsys: pytest.CaptureFixture[str])
     assert f"supported {BUILT}" in capsys.readouterr().out
 
 
+def test_the_programs_of_integrations(
+    run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from langchain_mcp_adapters import client
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    spans = InMemorySpanExporter()
+    monkeypatch.setattr("opentelemetry.sdk.trace.export.ConsoleSpanExporter", lambda: spans)
+    first, wrong = f"{BUILT} It burnt in 1999.", "It burnt in 1999."
+    model = script(
+        *(calling("search_archive", query="lighthouse"), first, BUILT),
+        f"{BUILT} {wrong}",
+        *(calling("check", text=wrong), BUILT),
+    )
+    standing: list[str] = []
+
+    class Here(client.MultiServerMCPClient):
+        """A client of the server that the test has started, wherever that is."""
+
+        def __init__(self, servers: Any) -> None:
+            assert servers["citeproof"]["url"].endswith("/mcp")
+            there: Any = {"citeproof": {**servers["citeproof"], "url": standing[0]}}
+            super().__init__(there)
+
+    monkeypatch.setattr(client, "MultiServerMCPClient", Here)
+    with over_http(toolbox()) as url:
+        standing.append(url)
+        names = run("docs/integrations.md", model=model)
+    verdicts = [sentence.verdict for sentence in names["result"]["citeproof_report"].sentences]
+    assert verdicts == ["uncited"]
+    assert names["result"]["messages"][-1].text == BUILT
+    counts = names["state"]["report"].counts
+    assert (counts.uncited, counts.unsupported) == (1, 1)
+    [told] = [one for one in names["answered"]["messages"] if isinstance(one, ToolMessage)]
+    assert told.text == f"unsupported: {wrong}"
+    assert names["answer"].text == ANSWER
+    assert [route.path for route in names["app"].routes] == ["/mcp"]
+    assert f"uncited {BUILT}\ncitation {BUILT}\n" in capsys.readouterr().out
+    events = [event.name for span in spans.get_finished_spans() for event in span.events]
+    assert "gen_ai.evaluation.result" in events
+
+
 def test_the_programs_of_other_pages(run: Any) -> None:
     assert run("docs/configuration.md")["settings"].budget.calls == 40
     # That of studio.md needs the server: tests/integration/test_server.py runs it.
@@ -540,6 +573,7 @@ def test_the_programs_of_other_pages(run: Any) -> None:
         "composing",
         "evaluation",
         "indexing",
+        "integrations",
         "memory",
         "configuration",
         "streaming",

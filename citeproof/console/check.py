@@ -16,7 +16,17 @@ from citeproof.text import count, find, plain
 from citeproof.tools.citations import strip_marks
 from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score
 
-__all__ = ["LOOK", "Look", "explained", "listed", "read", "recalled", "refuse_own", "show"]
+__all__ = [
+    "LOOK",
+    "Look",
+    "explained",
+    "failing",
+    "listed",
+    "read",
+    "recalled",
+    "refuse_own",
+    "show",
+]
 
 Look = tuple[str, str, str]
 """Sign, colour, and the words that say it without colour."""
@@ -29,6 +39,24 @@ LOOK: dict[CheckVerdict, Look] = {
     "unsupported": ("✗", "yellow", "not supported by anything found"),
     "unchecked": ("·", "dim", "states nothing to check"),
 }
+
+
+_SEVERITY: list[CheckVerdict] = ["contradicted", "unsupported"]
+"""The verdicts that `--fail-on` names, the worst first."""
+
+
+def failing(name: str | None) -> set[CheckVerdict]:
+    """The verdicts that fail a check: the named one and worse; by default all but the good.
+
+    Raises:
+        InputError: None of that name can be chosen.
+    """
+    if name is None:
+        return set(LOOK) - {"supported", "unchecked"}
+    for place, verdict in enumerate(_SEVERITY, start=1):
+        if name == verdict:
+            return set(_SEVERITY[:place])
+    raise InputError(f"--fail-on cannot be {name!r}", fix=f"Use {' or '.join(_SEVERITY)}.")
 
 
 def read(text: Path) -> str:

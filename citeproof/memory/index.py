@@ -227,6 +227,17 @@ class Index:
             found = fetch(passages, ids, "documents", "metadatas") if passages else {}
         return [_passage(key, *row) for key, row in found.items()]
 
+    def document(self, name: str) -> list[Passage]:
+        """The passages of a document, by its path or its source, in its order; none if unknown."""
+        with self._reading() as (passages, _):
+            if passages is None:
+                return []
+            named = {"$or": [{"source": name}, {"document": name}]}
+            got = passages.get(where=named)
+        rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)
+        found = [_passage(*row) for row in rows]
+        return sorted(found, key=lambda one: (one.source, one.page or 0, one.start))
+
     def passages(self) -> Iterator[Passage]:
         """All passages."""
         with self._reading() as (passages, _):

@@ -34,7 +34,17 @@ __all__ = [
 ]
 
 _FIXED = frozenset(
-    ("citing_json", "citing_marks", "context", "go_on", "hyde", "judge", "lamer", "rankgpt")
+    (
+        "agent_revision",
+        "citing_json",
+        "citing_marks",
+        "context",
+        "go_on",
+        "hyde",
+        "judge",
+        "lamer",
+        "rankgpt",
+    )
 )
 """Prompts that cannot be replaced: no node asks them, and what reads the replies, or was fitted to
 them, goes by their words."""

@@ -9,7 +9,9 @@ from collections.abc import Callable, Coroutine
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["in_thread", "is_synchronous", "run_in_background"]
+import anyio
+
+__all__ = ["cancelled_once", "in_thread", "is_synchronous", "run_in_background"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,6 +51,23 @@ def _loop(depth: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="citeproof-sync", daemon=True).start()
     return loop
+
+
+async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine, which is cancelled once however often its caller is.
+
+    A scope of anyio, as servers have, cancels again at each turn of the loop until it is left.
+    LangGraph's own exit is then cancelled before it begins, and its nodes go on.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([task])
+        raise
+    return task.result()
 
 
 def in_thread(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:

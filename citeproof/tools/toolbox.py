@@ -116,11 +116,16 @@ class Toolbox:
 
         Raises:
             SettingsError: A setting cannot be used.
+            MissingExtraError: Runs are to be traced, and OpenTelemetry is not installed.
             PromptError: A prompt of the settings' folder cannot be used.
             ModelError: A model cannot be had.
             StoreError: The store cannot be opened.
         """
         chosen = settings or Settings.load()
+        if chosen.trace == "otel":
+            from citeproof.integrations.tracing import trace_all_runs
+
+            trace_all_runs()
         prompts = load_templates(chosen.prompts) if chosen.prompts else {}
         called_off = Event()
 

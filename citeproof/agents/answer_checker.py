@@ -1,0 +1,52 @@
+"""Checks the answer of a conversation against what its tools and documents say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, NotRequired
+
+from langchain_core.messages import AnyMessage
+
+from citeproof.agents.base import Node
+from citeproof.state import NodeState, Update
+from citeproof.tools.annotating import annotate
+from citeproof.tools.conversation import check_answer, final_answer, read_sources
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.retrieval import Retriever
+from citeproof.types import CheckReport
+
+__all__ = ["AnswerChecker"]
+
+
+class ConversationState(NodeState):
+    """What the checker reads; it writes the messages and the report."""
+
+    messages: list[AnyMessage]
+    documents: list[Any]
+    """LangChain documents or passages that prove the answer besides the results of tools."""
+    report: NotRequired[CheckReport | None]
+
+
+@dataclass(frozen=True)
+class AnswerChecker(Node):
+    """Annotates the last message with the verdict on each of its sentences, and reports on it.
+
+    For graphs with a `messages` key that `add_messages` reduces, such as `MessagesState`. A
+    conversation that does not end with an answer has no report.
+    """
+
+    entailment: Entailment
+    retriever: Retriever | None = field(default=None, kw_only=True)
+    """Finds further passages, such as those of an index."""
+    evidence: Collection[str] | None = field(default=None, kw_only=True)
+    """Names of the tools whose results count; by default all."""
+
+    async def __call__(self, state: ConversationState) -> Update:
+        """The message with annotations, in place of the one without, and `report`."""
+        messages = state["messages"]
+        if (answer := final_answer(messages)) is None:
+            return {"report": None}
+        sources = read_sources(messages, state["documents"], self.evidence)
+        report = await check_answer(answer, sources, self.entailment, self.retriever)
+        return {"messages": [annotate(answer, report)], "report": report}

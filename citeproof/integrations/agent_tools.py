@@ -1,0 +1,116 @@
+"""LangChain tools over a toolbox, for `create_agent` and whatever else takes tools."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, Field
+
+from citeproof.errors import CiteproofError, InputError
+from citeproof.graphs.registry import find_method
+from citeproof.integrations.replies import say_answer, say_report
+from citeproof.tools.background import run_in_background
+from citeproof.tools.checking import check
+from citeproof.tools.citations import strip_marks
+from citeproof.tools.toolbox import Toolbox
+from citeproof.types import Answer, CheckReport
+
+__all__ = ["ask_tool", "check_tool", "check_with_index"]
+
+
+async def check_with_index(tools: Toolbox, text: str, k: int = 5) -> CheckReport:
+    """Check a text against the index: `uncited` is a sentence that a passage supports.
+
+    Its marks are taken off first, since numbers cite nothing there.
+
+    Args:
+        tools: Their retriever finds the passages.
+        text: Markdown.
+        k: Passages that are tried for each sentence.
+
+    Raises:
+        InputError: There is no index.
+        RetrievalError: The search failed.
+        ModelError: The entailment model cannot be had.
+    """
+    if tools.retriever is None:
+        raise InputError("There is no index to check against", fix="Give the Toolbox a retriever.")
+    return await check(strip_marks(text), [], tools.entailment, retriever=tools.retriever, k=k)
+
+
+def check_tool(tools: Toolbox) -> BaseTool:
+    """A tool `check`, which says of each sentence of a text whether the index supports it.
+
+    Its artifact is the `CheckReport`.
+    """
+
+    async def check_text(text: str) -> tuple[str, CheckReport]:
+        report = await check_with_index(tools, text)
+        return say_report(report), report
+
+    return _tool(check_text, "check", _Text)
+
+
+def ask_tool(tools: Toolbox, method: str = "vtg", **parameters: Any) -> BaseTool:
+    """A tool `ask`, which answers a question from the index, each sentence proved.
+
+    Its artifact is the `Answer`.
+
+    Args:
+        tools: What the method runs on.
+        method: Its name, as `citeproof methods` lists it.
+        **parameters: Of the method, such as `max_trials=1`.
+
+    Raises:
+        SettingsError: There is no such method or parameter.
+    """
+    graph = find_method(method).build(tools, **parameters)
+
+    async def answer(question: str) -> tuple[str, Answer]:
+        result: Answer = (await graph.ainvoke({"question": question}))["answer"]
+        return say_answer(result), result
+
+    return _tool(answer, "ask", _Question)
+
+
+class _Text(BaseModel):
+    """Say of each sentence of a text whether the indexed documents support it.
+
+    Give it what you are about to send, and correct what is unsupported or contradicted.
+    """
+
+    text: str = Field(description="Sentences; Markdown is understood.")
+
+
+class _Question(BaseModel):
+    """Answer a question from the indexed documents.
+
+    The answer cites its sources, and each of its sentences was checked against them.
+    """
+
+    question: str = Field(description="One question, in words.")
+
+
+def _tool(
+    work: Callable[..., Coroutine[Any, Any, tuple[str, Any]]], name: str, schema: type[BaseModel]
+) -> BaseTool:
+    """A tool for synchronous and for async callers; the agent is told of expected errors."""
+
+    async def run(**arguments: Any) -> tuple[str, Any]:
+        try:
+            return await work(**arguments)
+        except CiteproofError as error:
+            raise ToolException(str(error)) from error
+
+    return StructuredTool.from_function(
+        lambda **arguments: run_in_background(lambda: run(**arguments)),
+        run,
+        name=name,
+        description=inspect.getdoc(schema),
+        args_schema=schema,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )

@@ -1,0 +1,99 @@
+"""Documents as agents hand them over, and as they read them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from pydantic import BaseModel, ConfigDict
+
+from citeproof.errors import InputError
+from citeproof.tools.documents.base import Document, Part, whole
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.toolbox import Toolbox
+from citeproof.types import Passage
+
+__all__ = ["Extract", "cut_documents", "read_extract"]
+
+_LONGEST = 20_000
+"""Characters of one extract."""
+
+
+class Extract(BaseModel):
+    """The text of a passage, or a piece of a document's."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    title: str
+    source: str
+    text: str
+    start: int = 0
+    """Where the piece begins in the whole text."""
+    length: int
+    """Characters of the whole text."""
+    following: int | None = None
+    """Where the next piece begins; None at the end."""
+
+
+def cut_documents(texts: Sequence[str]) -> dict[int, list[Passage]]:
+    """The passages of texts by their numbers, from 1; blank ones keep theirs.
+
+    Raises:
+        InputError: There is no text, or none that has words.
+    """
+    numbered: dict[int, list[Passage]] = {}
+    for number, text in enumerate(map(whole, texts), start=1):
+        part = Part(text, 0, 0, len(text))
+        numbered[number] = cut(Document(f"document {number}", "", (part,)))
+    if not any(numbered.values()):
+        raise InputError("There is no document to check against", fix="Give at least one text.")
+    return numbered
+
+
+async def read_extract(tools: Toolbox, place: str, start: int = 0) -> Extract:
+    """The passage with this id, or the document of this name from a character on.
+
+    Args:
+        tools: Whose index is read.
+        place: An id, or a document's path or source.
+        start: Where to begin.
+
+    Raises:
+        InputError: There is no index, no such place, or no text from there on.
+        StoreError: The index cannot be read.
+    """
+    index = tools.index
+    if index is None:
+        raise InputError("There is no index to read from", fix="Open the tools from settings.")
+    if found := await asyncio.to_thread(index.get, [place]):
+        text = found[0].text
+    elif found := await asyncio.to_thread(index.document, place):
+        text = "".join(_joined(found))
+    else:
+        raise InputError(
+            f"There is no passage or document {place!r}",
+            fix="Search first: results have an `id` and a `source`.",
+        )
+    if start >= len(text):
+        raise InputError(f"The text has {len(text):,} characters", fix="Begin before its end.")
+    end = start + _LONGEST
+    return Extract(
+        title=found[0].title,
+        source=found[0].source,
+        text=text[start:end],
+        start=start,
+        length=len(text),
+        following=end if end < len(text) else None,
+    )
+
+
+def _joined(passages: Sequence[Passage]) -> Iterator[str]:
+    """The text of a document, with a line where a section or page begins."""
+    first = passages[0]
+    yield f"{first.place}\n\n{first.text}"
+    for before, passage in pairwise(passages):
+        if passage.place != before.place:
+            yield f"\n\n{passage.place}\n"
+        yield "\n" if passage.start <= before.end + 2 and passage.place == before.place else "\n\n"
+        yield passage.text

@@ -1,0 +1,165 @@
+"""citeproof for clients of the Model Context Protocol: `ask`, `check`, `search` and `read`.
+
+`citeproof mcp` serves it over stdio; `build_mcp_server(tools).streamable_http_app()` is an ASGI
+application for HTTP. Needs the package `mcp`, which the extra `serve` brings.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field
+
+from citeproof.errors import CiteproofError, InputError
+from citeproof.graphs.registry import METHODS, find_method
+from citeproof.integrations.agent_tools import check_with_index
+from citeproof.integrations.documents import Extract, cut_documents, read_extract
+from citeproof.integrations.replies import say_answer, say_passages, say_report
+from citeproof.tools.background import cancelled_once
+from citeproof.tools.checking import check as check_text
+from citeproof.tools.events import ClaimAccepted, ClaimVerified
+from citeproof.tools.moments import STREAM, Moment, NodeStarted, observe
+from citeproof.tools.toolbox import Toolbox
+from citeproof.types import Answer, CheckReport, Passage
+
+__all__ = ["Found", "build_mcp_server"]
+
+_INSTRUCTIONS = """\
+Answers from the user's own documents, with proof. `ask` writes a cited answer of which every \
+sentence was checked; `check` says of each sentence of any text whether the documents support it; \
+`search` finds passages, `read` shows them in their document. Before you send a text that states \
+facts from these documents, check it, and correct what is unsupported or contradicted."""
+_METHODS = [method.name for method in METHODS.values() if method.served]
+_MOST = 50
+_READS = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
+
+Call = Context[Any, Any, Any]
+Question = Annotated[str, Field(description="One question, in words.")]
+MethodName = Annotated[
+    str, Field(description="How to answer: vtg proves most.", json_schema_extra={"enum": _METHODS})
+]
+Text = Annotated[
+    str, Field(description="Sentences, with or without marks such as [1]; Markdown is understood.")
+]
+Documents = Annotated[
+    list[str] | None,
+    Field(description="Texts to check against: [1] cites the first. By default the index."),
+]
+Few = Annotated[int, Field(description="How many passages.", ge=1, le=_MOST)]
+Place = Annotated[str, Field(description="A passage's id, or a document's source, as found.")]
+Start = Annotated[int, Field(description="Character to begin at, for what is long.", ge=0)]
+
+
+class Found(BaseModel):
+    """What a search found, the best first."""
+
+    passages: tuple[Passage, ...]
+
+
+def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any]:
+    """Build the server; opening and closing the tools stays with the caller.
+
+    Errors that are expected are results with `isError`, which say what failed, why, and what to
+    do. A request that is cancelled stops its run.
+
+    Args:
+        tools: What it answers with.
+        check_hosts: Over HTTP, refuse requests that were sent to another name than that of this
+            machine for itself, which keeps web pages out (DNS rebinding). Switch it off only
+            where the application around it does so.
+    """
+    server: FastMCP[Any] = FastMCP(
+        "citeproof",
+        instructions=_INSTRUCTIONS,
+        log_level="WARNING",
+        transport_security=None
+        if check_hosts
+        else TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+
+    @server.tool(title="Ask, with proof", annotations=_READS)
+    async def ask(
+        question: Question, context: Call, method: MethodName = "vtg"
+    ) -> Annotated[CallToolResult, Answer]:
+        """Answer a question from the indexed documents; each sentence is cited and checked.
+
+        It may take minutes on a small machine. `not found` means that the documents do not say.
+        """
+        answer = await cancelled_once(_answer(tools, question, method, context))
+        return _result(say_answer(answer), answer)
+
+    @server.tool(title="Check a text", annotations=_READS)
+    async def check(
+        text: Text, documents: Documents = None, k: Few = 5
+    ) -> Annotated[CallToolResult, CheckReport]:
+        """Say of each sentence of a text which passages support it, or contradict it.
+
+        Against `documents`, marks such as [1] are checked too: `misattributed` is a sentence that
+        another document than the cited one supports. Against the index marks do not count:
+        `uncited` is a sentence that a passage supports.
+        """
+        if documents is None:
+            report = await check_with_index(tools, text, k)
+        else:
+            report = await check_text(text, cut_documents(documents), tools.entailment, k=k)
+        return _result(say_report(report), report)
+
+    @server.tool(title="Search the documents", annotations=_READS)
+    async def search(query: Question, k: Few = 5) -> Annotated[CallToolResult, Found]:
+        """Find the passages of the indexed documents that come nearest to a question."""
+        if tools.retriever is None:
+            raise InputError("There is no index to search", fix="Index documents first.")
+        found = Found(passages=tuple(await tools.retriever.retrieve(query, k)))
+        return _result(say_passages(found.passages), found)
+
+    @server.tool(title="Read a document", annotations=_READS)
+    async def read(place: Place, start: Start = 0) -> Annotated[CallToolResult, Extract]:
+        """Show a passage, or the text of a whole document in pieces of 20,000 characters."""
+        extract = await read_extract(tools, place, start)
+        return _result(extract.text, extract)
+
+    return server
+
+
+def _result(text: str, value: BaseModel) -> CallToolResult:
+    content = TextContent(type="text", text=text)
+    return CallToolResult(content=[content], structuredContent=value.model_dump(mode="json"))
+
+
+async def _answer(tools: Toolbox, question: str, method: str, context: Call) -> Answer:
+    """The answer, while the client is told how the run goes on.
+
+    Raises:
+        CiteproofError: There is no such method, or the run failed.
+    """
+    graph = find_method(method).build(tools)
+    modes = [*STREAM["stream_mode"], "values"]
+    state: dict[str, Any] = {}
+    steps = 0
+    stream = graph.astream({"question": question}, stream_mode=modes, subgraphs=True)
+    async with aclosing(stream) as parts:  # so that a cancelled request ends its run here
+        async for namespace, mode, part in parts:
+            if mode == "values" and not namespace:
+                state = part
+            elif (moment := observe(namespace, mode, part)) and (line := _line(moment)):
+                steps += 1
+                await context.report_progress(steps, message=line)
+    answer = state.get("answer")
+    if not isinstance(answer, Answer):
+        raise CiteproofError(f"{method} gave no answer", fix="Try another method.")
+    return answer
+
+
+def _line(moment: Moment) -> str:
+    match moment.event:
+        case NodeStarted(node=node):
+            return node.replace("_", " ")
+        case ClaimVerified(text=text, verdict=verdict):
+            return f"{verdict}: {text}"
+        case ClaimAccepted(claim=claim):
+            return f"accepted: {claim.text}"
+    return ""

@@ -1,0 +1,334 @@
+"""Runs as OpenTelemetry spans, by the semantic conventions of generative AI.
+
+    graph.invoke(question, {"callbacks": [OpenTelemetryTracer()]})
+
+It is a LangChain callback handler, so it sees the nodes of any LangGraph graph, and the models
+and tools that they call. Needs the extra `otel`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Overwrite
+
+from citeproof.errors import MissingExtraError
+from citeproof.state import Draft
+from citeproof.types import Answer, CheckReport, Claim, Usage, Verdict
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, SpanKind, TracerProvider
+
+__all__ = ["OpenTelemetryTracer", "trace_all_runs"]
+
+_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+
+
+@dataclass
+class _Run:
+    span: Span
+    is_own: bool
+    """False where the span is that of the run around it."""
+    place: str = ""
+    """LangGraph's checkpoint namespace, under which the ledger has the node's cost."""
+    known: list[Any] = field(default_factory=list)
+    """Verdicts that the node was given."""
+
+
+class OpenTelemetryTracer(BaseCallbackHandler):
+    """Makes a span of each graph, node, model call, tool and retriever.
+
+    Model calls have their tokens, those read from a cache as well; nodes have what they have cost,
+    and for each verdict they reach an event `gen_ai.evaluation.result`. What is said in prompts
+    and replies is told only where the environment has
+    `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true`.
+
+    Args:
+        provider: Makes the spans; by default the global one, which your program has set.
+
+    Raises:
+        MissingExtraError: OpenTelemetry is not installed.
+    """
+
+    run_inline = True  # in the order of the run, and in the context of its caller
+
+    def __init__(self, provider: TracerProvider | None = None) -> None:
+        with MissingExtraError.unless_installed("otel", "Runs cannot be traced"):
+            from opentelemetry import trace
+        self._otel = trace
+        self._tracer = trace.get_tracer("citeproof", tracer_provider=provider)
+        self._runs: dict[UUID, _Run] = {}
+        self._tells_content = os.environ.get(_CONTENT, "").lower() == "true"
+
+    def on_chain_start(
+        self,
+        serialized: Any,
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
+        """A graph, a node, or what LangChain runs inside of one."""
+        data, name = metadata or {}, str(more.get("name") or "run")
+        if parent_run_id not in self._runs:
+            attributes = {
+                "gen_ai.operation.name": "invoke_workflow",
+                "gen_ai.workflow.name": name,
+                "gen_ai.conversation.id": data.get("thread_id"),
+            }
+            self._start(run_id, None, f"invoke_workflow {name}", attributes)
+        elif any(tag.startswith("graph:step:") for tag in tags or ()):
+            attributes = {
+                "langgraph.node": data.get("langgraph_node"),
+                "langgraph.step": data.get("langgraph_step"),
+            }
+            run = self._start(run_id, parent_run_id, name, attributes)
+            run.place = str(data.get("langgraph_checkpoint_ns", ""))
+            run.known = [verdict for _, verdict in _verdicts(inputs)]
+        else:
+            self._runs[run_id] = _Run(self._runs[parent_run_id].span, is_own=False)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **more: Any) -> None:
+        """What the node has cost, and the verdicts that are new."""
+        if (run := self._runs.get(run_id)) is not None and run.is_own:
+            known = set(map(id, run.known))
+            for text, verdict in _verdicts(outputs):
+                if run.place and id(verdict) not in known:
+                    run.span.add_event("gen_ai.evaluation.result", _evaluated(text, verdict))
+            run.span.set_attributes(_costs(outputs, run.place))
+        self._end(run_id)
+
+    def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
+        """A call of a chat model."""
+        data = metadata or {}
+        model = str(data.get("ls_model_name") or "")
+        attributes = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": data.get("ls_provider"),
+            "gen_ai.request.model": model,
+            "gen_ai.request.temperature": data.get("ls_temperature"),
+            "gen_ai.request.max_tokens": data.get("ls_max_tokens"),
+            "citeproof.role": data.get("role"),
+        }
+        run = self._start(
+            run_id, parent_run_id, f"chat {model}".strip(), attributes, self._otel.SpanKind.CLIENT
+        )
+        if self._tells_content:
+            told = json.dumps([_told(one) for one in messages[0]], ensure_ascii=False)
+            run.span.set_attribute("gen_ai.input.messages", told)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
+        """The reply, with its tokens."""
+        run = self._runs.get(run_id)
+        generation = next(iter(next(iter(response.generations), [])), None)
+        if run and isinstance(generation, ChatGeneration):
+            message = generation.message
+            run.span.set_attributes(_replied(message))
+            if self._tells_content:
+                told = json.dumps([_told(message)], ensure_ascii=False)
+                run.span.set_attribute("gen_ai.output.messages", told)
+        self._end(run_id)
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any] | None,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **more: Any,
+    ) -> None:
+        """A call of a tool."""
+        name = str(more.get("name") or (serialized or {}).get("name") or "tool")
+        attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        if self._tells_content:
+            attributes["gen_ai.tool.call.arguments"] = input_str
+        self._start(run_id, parent_run_id, f"execute_tool {name}", attributes)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
+        """The tool has answered."""
+        self._end(run_id)
+
+    def on_retriever_start(
+        self,
+        serialized: dict[str, Any] | None,
+        query: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **more: Any,
+    ) -> None:
+        """A search of a LangChain retriever."""
+        name = str(more.get("name") or "retriever")
+        attributes = {"gen_ai.operation.name": "retrieval"}
+        if self._tells_content:
+            attributes["gen_ai.retrieval.query.text"] = query
+        self._start(run_id, parent_run_id, f"retrieval {name}", attributes)
+
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, **more: Any) -> None:
+        """The retriever has answered."""
+        self._end(run_id)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
+        """A graph or node has failed, or waits for a person."""
+        self._end(run_id, error)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
+        """A call of a model has failed."""
+        self._end(run_id, error)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
+        """A tool has failed."""
+        self._end(run_id, error)
+
+    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
+        """A retriever has failed."""
+        self._end(run_id, error)
+
+    def _start(
+        self,
+        run_id: UUID,
+        parent: UUID | None,
+        name: str,
+        attributes: Mapping[str, Any],
+        kind: SpanKind | None = None,
+    ) -> _Run:
+        around = self._runs.get(parent) if parent else None
+        context = self._otel.set_span_in_context(around.span) if around else None
+        span = self._tracer.start_span(
+            name,
+            context,
+            kind or self._otel.SpanKind.INTERNAL,
+            {key: value for key, value in attributes.items() if value not in (None, "")},
+        )
+        self._runs[run_id] = run = _Run(span, is_own=True)
+        return run
+
+    def _end(self, run_id: UUID, error: BaseException | None = None) -> None:
+        run = self._runs.pop(run_id, None)
+        if run is None or not run.is_own:
+            return
+        if error is not None and not isinstance(error, GraphBubbleUp):
+            run.span.set_attribute("error.type", type(error).__qualname__)
+            run.span.set_status(self._otel.StatusCode.ERROR, type(error).__qualname__)
+            if self._tells_content:
+                run.span.record_exception(error)
+        run.span.end()
+
+
+@cache
+def trace_all_runs() -> None:
+    """Trace all runs of this process, and send them as the `OTEL_…` variables say.
+
+    Spans go by OTLP over HTTP to `OTEL_EXPORTER_OTLP_ENDPOINT`, by default to this machine. A
+    provider that the program has set itself is used as it is.
+
+    Raises:
+        MissingExtraError: OpenTelemetry is not installed.
+    """
+    with MissingExtraError.unless_installed("otel", "Runs cannot be traced"):
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        name = os.environ.get("OTEL_SERVICE_NAME", "citeproof")
+        provider = TracerProvider(resource=Resource.create({"service.name": name}))
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        trace.set_tracer_provider(provider)
+    tracer = OpenTelemetryTracer()
+    everywhere = ContextVar[Any]("citeproof_tracer", default=tracer)
+    register_configure_hook(everywhere, inheritable=True, handle_class=OpenTelemetryTracer)
+
+
+def _verdicts(state: Any) -> Iterator[tuple[str, Any]]:
+    """The verdicts in a state or an update, each with the sentence that it is on."""
+    if not isinstance(state, Mapping):
+        return
+    if isinstance(draft := state.get("draft"), Draft) and draft.verdict is not None:
+        yield draft.text, draft.verdict
+    claims = state.get("claims")
+    answer = state.get("answer")
+    for claim in answer.claims if isinstance(answer, Answer) else claims or ():
+        if isinstance(claim, Claim):
+            yield claim.text, claim.verdict
+    for key in ("report", "citeproof_report"):
+        if isinstance(report := state.get(key), CheckReport):
+            for sentence in report.sentences:
+                yield sentence.text, sentence
+
+
+def _evaluated(text: str, verdict: Any) -> dict[str, Any]:
+    is_claim = isinstance(verdict, Verdict)
+    label = verdict.status if is_claim else verdict.verdict
+    attributes = {
+        "gen_ai.evaluation.name": "citation_support",
+        "gen_ai.evaluation.score.label": label,
+        "gen_ai.evaluation.score.value": verdict.score,
+        "gen_ai.evaluation.explanation": verdict.reason if is_claim else "",
+        "citeproof.sentence": text,
+    }
+    return {key: value for key, value in attributes.items() if value not in (None, "")}
+
+
+def _costs(outputs: Any, place: str) -> dict[str, Any]:
+    """What a node has cost; of a graph, what its answer has."""
+    if not isinstance(outputs, Mapping):
+        return {}
+    ledger, answer = outputs.get("ledger"), outputs.get("answer")
+    ledger = ledger.value if isinstance(ledger, Overwrite) else ledger or {}
+    found: dict[str, Any] = {}
+    usage: Usage | None = ledger[place].usage if place in ledger else None
+    if isinstance(answer, Answer):
+        found["citeproof.answer.status"] = answer.status
+        usage = usage or answer.usage
+    if usage is not None:
+        found |= {f"citeproof.usage.{name}": value for name, value in usage}
+    return found
+
+
+def _replied(message: BaseMessage) -> dict[str, Any]:
+    data = message.response_metadata
+    found: dict[str, Any] = {
+        "gen_ai.response.model": data.get("model_name"),
+        "gen_ai.response.id": data.get("id"),
+    }
+    if reason := data.get("finish_reason"):
+        found["gen_ai.response.finish_reasons"] = [reason]
+    if isinstance(message, AIMessage) and (usage := message.usage_metadata):
+        found["gen_ai.usage.input_tokens"] = usage["input_tokens"]
+        found["gen_ai.usage.output_tokens"] = usage["output_tokens"]
+        cached = usage.get("input_token_details", {}).get("cache_read")
+        found["gen_ai.usage.cache_read.input_tokens"] = cached
+    return {key: value for key, value in found.items() if value not in (None, "")}
+
+
+def _told(message: BaseMessage) -> dict[str, Any]:
+    roles = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
+    parts: Sequence[Any] = [{"type": "text", "content": str(message.text)}]
+    return {"role": roles.get(message.type, message.type), "parts": parts}

@@ -1,0 +1,74 @@
+"""`check` and `ask` as tools of an agent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import ToolMessage
+
+from citeproof import Answer, CheckReport, Toolbox
+from citeproof.errors import ModelOutageError, SettingsError
+from citeproof.integrations.agent_tools import ask_tool, check_tool
+from citeproof.testing import ScriptedChatModel, TableEntailment
+from tests.integrations.agents import BUILT, BURNT, LIT, calling, script, toolbox
+
+ASKED: Any = {"messages": [{"role": "user", "content": "Tell me about the lighthouse."}]}
+REPLIES = {"claim_generator": [BUILT, "DONE"], "citation_generator": {"citations": [1]}}
+
+
+def told(result: Any) -> ToolMessage:
+    [message] = [one for one in result["messages"] if isinstance(one, ToolMessage)]
+    return message
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_an_agent_checks_a_text(synchronous: bool) -> None:
+    model = script(calling("check", text=f"{BUILT[:-1]} [7]. {BURNT}"), BUILT)
+    agent: Any = create_agent(model, [check_tool(toolbox())])
+    result = agent.invoke(ASKED) if synchronous else asyncio.run(agent.ainvoke(ASKED))
+    assert told(result).text == f"uncited: {BUILT}\nunsupported: {BURNT}"
+    assert isinstance(told(result).artifact, CheckReport)
+    assert model.bound == ["check"]
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_an_agent_asks_a_question(synchronous: bool) -> None:
+    model = script(calling("ask", question="Who built the lighthouse?"), BUILT)
+    agent: Any = create_agent(model, [ask_tool(toolbox(replies=REPLIES), max_claims=2)])
+    result = agent.invoke(ASKED) if synchronous else asyncio.run(agent.ainvoke(ASKED))
+    assert (
+        told(result).text == f"{BUILT[:-1]} [1].\n[1] Harbour guide (https://x.org/guide)\nanswered"
+    )
+    assert isinstance(told(result).artifact, Answer)
+
+
+def test_an_error_is_told_to_the_agent() -> None:
+    error = ModelOutageError("The model is gone", why="no power", fix="Wait.")
+    model = script(calling("ask", question="Who built it?"), LIT)
+    agent: Any = create_agent(model, [ask_tool(toolbox(replies={"": error}))])
+    message = told(agent.invoke(ASKED))
+    assert message.status == "error"
+    assert "The model is gone: no power. Wait." in message.text
+
+
+def test_a_wrong_method_is_told_at_once() -> None:
+    with pytest.raises(SettingsError, match="no method 'x'"):
+        ask_tool(toolbox(), method="x")
+
+
+def test_a_check_without_an_index_is_an_error() -> None:
+    model = script(calling("check", text=BUILT), LIT)
+    tools = Toolbox(ScriptedChatModel([]), entailment=TableEntailment({}))
+    agent: Any = create_agent(model, [check_tool(tools)])
+    assert "no index to check against" in told(agent.invoke(ASKED)).text
+
+
+def test_the_schemas_say_what_is_wanted() -> None:
+    for made, field in ((check_tool(toolbox()), "text"), (ask_tool(toolbox()), "question")):
+        schema: Any = made.get_input_jsonschema()
+        assert list(schema["properties"]) == schema["required"] == [field]
+        assert schema["properties"][field]["description"]
+        assert made.description
