@@ -304,6 +304,7 @@ def test_the_graph_shows_the_proof_behind_the_draft() -> None:
         "draft_reader",
         "proof",
         "question_reader",
+        "question_rewriter",
     }
     assert (graph.name, verify_with(drafted(), nothing().toolbox(), name="my").name) == (
         "draft+proof",
@@ -321,7 +322,7 @@ async def test_invoke_and_ainvoke_agree() -> None:
 
     later = await graph().ainvoke(ASKED)
     sync = await asyncio.to_thread(graph().invoke, ASKED)
-    assert set(sync) == {"ledger", "answer"}
+    assert set(sync) == {"question", "messages", "ledger", "answer"}
     assert timeless(sync["answer"]) == timeless(later["answer"])
     assert len(sync["answer"].claims) == 2
 
@@ -447,7 +448,7 @@ def test_a_second_question_on_a_thread_starts_from_nothing() -> None:
     answer = graph.invoke({"question": "Who, again?"}, config)["answer"]
     assert (answer.question, answer.text) == ("Who, again?", "Ann Lee built the tower [1].")
     assert (answer.status, answer.passages, answer.notes) == ("answered", (A,), ())
-    assert answer.usage.llm_calls == 0
+    assert answer.usage.llm_calls == 1, "that of the question rewriter"
 
 
 def test_a_draft_is_checkpointed_with_the_run_around_it() -> None:
@@ -514,7 +515,7 @@ async def test_a_proved_answer_is_remembered(bank: Bank) -> None:
     result = await flow.ainvoke(ASKED)
     [entry] = await bank.cases()
     assert result["case_id"] == entry.id
-    assert set(result) == {"ledger", "answer", "case_id"}
+    assert set(result) == {"question", "messages", "ledger", "answer", "case_id"}
     assert (entry.case.question, entry.case.method) == (QUESTION, "draft+proof")
     assert entry.case.final == result["answer"].text
     assert entry.case.passages == result["answer"].passages

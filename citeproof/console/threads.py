@@ -15,7 +15,7 @@ from citeproof.errors import MissingExtraError, StoreError
 from citeproof.tools.events import ReviewRequested
 from citeproof.tools.moments import STREAM, Moment, observe
 
-__all__ = ["Build", "Kept", "Thread", "resumable", "told"]
+__all__ = ["Build", "Kept", "Passing", "Thread", "resumable", "told"]
 
 
 Build = Callable[..., Any]
@@ -33,9 +33,23 @@ class Kept(NamedTuple):
     """With a checkpointer, each step is kept before the next one begins."""
 
 
+class Passing:
+    """A conversation that is kept for as long as this process lives."""
+
+    name = "chat"
+
+    def __init__(self) -> None:
+        self._saver = InMemorySaver()
+
+    @asynccontextmanager
+    async def opened(self, build: Build) -> AsyncIterator[Kept]:
+        """The graph with a checkpointer, and where it keeps the conversation."""
+        yield _kept(build(checkpointer=self._saver), self.name)
+
+
 @dataclass(frozen=True)
 class Thread:
-    """A name under which runs are kept in a file `threads.sqlite`."""
+    """A name under which a conversation is kept in a file `threads.sqlite`."""
 
     name: str
     folder: Path
@@ -44,8 +58,22 @@ class Thread:
     async def keeping(self, build: Build, question: str) -> AsyncIterator[Kept]:
         """The graph with a checkpointer, and what to give it.
 
-        A run that was interrupted goes on if the question is the same; one that is finished, or
-        another question, starts anew.
+        A run that was interrupted goes on if the question is the same. Any other question is the
+        next of the conversation.
+
+        Raises:
+            MissingExtraError: The checkpointer's package is not installed.
+            StoreError: The file cannot be read or written.
+        """
+        async with self.opened(build) as kept:
+            state = await kept.graph.aget_state(kept.config)
+            asked = (state.values.get("question"), state.values.get("asked"))
+            goes_on = bool(state.next) and question in asked
+            yield kept._replace(given=None if goes_on else {"question": question})
+
+    @asynccontextmanager
+    async def opened(self, build: Build) -> AsyncIterator[Kept]:
+        """The graph with a checkpointer, and where it keeps the conversation.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
@@ -59,19 +87,18 @@ class Thread:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
-                kept = build(checkpointer=saver)
-                # A thread of one method cannot go on with the steps of another.
-                config = {"configurable": {"thread_id": f"{kept.name}/{self.name}"}}
-                state = await kept.aget_state(config)
-                goes_on = bool(state.next) and state.values.get("question") == question
-                given = None if goes_on else {"question": question}
-                yield Kept(kept, given, config, "sync")
+                yield _kept(build(checkpointer=saver), self.name)._replace(durability="sync")
         except (OSError, Error) as error:
             raise StoreError(
                 f"The run cannot be kept in {file}",
                 why=str(error),
                 fix="Make sure that you may write there, or delete the file.",
             ) from error
+
+
+def _kept(graph: Any, name: str) -> Kept:
+    # A thread of one method cannot go on with the steps of another.
+    return Kept(graph, None, {"configurable": {"thread_id": f"{graph.name}/{name}"}})
 
 
 @asynccontextmanager

@@ -28,6 +28,7 @@ __all__ = [
     "LLMCalled",
     "PairsScored",
     "PassagesRetrieved",
+    "QuestionRewritten",
     "ReviewRequested",
     "emit",
 ]
@@ -57,6 +58,14 @@ class PairsScored(_Event):
     type: Literal["pairs_scored"] = "pairs_scored"
     pairs: tuple[tuple[str, str, float], ...]
     """(premise, hypothesis, score)."""
+
+
+class QuestionRewritten(_Event):
+    """A follow-up has become a question that stands alone, which the run goes on with."""
+
+    type: Literal["question_rewritten"] = "question_rewritten"
+    asked: str
+    question: str
 
 
 class PassagesRetrieved(_Event):
@@ -148,6 +157,7 @@ class AnswerReady(_Event):
 Event = Annotated[
     LLMCalled
     | PairsScored
+    | QuestionRewritten
     | PassagesRetrieved
     | ClaimDelta
     | ClaimDrafted

@@ -436,6 +436,7 @@ def test_the_graph_shows_the_papers_steps() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerer",
         "answer_composer",
         "verifier_lm",

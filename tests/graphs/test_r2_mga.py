@@ -471,6 +471,7 @@ def test_the_graph_shows_the_papers_modules() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerer",
         "assessment_demonstrator",
         "assessor",

@@ -603,6 +603,7 @@ def test_the_graph_shows_the_papers_nodes_and_the_reviewer() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerability_verifier",
         "answer_composer",
         "citation_generator",
