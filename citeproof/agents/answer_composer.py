@@ -94,7 +94,7 @@ class AnswerComposer(Node):
             nearest=tuple(near[:_NEAREST]),
             notes=tuple(dict.fromkeys(notes)),
         )
-        if place.drafts:  # the conversation goes on with what is made of it
+        if place.drafts or not self.answer:  # a draft is part of the work on the answer
             return {"answer": answer}
         return {"answer": answer, "messages": [answer_message(answer)]}
 

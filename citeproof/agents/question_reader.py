@@ -90,8 +90,7 @@ class QuestionReader(Node):
         """
         ledger, graph = state.get("ledger") or {}, current_place().graph
         conversation = _conversation(state, inside=bool(graph))
-        question = validate_question(conversation["question"])
-        if self.english_only and not is_english(question):
+        if self.english_only and not is_english(conversation["question"]):
             note(ENGLISH_ONLY)
         if self.review:
             require_checkpointer()
@@ -113,31 +112,34 @@ def _conversation(state: AskedState, *, inside: bool) -> Update:
     Args:
         state: With the question and messages of this turn, or those that an earlier one has left.
         inside: Whether the graph is a part of another.
+
+    Raises:
+        InputError: The question is empty.
     """
     messages, question = state.get("messages") or [], state.get("question") or ""
     asked, said = state.get("asked") or "", last_asked(messages)
     answered = answered_question(messages)
-    is_left = question == answered
-    if inside and asked and not (is_left and said is not None):  # the graph around has seen to it
-        return {
-            "question": question,
-            "follows_up": False,
-            "earlier": state.get("earlier") or [],
-        }
-    # In the outermost graph, what is asked by now may be left of a run that came to no end.
-    if said is not None and (not question or is_left if inside else said != asked):
-        question = said
+    if inside:
+        is_new = said is not None and question in ("", answered)
+        if asked and not is_new:  # the graph around has seen to it
+            return {
+                "question": validate_question(question),
+                "follows_up": False,
+                "earlier": state.get("earlier") or [],
+            }
+    else:  # what is asked by now may be left of a run that came to no end
+        is_new = said is not None and said != asked
+    question = validate_question(said if is_new else question)
+    # What a person has said to the graph around it is not for a part to put into other words.
+    is_told = question == said or (inside and said is not None)
     # Asked again word for word, a question stands alone as it did.
     follows_up = question != answered and any(message.type == "ai" for message in messages)
-    added: list[AnyMessage] = (
-        [HumanMessage(question)] if said is None and isinstance(question, str) else []
-    )
     return {
         "question": question,
         "asked": question,
         "follows_up": follows_up,
         "earlier": _earlier(state) if follows_up else [],
-        "messages": added,
+        "messages": [] if is_told else [HumanMessage(question)],
     }
 
 

@@ -58,6 +58,7 @@ class RetrievalStage(Node):
         }
         asked = {
             "question": state["question"],
+            "asked": state["question"],
             "documents": state.get("corpus") or state.get("documents") or [],
             "ledger": state.get("ledger", {}),
             "budget": state.get("budget"),

@@ -8,10 +8,11 @@ import unicodedata
 __all__ = ["is_english"]
 
 _WORD = re.compile(r"[^\W\d_]+")
+_ASKING = frozenset(("how", "what", "when", "where", "which", "who", "whom", "whose", "why"))
 _ENGLISH = frozenset(
     _WORD.findall("""
-    a about an and are at by can did do does for from had has have how in is it its no of on or
-    that the their there these they this to was were what when where which who whom whose why with
+    a about an and are at by can did do does for from had has have in is it its no of on or that
+    the their there these they this to was were with
     """)
 )
 _OTHERS = (
@@ -42,7 +43,8 @@ def is_english(text: str) -> bool:
     """Whether a text may be English; False only where it is surely in another language.
 
     Most of its letters belong to another script, or it has at least two small words of another
-    language, and more of these than of English. Names alone count as English.
+    language, more of these than of English, and no English question word. Names alone count as
+    English.
 
     >>> is_english("Who built the Château de Chambord?"), is_english("Wer hat das Schloss gebaut?")
     (True, False)
@@ -52,5 +54,7 @@ def is_english(text: str) -> bool:
     latin = sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
     if 2 * latin < len(letters):
         return False
+    if not _ASKING.isdisjoint(words):
+        return True
     others = sum(word in _OTHERS for word in words)
     return others < 2 or others <= sum(word in _ENGLISH for word in words)

@@ -11,7 +11,7 @@ from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.graphs.registry import METHODS
 from tests.robustness.chaos import FACTS
 
-__all__ = ["FLOWS", "SWITCHED_OFF", "Build", "asked", "seed"]
+__all__ = ["FLOWS", "SWITCHED_OFF", "Build", "asked", "followed", "seed"]
 
 Build = Callable[..., Any]
 """Tools and a checkpointer to a graph."""
@@ -79,3 +79,9 @@ def asked(name: str, question: str) -> dict[str, Any]:
     """The input of a flow; ORACLE answers from documents."""
     documents = {"documents": list(FACTS[:4])} if name == "oracle" else {}
     return {"question": question, **documents}
+
+
+def followed(name: str, question: str) -> dict[str, Any]:
+    """The input of a flow that leads through the question rewriter: there are turns before it."""
+    turns = [("user", "Who kept the light?"), ("assistant", "Bo Ray kept the light."), question]
+    return {**asked(name, ""), "messages": turns}
