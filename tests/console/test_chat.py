@@ -74,6 +74,8 @@ def test_a_thread_is_resumed_by_another_process(script: Talk) -> None:
     assert "[1] Tower" in result.stdout
     assert f"· asking: {WHOLE}" in result.stdout
     assert script.queries == [BEFORE, WHOLE]
+    assert chat("/save b.html", options=("--thread", "t")).exit_code == 0
+    assert f"Asked in a conversation: {ASKED}" in Path("b.html").read_text("utf-8")
 
 
 def test_ask_with_the_same_thread_goes_on_with_the_conversation(script: Talk) -> None:
