@@ -63,7 +63,16 @@ FLOWS: dict[str, Build] = {
 }
 
 
-_SEEDS = {"vtg": 6, "calm": 7, "r2-mga": 29, "composed": 9, "proved": 4, "kept": 2, "searched": 1}
+_SEEDS = {
+    "vtg": 0,
+    "rerank": 1,
+    "calm": 7,
+    "r2-mga": 29,
+    "composed": 9,
+    "proved": 4,
+    "kept": 2,
+    "searched": 1,
+}
 
 
 SWITCHED_OFF = {"reviewer", "claims_assessor"}
