@@ -244,7 +244,9 @@ def ask(
     thread: Annotated[
         str | None,
         _option(
-            "Keep the run under a name; asked again, an interrupted one goes on.", metavar="NAME"
+            "Keep the conversation under a name: an interrupted run goes on if asked again, any "
+            "other question follows up.",
+            metavar="NAME",
         ),
     ] = None,
     store: Store = None,
@@ -334,6 +336,49 @@ def ask(
         raise typer.Exit(CUT_OFF)
     if answer.status == "not_found":
         raise typer.Exit(ABSTAINED)
+
+
+@app.command()
+def chat(
+    method: Annotated[str, _option("How to answer.")] = "vtg",
+    llm: Annotated[str | None, _option("Language model: local, openai:gpt-4o, …")] = None,
+    thread: Annotated[
+        str | None,
+        _option("Keep the conversation under a name, and go on with it.", metavar="NAME"),
+    ] = None,
+    sets: Sets = None,
+    store: Store = None,
+    config: Config = None,
+) -> None:
+    """Ask one question after the other; each may follow up on those before.
+
+    Commands: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends. Where
+    questions are piped in, one a line, the exit code is 1 if one failed.
+    """
+    from citeproof.console import arguments
+    from citeproof.console.chat import Chat
+    from citeproof.console.opening import downloading
+    from citeproof.console.reading import nothing_indexed
+    from citeproof.console.threads import Passing, Thread
+    from citeproof.graphs.registry import find_method
+    from citeproof.tools.toolbox import Toolbox
+
+    more, parameters = arguments.pairs(sets or [])
+    settings = arguments.settings(config, llm=llm, store=store, more=more)
+    fixed = find_method(method).sketch(**parameters).context_schema()
+    chroma, reads = settings.chroma, getattr(fixed, "cite", True)
+    if reads and not (chroma.host or is_folder(chroma.path)):
+        raise nothing_indexed(chroma.path)
+    err = _console(stderr=True)
+    with downloading(err, "opening models…") as progress:
+        tools = Toolbox.from_settings(settings, progress=progress)
+    with tools:
+        if reads and tools.index is not None and tools.index.count() == 0:
+            raise nothing_indexed(chroma.path)
+        build = partial(find_method(method).build, tools, **parameters)
+        kept = Passing() if thread is None else Thread(thread, chroma.path)
+        if Chat(build, kept, _console(), err).run(sys.stdin) and not sys.stdin.isatty():
+            raise typer.Exit(1)
 
 
 @app.command()

@@ -18,14 +18,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, TypeAlias, Unpack
 
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.agents.draft_reader import DraftReader
-from citeproof.agents.question_reader import QuestionReader
 from citeproof.errors import SettingsError
 from citeproof.graphs.options import KeepingOptions, ProofOptions
 from citeproof.graphs.proof import ProofParameters, proof_graph
@@ -95,7 +94,6 @@ def verify_with(
     builder = MethodBuilder(tools, schema, ProvedState, Result)
     builder.add_nodes(
         {
-            "question_reader": QuestionReader(),
             "draft": draft,
             "draft_reader": DraftReader(),
             "proof": proof_graph(tools, schema, insert_after=insert_after),
@@ -104,8 +102,8 @@ def verify_with(
             ),
         }
     )
-    path = (START, "question_reader", "draft", "draft_reader", "proof", "answer_composer", END)
-    for source, target in pairwise(path):
+    builder.add_opening("draft")
+    for source, target in pairwise(("draft", "draft_reader", "proof", "answer_composer", END)):
         builder.add_edge(source, target)
     return builder.compile(checkpointer=checkpointer, name=name)
 
@@ -144,12 +142,12 @@ def remember_with(
     builder = MethodBuilder(tools, schema, KeptState, KeptResult)
     builder.add_nodes(
         {
-            "question_reader": QuestionReader(),
             "answer": graph,
             "case_recorder": CaseRecorder(tools.bank),
         }
     )
-    for source, target in pairwise((START, "question_reader", "answer", "case_recorder", END)):
+    builder.add_opening("answer")
+    for source, target in pairwise(("answer", "case_recorder", END)):
         builder.add_edge(source, target)
     return builder.compile(checkpointer=checkpointer, name=name or f"{graph.name}+memory")
 

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 ROLES = (
+    "question_rewriter",
     "claim_generator",
     "citation_generator",
     "evidence_finder",

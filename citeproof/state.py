@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
+from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
@@ -269,6 +270,7 @@ AnyAnswer = Annotated[Answer | None, latest_of(Answer)]
 AnyBudget = Annotated[BudgetSettings | None, latest_of(BudgetSettings)]
 AnyRetrieval = Annotated[Retrieval | None, latest_of(Retrieval)]
 LedgerChannel = Annotated[Ledger, merge_ledgers]
+Messages = Annotated[list[AnyMessage], add_messages]
 
 
 class Question(BaseModel):
@@ -276,13 +278,20 @@ class Question(BaseModel):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    question: str
-    """What the answer is to say."""
+    question: str = ""
+    """What the answer is to say. It may be left out where `messages` end with it."""
+    messages: list[Any] = []
+    """A conversation whose last message is the question: LangChain messages, or objects with
+    `role` and `content`. A graph with a checkpointer needs the last one alone."""
     documents: list[Any] = []
     """Passages to answer from, instead of the index: `Passage`s, LangChain documents, dicts of
     their fields, or plain strings."""
     corpus: SkipJsonSchema[list[Passage]] = []
     """In a subgraph, the documents that came with the question of the run around it."""
+    asked: SkipJsonSchema[str] = ""
+    """In a subgraph, what was asked of the run around it, whose question stands alone already."""
+    earlier: SkipJsonSchema[list[Passage]] = []
+    """In a subgraph, what the turns before have cited."""
     budget: SkipJsonSchema[BudgetSettings | None] = None
     """In a subgraph, what the run around it may have spent in all when it ends."""
     ledger: SkipJsonSchema[Ledger] = {}
@@ -292,14 +301,19 @@ class Question(BaseModel):
 class QuestionInput(TypedDict):
     """A `Question` as a dict, as graphs take it; for type checkers."""
 
-    question: str
+    question: NotRequired[str]
+    messages: NotRequired[Sequence[Any]]
     documents: NotRequired[list[Any]]
 
 
 class Result(TypedDict):
     """The output of every graph."""
 
+    question: str
+    """What was answered: of a follow-up, the question that stands alone."""
     answer: Answer
+    messages: Messages
+    """The conversation; its last message is the answer."""
     ledger: LedgerChannel
     """What the run has cost in all; a graph around this one adds it to its own."""
 
@@ -333,6 +347,8 @@ class SourceState(NodeState):
     """What came with the question; in citeproof's own graphs it is gone after the first step."""
     corpus: NotRequired[list[Passage]]
     """The same as passages: searched in place of the retriever where there are any."""
+    earlier: NotRequired[list[Passage]]
+    """What the turns before have cited, the latest first; it joins what is found."""
 
 
 class WritingState(MemoryState):
@@ -426,6 +442,12 @@ class RunState(TypedDict):
     """The state that all methods share; the keys are explained where the nodes read them."""
 
     question: str
+    messages: Messages
+    asked: Annotated[str, latest]
+    """The question as it was asked; `question` is its rewriting where it follows up on others."""
+    follows_up: Annotated[bool, latest]
+    """Whether there are turns before the question, so that it may not stand alone."""
+    earlier: Passages
     documents: Annotated[list[Any], EphemeralValue]
     corpus: Passages
     passages: Annotated[list[Passage], append_new]
@@ -578,6 +600,11 @@ class ProofResult(TypedDict):
 class Update(TypedDict, total=False):
     """What a node may write; LangGraph leaves out what a graph's state does not have."""
 
+    question: str
+    messages: list[AnyMessage]
+    asked: str
+    follows_up: bool
+    earlier: list[Passage]
     documents: list[Any]
     corpus: list[Passage]
     passages: list[Passage] | Overwrite
@@ -609,7 +636,6 @@ class Update(TypedDict, total=False):
     budget: BudgetSettings | None
     ledger: Ledger | Overwrite
     answer: Answer | None
-    messages: list[AnyMessage]
     report: CheckReport | None
 
 

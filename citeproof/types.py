@@ -190,6 +190,8 @@ class Answer(_Value):
     """What every method returns."""
 
     question: str
+    asked: str = ""
+    """The question as it was asked, where `question` is a rewriting that stands alone."""
     method: str
     status: Literal["answered", "partial", "not_found"]
     """answered: every claim is supported, and one of them answers the question, or each of its

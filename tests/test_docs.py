@@ -46,6 +46,7 @@ APP: Any = typer.main.get_command(cli.app)
 BUILT, LIT = "Ann Lee built the lighthouse.", "The lighthouse was lit in 1871."
 ANSWER = f"{BUILT[:-1]} [1]."
 REPLIES: dict[str, Any] = {
+    "question_rewriter": "When was the lighthouse lit?",
     "claim_generator": BUILT,
     "citation_generator": {"citations": [1]},
     "evidence_finder": {"questions": ["Who built the lighthouse?"]},
@@ -565,12 +566,19 @@ def test_the_programs_of_integrations(
     assert "gen_ai.evaluation.result" in events
 
 
+def test_the_programs_of_conversation(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run("docs/conversation.md")["second"]["answer"]
+    assert (answer.asked, answer.question) == ("And when was it lit?", REPLIES["question_rewriter"])
+    assert ANSWER in capsys.readouterr().out
+
+
 def test_the_programs_of_other_pages(run: Any) -> None:
     assert run("docs/configuration.md")["settings"].budget.calls == 40
     # That of studio.md needs the server: tests/integration/test_server.py runs it.
     tested = {
         "methods",
         "composing",
+        "conversation",
         "evaluation",
         "indexing",
         "integrations",

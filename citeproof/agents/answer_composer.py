@@ -12,6 +12,7 @@ from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import StoreError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import Update, WritingState, calls_of, remembered
+from citeproof.tools.answer_message import answer_message
 from citeproof.tools.answer_text import AnyForm, written_out
 from citeproof.tools.citations import CONTRADICTED, FLAG, marks
 from citeproof.tools.entailment import Entailment
@@ -30,6 +31,8 @@ class EndState(WritingState):
     """What the composer reads."""
 
     stop: str
+    asked: NotRequired[str]
+    """The question as it was asked, where it was rewritten."""
     answerable: NotRequired[bool | None]
     """Whether a passage answers the question; None where nobody has asked."""
     doubt: NotRequired[str | None]
@@ -78,8 +81,10 @@ class AnswerComposer(Node):
         notes = [note for cost in calls.values() for note in cost.notes]
         if not place.drafts:
             notes += await self._record(state["question"], claims, passages)
+        asked = state.get("asked") or ""
         answer = Answer(
             question=state["question"],
+            asked="" if asked == state["question"] else asked,
             method=self.method,
             status=status,
             reason=reason,
@@ -89,7 +94,9 @@ class AnswerComposer(Node):
             nearest=tuple(near[:_NEAREST]),
             notes=tuple(dict.fromkeys(notes)),
         )
-        return {"answer": answer}
+        if place.drafts or not self.answer:  # a draft is part of the work on the answer
+            return {"answer": answer}
+        return {"answer": answer, "messages": [answer_message(answer)]}
 
     def _sorted(self, state: EndState) -> tuple[list[Claim], list[str]]:
         """The claims that stand, and the texts of those that do not."""

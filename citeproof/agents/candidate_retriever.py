@@ -7,7 +7,7 @@ from typing import Any
 
 from citeproof.agents.base import Node
 from citeproof.agents.retriever import Retriever
-from citeproof.state import SearchRound, SearchState, SourceState, Update
+from citeproof.state import SearchRound, SearchState, SourceState, Update, append_new
 from citeproof.tools.events import EvidenceFound, emit
 from citeproof.tools.sources import read_documents
 
@@ -43,6 +43,8 @@ class CandidateRetriever(Node):
         search = Retriever(self.retriever, max(self.candidates, self.k))
         documents = state.get("corpus") or read_documents(state.get("documents") or ())
         found = await search.find(query, documents)
+        if not state["rounds"] and not documents:
+            found = append_new(found, state.get("earlier") or [])
         known = {passage.id for passage in state["passages"]}
         chosen = state.get("long_term", [])
         seen = set(chosen) if self.reread else known

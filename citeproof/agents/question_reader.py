@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired
 
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Overwrite
 
 from citeproof.agents.base import Node, budget_of, current_place
 from citeproof.errors import SettingsError
-from citeproof.state import SourceState, Update, calls_of
+from citeproof.state import NodeState, Update, append_new, calls_of
+from citeproof.tools.conversation import answered_question, last_asked
+from citeproof.tools.languages import is_english
+from citeproof.tools.meter import note
 from citeproof.tools.sources import read_documents, validate_question
+from citeproof.types import Answer, Passage
 
 __all__ = ["QuestionReader", "require_checkpointer"]
 
@@ -42,6 +47,24 @@ EMPTY: dict[str, Any] = {
     "answer": None,
     "stop": "",
 }
+EARLIER = 3
+"""Most passages of the turns before that stay in reach."""
+ENGLISH_ONLY = (
+    "the entailment model reads English only, so little of an answer in another language is "
+    "proved; docs/conversation.md names models for other languages"
+)
+
+
+class AskedState(NodeState):
+    """What the reader reads."""
+
+    question: NotRequired[str]
+    messages: NotRequired[list[AnyMessage]]
+    documents: NotRequired[list[Any]]
+    corpus: NotRequired[list[Passage]]
+    earlier: NotRequired[list[Passage]]
+    asked: NotRequired[str]
+    answer: NotRequired[Answer | None]
 
 
 @dataclass(frozen=True)
@@ -53,16 +76,22 @@ class QuestionReader(Node):
 
     review: bool = False
     """Whether a person is to decide on claims, for which the run must be kept meanwhile."""
+    english_only: bool = False
+    """Whether what verifies knows no other language, which the notes then say."""
 
-    async def __call__(self, state: SourceState) -> Update:
-        """Make the documents that came with the question the corpus, and empty all else.
+    async def __call__(self, state: AskedState) -> Update:
+        """Find the question, make the documents that came with it the corpus, empty all else.
+
+        The question is the last message, if that is a person's and was not taken up before.
 
         Raises:
             InputError: The question is empty, or a document is of no use.
             SettingsError: A review is asked for that could not be resumed.
         """
-        validate_question(state["question"])
         ledger, place = state.get("ledger") or {}, current_place()
+        conversation = _conversation(state, inside=bool(place.graph))
+        if self.english_only and not is_english(conversation["question"]):
+            note(ENGLISH_ONLY)
         if self.review:
             require_checkpointer()
         documents = state.get("documents") or []
@@ -73,7 +102,52 @@ class QuestionReader(Node):
         outer = state.get("budget") if place.graph else None
         budget = budget_of(place, self.parameters, outer, around)
         # A graph of somebody else's may read the documents in the next step.
-        return {**cleared, "corpus": corpus, "documents": documents, "budget": budget}
+        given: Update = {"corpus": corpus, "documents": documents, "budget": budget}
+        return {**cleared, **conversation, **given}
+
+
+def _conversation(state: AskedState, *, inside: bool) -> Update:
+    """The question, and what the turns before mean to it.
+
+    Args:
+        state: With the question and messages of this turn, or those that an earlier one has left.
+        inside: Whether the graph is a part of another.
+
+    Raises:
+        InputError: The question is empty.
+    """
+    messages, question = state.get("messages") or [], state.get("question") or ""
+    asked, said = state.get("asked") or "", last_asked(messages)
+    answered = answered_question(messages)
+    if inside:
+        is_new = said is not None and question in ("", answered)
+        if asked and not is_new:  # the graph around has seen to it
+            return {
+                "question": validate_question(question),
+                "follows_up": False,
+                "earlier": state.get("earlier") or [],
+            }
+    else:  # what is asked by now may be left of a run that came to no end
+        is_new = said is not None and said != asked
+    question = validate_question(said if is_new else question)
+    # What a person has said to the graph around it is not for a part to put into other words.
+    is_told = question == said or (inside and said is not None)
+    # Asked again word for word, a question stands alone as it did.
+    follows_up = question != answered and any(message.type == "ai" for message in messages)
+    return {
+        "question": question,
+        "asked": question,
+        "follows_up": follows_up,
+        "earlier": _earlier(state) if follows_up else [],
+        "messages": [] if is_told else [HumanMessage(question)],
+    }
+
+
+def _earlier(state: AskedState) -> list[Passage]:
+    """What the turns before have cited, the latest first."""
+    answer = state.get("answer")
+    cited = list(answer.passages) if answer else []
+    return append_new(cited, state.get("earlier") or [])[:EARLIER]
 
 
 def require_checkpointer() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from citeproof.agents.base import Node
 from citeproof.agents.retriever import Retriever
-from citeproof.state import Retrieval, SourceState, Update
+from citeproof.state import Retrieval, SourceState, Update, append_new
 from citeproof.tools.background import is_synchronous
 from citeproof.tools.events import PassagesRetrieved, emit
 
@@ -58,6 +58,7 @@ class RetrievalStage(Node):
         }
         asked = {
             "question": state["question"],
+            "asked": state["question"],
             "documents": state.get("corpus") or state.get("documents") or [],
             "ledger": state.get("ledger", {}),
             "budget": state.get("budget"),
@@ -68,9 +69,11 @@ class RetrievalStage(Node):
             result = await self.graph.ainvoke(asked, context=context)
         retrieval: Retrieval = result["retrieval"]
         emit(PassagesRetrieved(passages=retrieval.passages))
+        earlier = [] if asked["documents"] else state.get("earlier") or []
+        passages = append_new(list(retrieval.passages), earlier)
         return {
-            "passages": list(retrieval.passages),
-            "long_term": [passage.id for passage in retrieval.passages],
+            "passages": passages,
+            "long_term": [passage.id for passage in passages],
             "retrieval": retrieval,
             "ledger": result["ledger"],
         }

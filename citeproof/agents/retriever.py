@@ -50,8 +50,10 @@ class Retriever(Node):
         documents = state.get("corpus") or read_documents(state.get("documents") or ())
         passages = await self.find(question, documents)
         shown = passages[: self.k]
-        update: Update = {"passages": passages, "long_term": [], "short_term": []}
-        update[self.fills] = [passage.id for passage in shown]
+        # Those that came with the question are all that there is to answer from.
+        earlier = [] if documents else state.get("earlier") or []
+        update: Update = {"long_term": [], "short_term": [], "passages": [*passages, *earlier]}
+        update[self.fills] = [passage.id for passage in append_new(shown, earlier)]
         return {**update, "shown": len(shown), "corpus": documents}
 
     async def find(self, query: str, documents: Sequence[Passage]) -> list[Passage]:

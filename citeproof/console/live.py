@@ -26,6 +26,7 @@ from citeproof.tools.events import (
     EvidenceFound,
     LLMWaiting,
     PassagesRetrieved,
+    QuestionRewritten,
     ReviewRequested,
 )
 from citeproof.tools.moments import Moment, NodeFinished, NodeStarted
@@ -169,6 +170,8 @@ class _View:
             case NodeFinished():
                 if self.trace:
                     self._node(moment, event)
+            case QuestionRewritten():
+                self._aside(f"asking: {plain(event.question)}")
             case ClaimDelta():
                 self.writing = event.text if self.drafted else self.writing + event.text
                 self.drafted = False

@@ -17,7 +17,7 @@ from citeproof.errors import MissingExtraError, StoreError
 from citeproof.tools.events import ReviewRequested
 from citeproof.tools.moments import STREAM, Moment, NodeFinished, observe
 
-__all__ = ["Build", "Kept", "Thread", "is_outage", "resumable", "told"]
+__all__ = ["Build", "Kept", "Passing", "Thread", "is_outage", "resumable", "told"]
 
 _OUTAGES = ("ModelOutageError", "RetrievalError")
 _AUTOMATIC = "run-"
@@ -34,14 +34,29 @@ class Kept(NamedTuple):
     graph: Any
     given: dict[str, Any] | None
     """None where the run goes on."""
-    config: dict[str, Any] | None = None
+    config: Any = None
+    """LangGraph's, with the thread; None where nothing is kept."""
     durability: Literal["sync"] | None = None
     """With a checkpointer, each step is kept before the next one begins."""
 
 
+class Passing:
+    """A conversation that is kept for as long as this process lives."""
+
+    name = "chat"
+
+    def __init__(self) -> None:
+        self._saver = InMemorySaver()
+
+    @asynccontextmanager
+    async def opened(self, build: Build) -> AsyncIterator[Kept]:
+        """The graph with a checkpointer, and where it keeps the conversation."""
+        yield _kept(build(checkpointer=self._saver), self.name)
+
+
 @dataclass
 class Thread:
-    """A name under which runs are kept in a file `threads.sqlite`."""
+    """A name under which a conversation is kept in a file `threads.sqlite`."""
 
     name: str
     folder: Path
@@ -69,8 +84,33 @@ class Thread:
     async def keeping(self, build: Build, question: str) -> AsyncIterator[Kept]:
         """The graph with a checkpointer, and what to give it.
 
-        A run that was interrupted, or was ended by an outage, goes on if the question is the same;
-        one that is finished, or another question, starts anew.
+        A run that was interrupted, or was ended by an outage, goes on if the question is the same.
+        Any other question is the next of the conversation.
+
+        Raises:
+            MissingExtraError: The checkpointer's package is not installed.
+            StoreError: The file cannot be read or written.
+        """
+        async with self.opened(build) as kept:
+            graph, config = kept.graph, kept.config
+            state = await graph.aget_state(config)
+            lost = None if state.next else await _find_outage(graph, config)
+            asked = (state.values.get("question"), state.values.get("asked"))
+            if (state.next or lost) and question in asked:
+                kept = kept._replace(config=lost or config)
+            else:
+                kept = kept._replace(given={"question": question})
+            self.is_kept = True
+            yield kept
+            if self.automatic:
+                if not await _find_outage(graph, config):
+                    await graph.checkpointer.adelete_thread(config["configurable"]["thread_id"])
+                    self.is_kept = False
+                await _forget_oldest(graph.checkpointer)
+
+    @asynccontextmanager
+    async def opened(self, build: Build) -> AsyncIterator[Kept]:
+        """The graph with a checkpointer, and where it keeps the conversation.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
@@ -84,33 +124,18 @@ class Thread:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
-                kept = build(checkpointer=saver)
-                # A thread of one method cannot go on with the steps of another.
-                key = f"{kept.name}/{self.name}"
-                config: dict[str, Any] = {"configurable": {"thread_id": key}}
-                state = await kept.aget_state(config)
-                goes_on = bool(state.next)
-                if not goes_on and (lost := await _find_outage(kept, config)):
-                    config, goes_on = lost, True
-                if not goes_on or state.values.get("question") != question:
-                    given: dict[str, Any] | None = {"question": question}
-                    config = {"configurable": {"thread_id": key}}
-                else:
-                    given = None
-                self.is_kept = True
-                yield Kept(kept, given, config, "sync")
-                if self.automatic:
-                    config = {"configurable": {"thread_id": key}}
-                    if not await _find_outage(kept, config):
-                        await saver.adelete_thread(key)
-                        self.is_kept = False
-                    await _forget_oldest(saver)
+                yield _kept(build(checkpointer=saver), self.name)._replace(durability="sync")
         except (OSError, Error) as error:
             raise StoreError(
                 f"The run cannot be kept in {file}",
                 why=str(error),
                 fix="Make sure that you may write there, or move the file away.",
             ) from error
+
+
+def _kept(graph: Any, name: str) -> Kept:
+    # A thread of one method cannot go on with the steps of another.
+    return Kept(graph, None, {"configurable": {"thread_id": f"{graph.name}/{name}"}})
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -23,7 +23,6 @@ from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import Node
 from citeproof.agents.citation_attacher import CitationAttacher
 from citeproof.agents.claims_verifier import ClaimsVerifier
-from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import (
@@ -322,11 +321,9 @@ def _compiled(
         answerability=tools.answerability,
         evidence=tools.evidence,
     )
-    builder.add_nodes({"question_reader": QuestionReader()})
     builder.add_nodes({step.name: step.node for step in steps})
     builder.add_nodes({end: composer})
-    builder.add_edge(START, "question_reader")
-    builder.add_edge("question_reader", steps[0].name)
+    builder.add_opening(steps[0].name)
     for place, step in enumerate(steps, start=1):
         after = _reachable(steps[place:])
         targets = [one.name for one in after]

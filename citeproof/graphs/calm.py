@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, Unpack
 
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -19,7 +19,6 @@ from citeproof.agents.answerer import Answerer
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.corrector import Corrector
 from citeproof.agents.input_preparer import InputPreparer
-from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.graphs.options import CaLMOptions
@@ -100,7 +99,6 @@ def build_calm(
     )
     builder.add_nodes(
         {
-            "question_reader": QuestionReader(),
             "retriever": Retriever(tools.retriever, fills="short_term"),
             "answerer": Answerer(main),
             "verifier_lm": VerifierLM(verifier, main),
@@ -119,8 +117,7 @@ def build_calm(
         }
     )
     ends = ("claims_verifier", end)
-    builder.add_edge(START, "question_reader")
-    builder.add_edge("question_reader", "retriever")
+    builder.add_opening("retriever")
     builder.add_route("retriever", _after_retriever, "answerer", end)
     builder.add_route("answerer", _after_answer, "verifier_lm", *ends)
     builder.add_edge("verifier_lm", "agreement_checker")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -27,7 +27,6 @@ from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.draft_refiner import DraftRefiner
 from citeproof.agents.planner import Planner
-from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.refinement_selector import RefinementSelector
 from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.graphs.llatrieval import build_llatrieval
@@ -115,7 +114,6 @@ def build_composed(
     )
     builder.add_nodes(
         {
-            "question_reader": QuestionReader(),
             "retrieval_stage": RetrievalStage(search, tools.retriever),
             "answerability_verifier": AnswerabilityVerifier(tools.answerability, tools.retriever),
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation"),
@@ -142,8 +140,7 @@ def build_composed(
 
     writer = "claim_generator"
     assessments = ("assessment_demonstrator", "claims_assessor", end)
-    builder.add_edge(START, "question_reader")
-    builder.add_edge("question_reader", "retrieval_stage")
+    builder.add_opening("retrieval_stage")
     first = ("generation_demonstrator", writer, end)
     builder.add_route(
         "retrieval_stage", partial(_after_retrieval_stage, asks), "answerability_verifier", *first

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, Unpack
 
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -20,7 +20,6 @@ from citeproof.agents.candidate_retriever import CandidateRetriever
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.document_selector import DocumentSelector
 from citeproof.agents.missing_info import MissingInfo
-from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retrieval_recorder import RetrievalRecorder
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.summarizer import Summarizer
@@ -97,7 +96,6 @@ def build_llatrieval(
     )
     builder.add_nodes(
         {
-            "question_reader": QuestionReader(),
             "missing_info": MissingInfo(tools.llm_for("missing_info")),
             "candidate_retriever": CandidateRetriever(tools.retriever),
             "summarizer": Summarizer(tools.llm_for("summarizer")),
@@ -111,10 +109,7 @@ def build_llatrieval(
             ),
         }
     )
-    builder.add_edge(START, "question_reader")
-    builder.add_route(
-        "question_reader", _after_question_reader, "candidate_retriever", "missing_info"
-    )
+    builder.add_opening("candidate_retriever", "missing_info", route=_first_search)
     builder.add_edge("missing_info", "candidate_retriever")
     builder.add_route(
         "candidate_retriever",
@@ -146,7 +141,7 @@ def build_llatrieval(
     return builder.compile(checkpointer=checkpointer, name=name)
 
 
-def _after_question_reader(_: LLatrievalState, parameters: LLatrievalParameters) -> str:
+def _first_search(_: LLatrievalState, parameters: LLatrievalParameters) -> str:
     return "missing_info" if parameters.first_query == "passage" else "candidate_retriever"
 
 

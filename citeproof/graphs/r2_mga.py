@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, Unpack
 
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -23,7 +23,6 @@ from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
-from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.refiner import Execution, Refiner
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.options import R2MGAOptions
@@ -106,7 +105,6 @@ def build_r2_mga(
     )
     builder.add_nodes(
         {
-            "question_reader": QuestionReader(),
             "retriever": Retriever(tools.retriever),
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation"),
             "answerer": Answerer(tools.llm_for("answerer")),
@@ -135,8 +133,7 @@ def build_r2_mga(
 
     ends = ("claims_verifier", "case_recorder")
     assessments = ("assessment_demonstrator", "claims_assessor")
-    builder.add_edge(START, "question_reader")
-    builder.add_edge("question_reader", "retriever")
+    builder.add_opening("retriever")
     builder.add_route("retriever", _after_retriever, "generation_demonstrator", end)
     builder.add_edge("generation_demonstrator", "answerer")
     builder.add_route("answerer", _after_answerer, *assessments, *ends, end)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -18,7 +18,6 @@ from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
-from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.options import VTGOptions
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_proof
@@ -101,7 +100,6 @@ def build_vtg(
     builder = MethodBuilder(tools, schema, VTGState, Result, end=end, insert_after=insert_after)
     builder.add_nodes(
         {
-            "question_reader": QuestionReader(),
             "retriever": Retriever(tools.retriever),
             "answerability_verifier": AnswerabilityVerifier(tools.answerability, tools.retriever),
             writer: ClaimGenerator(tools.llm_for("claim_generator")),
@@ -112,8 +110,7 @@ def build_vtg(
         }
     )
     add_proof(builder, tools, writers=[writer])
-    builder.add_edge(START, "question_reader")
-    builder.add_edge("question_reader", "retriever")
+    builder.add_opening("retriever")
     asks = tools.answerability is not None
     builder.add_route(
         "retriever", partial(_after_retriever, asks), "answerability_verifier", writer, end

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from citeproof.agents.base import LLMNode, Node
+from citeproof.agents.question_reader import QuestionReader
+from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.errors import SettingsError
 from citeproof.graphs.finishing import finish_at
 from citeproof.graphs.inputs import check_input
@@ -75,6 +77,35 @@ class MethodBuilder:
             if isinstance(node, LLMNode):
                 changed["prompts"] = {**self._tools.prompts, **node.prompts}
             self.graph.add_node(name, replace(node, **changed) if isinstance(node, Node) else node)
+
+    def add_opening(self, *targets: str, route: Callable[[Any, Any], str] | None = None) -> None:
+        """Begin with reading the question; one that follows up on earlier turns is rewritten.
+
+        Args:
+            *targets: Where the method goes on: the only one, or those that the route may name.
+            route: Says where, as in `add_route`.
+        """
+        reader, rewriter = "question_reader", "question_rewriter"
+        self.add_nodes(
+            {
+                reader: QuestionReader(english_only=self._tools.english_only),
+                rewriter: QuestionRewriter(self._tools.llm_for(rewriter)),
+            }
+        )
+
+        def go_on(state: Any, parameters: Any) -> str:
+            return route(state, parameters) if route else targets[0]
+
+        def after_reading(state: Any, parameters: Any) -> str:
+            return rewriter if state["follows_up"] else go_on(state, parameters)
+
+        self.add_edge(START, reader)
+        # What is inserted between the reader and the next node stands behind the rewriter as well.
+        for target in targets:
+            if (reader, target) in self._inserted:
+                self._inserted.setdefault((rewriter, target), self._inserted[reader, target])
+        self.add_route(reader, after_reading, rewriter, *targets)
+        self.add_route(rewriter, go_on, *targets)
 
     def add_edge(self, source: str, target: str) -> None:
         """Always go from one node to the other."""

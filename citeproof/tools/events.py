@@ -29,6 +29,7 @@ __all__ = [
     "LLMWaiting",
     "PairsScored",
     "PassagesRetrieved",
+    "QuestionRewritten",
     "ReviewRequested",
     "emit",
 ]
@@ -72,6 +73,14 @@ class PairsScored(_Event):
     type: Literal["pairs_scored"] = "pairs_scored"
     pairs: tuple[tuple[str, str, float], ...]
     """(premise, hypothesis, score)."""
+
+
+class QuestionRewritten(_Event):
+    """A follow-up has become a question that stands alone, which the run goes on with."""
+
+    type: Literal["question_rewritten"] = "question_rewritten"
+    asked: str
+    question: str
 
 
 class PassagesRetrieved(_Event):
@@ -164,6 +173,7 @@ Event = Annotated[
     LLMCalled
     | LLMWaiting
     | PairsScored
+    | QuestionRewritten
     | PassagesRetrieved
     | ClaimDelta
     | ClaimDrafted

@@ -20,6 +20,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
 from langchain_core.runnables import RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, ValidationError
 
 from citeproof.errors import (
@@ -302,7 +303,8 @@ class LLM:
         if (may_refuse := refusable(arguments)) in self._models.refuses:
             return None
         messages = _messages(prompt) if isinstance(prompt, Prompt) else list(prompt)
-        config: RunnableConfig = {"metadata": {"role": self.role}}
+        # What a node asks is no message of the conversation, which `stream_mode="messages"` tells.
+        config: RunnableConfig = {"metadata": {"role": self.role}, "tags": [TAG_NOSTREAM]}
         longest = arguments["max_tokens"] * LONGEST_TOKEN
         teller = _Teller(on_delta, longest) if on_delta else None
         attempts, spent = 0, Usage()

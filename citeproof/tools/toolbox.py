@@ -88,6 +88,9 @@ class Toolbox:
         for name, text in self.prompts.items():
             check_template(name, text)
         self.index: Index | None = None
+        self.english_only = False
+        """Whether the entailment model knows no other language; answers to questions in another
+        one then say so."""
         self._closing = ExitStack()
 
     def llm_for(self, role: str) -> LLM:
@@ -187,6 +190,7 @@ class Toolbox:
             prompts=prompts,
         )
         tools.index = index
+        tools.english_only = chosen.entailment.embedded
         tools._closing.callback(llm.close)
         tools._closing.callback(bank.close)
         tools._closing.callback(evidence.close)

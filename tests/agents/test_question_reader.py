@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
@@ -64,6 +65,8 @@ EMPTY: dict[str, Any] = {
 }
 
 
+ALONE: dict[str, Any] = {"follows_up": False, "earlier": []}
+"""A question without turns before it."""
 ANSWER = Answer(question="Who?", method="mine", status="not_found")
 
 
@@ -86,7 +89,18 @@ async def test_all_that_an_earlier_run_left_is_cleared() -> None:
     update: dict[str, Any] = dict(await QuestionReader()(ASKED))
     passages, ledger = update.pop("passages"), update.pop("ledger")
     assert (passages, ledger) == (Overwrite([]), Overwrite({}))
-    assert update == {**EMPTY, "answer": None, "corpus": [], "documents": [], "budget": None}
+    [added] = update.pop("messages")
+    assert (added.type, added.text) == ("human", "Who?")
+    assert update == {
+        **EMPTY,
+        **ALONE,
+        "question": "Who?",
+        "asked": "Who?",
+        "answer": None,
+        "corpus": [],
+        "documents": [],
+        "budget": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -114,6 +128,10 @@ async def test_each_methods_state_is_empty_for_the_next_question(kind: Any) -> N
         "budget": BudgetSettings(calls=2),
         "answerable": True,
         "corpus": [A],
+        "messages": [HumanMessage("Who built it?")],
+        "asked": "Who built it?",
+        "follows_up": True,
+        "earlier": [A],
         **{key: ["x"] for key in ("rejected", "dropped", "waiting")},
         **{key: ["a"] for key in ("short_term", "long_term")},
         **dict.fromkeys(("demonstration", "query", "case_id", "doubt", "stop"), "x"),
@@ -127,9 +145,15 @@ async def test_each_methods_state_is_empty_for_the_next_question(kind: Any) -> N
     await graph.ainvoke({"question": "And who lit it?"}, THREAD)
     after = (await graph.aget_state(THREAD)).values
     [call] = after.pop("ledger")
+    assert [message.text for message in after.pop("messages")] == [
+        "Who built it?",
+        "And who lit it?",
+    ]
     assert call.startswith("question_reader:")
     assert after == {
+        **ALONE,
         "question": "And who lit it?",
+        "asked": "And who lit it?",
         "passages": [],
         "corpus": [],
         "documents": [],

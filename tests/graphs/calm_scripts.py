@@ -65,5 +65,5 @@ class Script:
         """Invoke CaLM with three passages at a time, where nothing else is said."""
         graph = build_calm(self.toolbox(), **{"k": 3, "prove": False, **parameters})
         result = graph.invoke({"question": "What is told?"})
-        assert set(result) == {"ledger", "answer", "rounds"}
+        assert set(result) == {"question", "messages", "ledger", "answer", "rounds"}
         return result["answer"], result["rounds"]

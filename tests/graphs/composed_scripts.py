@@ -16,6 +16,7 @@ from tests.graphs.scripts import BUILT, A, B, C
 
 QUESTION = "Who built the tower, and when was it lit?"
 ROLES = (
+    "question_rewriter",
     "retrieval_verifier",
     "document_selector",
     "missing_info",
@@ -39,6 +40,7 @@ def cite(*numbers: int) -> dict[str, list[int]]:
 class Script:
     """Replies of each role, in order; a claim is entailed by a premise that holds its text."""
 
+    question_rewriter: Sequence[Any] = ()
     retrieval_verifier: Sequence[Any] = ("Yes",)
     document_selector: Sequence[Any] = ()
     missing_info: Sequence[Any] = ()
@@ -92,5 +94,13 @@ class Script:
         """Invoke the composed flow; the language model assesses unless told otherwise."""
         graph = build_composed(self.toolbox(), **{"assess": "llm", **parameters})
         result: Any = await graph.ainvoke({"question": question})
-        assert set(result) == {"ledger", "answer", "rounds", "case_id", "retrieval"}
+        assert set(result) == {
+            "question",
+            "messages",
+            "ledger",
+            "answer",
+            "rounds",
+            "case_id",
+            "retrieval",
+        }
         return cast("ComposedResult", result)

@@ -76,5 +76,5 @@ class Script:
         """Invoke R²-MGA."""
         graph = build_r2_mga(self.toolbox(), **parameters)
         result: Any = await graph.ainvoke({"question": question})
-        assert set(result) == {"ledger", "answer", "rounds", "case_id"}
+        assert set(result) == {"question", "messages", "ledger", "answer", "rounds", "case_id"}
         return cast("R2MGAResult", result)

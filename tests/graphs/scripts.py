@@ -45,7 +45,10 @@ class Script:
     queries: list[str] = field(default_factory=list)
 
     def reply(self, prompt: str) -> str:
-        """The next reply of the node whose task ends the prompt."""
+        """The next reply of the node whose task ends the prompt; a follow-up stays as it is."""
+        if "New question: " in prompt:
+            self.calls["question_rewriter"] += 1
+            return prompt.rpartition("New question: ")[2].partition("\n")[0]
         if '{"citations"' in prompt:
             return self._next("citation_generator", self.citations, prompt)
         if '{"questions"' in prompt:

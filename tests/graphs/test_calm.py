@@ -336,7 +336,7 @@ def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> No
 def test_unknown_and_impossible_parameters_are_errors() -> None:
     tools = Script(main=[]).toolbox()
     with pytest.raises(SettingsError, match="Unknown parameter theta.*threshold"):
-        build_calm(tools, theta=0.5)
+        build_calm(tools, theta=0.5)  # type: ignore[call-arg]
     impossible: dict[str, Any] = {
         "k": 0,
         "pool": 0,
@@ -436,6 +436,7 @@ def test_the_graph_shows_the_papers_steps() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerer",
         "answer_composer",
         "verifier_lm",

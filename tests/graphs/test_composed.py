@@ -529,6 +529,7 @@ def test_the_graph_shows_the_parts_of_three_methods() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerability_verifier",
         "answer_composer",
         "assessment_demonstrator",
@@ -678,13 +679,17 @@ async def test_a_second_question_on_a_thread_starts_from_nothing(bank: Bank) -> 
     graph = flow(first.toolbox(), checkpointer=saver, max_trials=0)
     told = await graph.ainvoke({"question": QUESTION}, config)
     assert (told["answer"].notes, bool(told["case_id"])) == ((WORSE_NOTE,), False)
-    second = Script(passages={"": [B]}, claim_generator=[LIT, "DONE"])
+    second = Script(
+        question_rewriter=["When was it lit?"],
+        passages={"": [B]},
+        claim_generator=[LIT, "DONE"],
+    )
     graph = flow(second.toolbox(), checkpointer=saver, search=False, refine=False)
     result = await graph.ainvoke({"question": "When was it lit?"}, config)
     answer = result["answer"]
     assert (answer.text, answer.notes, answer.passages) == (f"{LIT[:-1]} [1].", (), (B,))
     assert (result["rounds"], result["case_id"], result["retrieval"]) == ([], "", None)
-    assert answer.usage.llm_calls == 3
+    assert answer.usage.llm_calls == 4, "that of the question rewriter is one"
 
 
 def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:

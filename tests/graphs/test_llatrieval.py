@@ -428,6 +428,7 @@ def test_the_graph_shows_the_papers_nodes() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerer",
         "candidate_retriever",
         "claims_verifier",
@@ -445,7 +446,7 @@ def test_the_graph_shows_the_papers_nodes() -> None:
 
 def test_the_output_is_the_answer_and_the_retrieval() -> None:
     result = build_llatrieval(two_rounds().toolbox(), **SMALL).invoke({"question": QUESTION})
-    assert set(result) == {"ledger", "answer", "retrieval"}
+    assert set(result) == {"question", "messages", "ledger", "answer", "retrieval"}
 
 
 async def test_ainvoke_gives_the_same_passages() -> None:

@@ -440,7 +440,7 @@ def test_the_defaults_are_the_papers_but_for_the_gate() -> None:
 def test_unknown_and_impossible_parameters_are_errors() -> None:
     tools = Script().toolbox()
     with pytest.raises(SettingsError, match="Unknown parameter shots"):
-        build_r2_mga(tools, shots=2)
+        build_r2_mga(tools, shots=2)  # type: ignore[call-arg]
     impossible: dict[str, Any] = {
         "k": 0,
         "rank": 6,
@@ -471,6 +471,7 @@ def test_the_graph_shows_the_papers_modules() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerer",
         "assessment_demonstrator",
         "assessor",

@@ -37,7 +37,7 @@ async def test_each_named_graph_is_built_over_the_tools(
     answer = (await graph.ainvoke({"question": "Who?"}))["answer"]
     assert (answer.method, answer.text) == (name, f"{BUILT[:-1]} [1].")
     given = graph.get_input_jsonschema()["properties"]
-    assert set(given) == {"question", "documents"}
+    assert set(given) == {"question", "messages", "documents"}
     context = graph.get_context_jsonschema()["properties"]
     assert all("default" in field for field in context.values())
     assert all(field["description"] for field in (*given.values(), *context.values()))

@@ -578,7 +578,7 @@ def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> No
 def test_unknown_and_impossible_parameters_are_errors() -> None:
     tools = Script(claims=[], citations=[]).toolbox()
     with pytest.raises(SettingsError, match="Unknown parameter trials.*max_trials"):
-        build_vtg(tools, trials=1)
+        build_vtg(tools, trials=1)  # type: ignore[call-arg]
     with pytest.raises(SettingsError, match="max_trials cannot be -1"):
         build_vtg(tools, max_trials=-1)
 
@@ -603,6 +603,7 @@ def test_the_graph_shows_the_papers_nodes_and_the_reviewer() -> None:
         "__end__",
         "__default_error_handler__",
         "question_reader",
+        "question_rewriter",
         "answerability_verifier",
         "answer_composer",
         "citation_generator",

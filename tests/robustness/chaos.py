@@ -186,6 +186,8 @@ class Chaos:
         numbers = [self.random.randint(1, 7) for _ in range(self.random.randint(0, 3))]
         if role == "claim_generator":
             return self.random.choice([*FACTS, f"{self._text()} {self._text()}", "DONE"])
+        if role == "question_rewriter":
+            return prompt.rpartition("New question: ")[2].partition("\n")[0]
         if role == "citation_generator":
             return {"citations": numbers}
         if role == "document_selector":

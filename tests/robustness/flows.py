@@ -11,7 +11,7 @@ from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.graphs.registry import METHODS
 from tests.robustness.chaos import FACTS
 
-__all__ = ["FLOWS", "SWITCHED_OFF", "Build", "asked", "seed"]
+__all__ = ["FLOWS", "SWITCHED_OFF", "Build", "asked", "followed", "seed"]
 
 Build = Callable[..., Any]
 """Tools and a checkpointer to a graph."""
@@ -63,7 +63,16 @@ FLOWS: dict[str, Build] = {
 }
 
 
-_SEEDS = {"vtg": 6, "calm": 7, "r2-mga": 29, "composed": 9, "proved": 4, "kept": 2, "searched": 1}
+_SEEDS = {
+    "vtg": 0,
+    "rerank": 1,
+    "calm": 7,
+    "r2-mga": 29,
+    "composed": 9,
+    "proved": 4,
+    "kept": 2,
+    "searched": 1,
+}
 
 
 SWITCHED_OFF = {"reviewer", "claims_assessor"}
@@ -79,3 +88,9 @@ def asked(name: str, question: str) -> dict[str, Any]:
     """The input of a flow; ORACLE answers from documents."""
     documents = {"documents": list(FACTS[:4])} if name == "oracle" else {}
     return {"question": question, **documents}
+
+
+def followed(name: str, question: str) -> dict[str, Any]:
+    """The input of a flow that leads through the question rewriter: there are turns before it."""
+    turns = [("user", "Who kept the light?"), ("assistant", "Bo Ray kept the light."), question]
+    return {**asked(name, ""), "messages": turns}

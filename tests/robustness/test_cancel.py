@@ -107,8 +107,9 @@ async def test_cancelled_in_any_call_of_a_model(name: str, temporary: Path) -> N
 
 
 def told(result: dict[str, Any]) -> dict[str, Any]:
-    """A result without what it cost."""
-    return {**result, "ledger": {}, "answer": result["answer"].model_dump(exclude={"usage"})}
+    """A result without what it cost, and without the turns before it."""
+    answer = result["answer"].model_dump(exclude={"usage"})
+    return {**result, "ledger": {}, "messages": [], "answer": answer}
 
 
 def test_an_interrupted_invoke_ends_its_step_on_the_loop_behind(temporary: Path) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from citeproof import Toolbox, Usage, build_vtg, cli
 from citeproof.memory.bank import Bank
-from citeproof.tools.events import ClaimDelta, ClaimReviewed, Event, LLMCalled
+from citeproof.tools.events import ClaimDelta, ClaimReviewed, Event, LLMCalled, QuestionRewritten
 from tests.graphs.scripts import LIT, Script
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, asked, seed
@@ -62,7 +62,8 @@ def test_a_run_with_a_review_tells_events_of_every_kind() -> None:
     resumed: Any = Command(resume={"decision": "approve"})
     second: list[Any] = list(graph.stream(resumed, thread, stream_mode="custom"))
     assert ClaimReviewed(text=WRONG, decision="approve") in second
-    assert fitting([*first, *second]) == KINDS
+    rewritten = QuestionRewritten(asked="And who?", question="Who lit it?")
+    assert fitting([*first, *second, rewritten]) == KINDS
 
 
 def test_events_that_the_command_line_keeps_fit(
@@ -78,7 +79,12 @@ def test_events_that_the_command_line_keeps_fit(
     kept = [json.loads(line) for line in lines]
     told = [line["event"] for line in kept if "event" in line]
     events = [EVENTS.validate_python(one) for one in told if one["type"] in KINDS]
-    assert fitting(events) == KINDS - {"claim_delta", "review_requested", "claim_reviewed"}
+    assert fitting(events) == KINDS - {
+        "claim_delta",
+        "claim_reviewed",
+        "question_rewritten",
+        "review_requested",
+    }
     assert {one["type"] for one in told} - KINDS == {"node_started", "node_finished"}
 
 

@@ -74,7 +74,7 @@ def test_merged_cells_stand_in_all_rows_and_columns_that_they_cover() -> None:
 
 
 def test_tables_below_each_other_have_their_own_names() -> None:
-    rows = [["Isle", "Sheep"], ["Noss", 3], [], [], ["Lamp", "Oil"], ["East", 7]]
+    rows: list[list[Any]] = [["Isle", "Sheep"], ["Noss", 3], [], [], ["Lamp", "Oil"], ["East", 7]]
     found = [(p.text, p.location) for p in cut(read(book_of(*rows)))]
     assert found == [
         ("Isle: Noss; Sheep: 3", "sheet Sales, row 2"),

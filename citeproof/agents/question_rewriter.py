@@ -1,0 +1,84 @@
+"""Turns a follow-up into a question that stands alone, which everything after it goes by."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, NotRequired
+
+from langchain_core.messages import AnyMessage
+
+from citeproof.agents.base import LLMNode
+from citeproof.prompts import Prompt, defuse, fill
+from citeproof.state import NodeState, Update
+from citeproof.tools.conversation import TURNS, transcript
+from citeproof.tools.events import QuestionRewritten, emit
+from citeproof.tools.meter import note
+from citeproof.tools.replies import is_end, short
+
+__all__ = ["QuestionRewriter"]
+
+TOKENS = 96
+"""Longest question that is written."""
+LONGEST = 400
+"""Characters beyond which a reply is no question."""
+
+_LABEL = re.compile(r"^\W*(?:(?:new|last|rewritten)\s+)?(?:question|q)\b[^:\n]{0,40}:\s*", re.I)
+_EDGES = ' \t"“”„*_`'
+_ASKS = re.compile(r"[?？؟;՞፧]\W*$")
+
+
+class ConversationState(NodeState):
+    """What the rewriter reads."""
+
+    question: str
+    messages: NotRequired[list[AnyMessage]]
+    """The conversation; its last turns before the question are shown to the model."""
+    documents: NotRequired[list[Any]]
+
+
+@dataclass(frozen=True)
+class QuestionRewriter(LLMNode):
+    """Puts the names of a conversation into the question that follows up on it."""
+
+    turns: int = TURNS
+    """Turns of the conversation that the model is shown, the last ones."""
+
+    async def __call__(self, state: ConversationState) -> Update:
+        """Set the question; without earlier turns nobody is asked, and it stays.
+
+        An unusable reply leaves the question as it is, with a note. One that comes back as it was
+        stands alone, and needs nothing of what the turns before have cited.
+        """
+        question = state["question"]
+        conversation = transcript(state.get("messages") or [], self.turns)
+        # They are there for one step only, and the next node may be one that reads them.
+        update: Update = {"documents": state.get("documents") or []}
+        if not conversation:
+            return update
+        task = fill(
+            self.template(), conversation=conversation, question=defuse(" ".join(question.split()))
+        )
+        # The system line speaks of passages, of which there are none.
+        reply = await self.llm.text(Prompt("", "", task), max_tokens=TOKENS, stop=["\n\n"])
+        rewritten = _read(reply, question)
+        if rewritten is None:
+            note(f"question_rewriter: the question stays as it was asked (it said {short(reply)})")
+            return update
+        if _same(rewritten, question):
+            return {**update, "earlier": []}
+        emit(QuestionRewritten(asked=question, question=rewritten))
+        return {**update, "question": rewritten}
+
+
+def _read(reply: str, question: str) -> str | None:
+    """The question of a reply; None where it holds none, such as an answer in its place."""
+    lines = (_LABEL.sub("", line).strip(_EDGES) for line in reply.splitlines())
+    found = next((line for line in lines if any(map(str.isalnum, line))), "")
+    answers = _ASKS.search(question) is not None and _ASKS.search(found) is None
+    return None if not found or len(found) > LONGEST or is_end(found) or answers else found
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two questions have the same words."""
+    return re.findall(r"\w+", one.casefold()) == re.findall(r"\w+", other.casefold())

@@ -1,0 +1,161 @@
+"""`citeproof chat`: one question after the other, each of which may follow up on those before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from citeproof.console.drawing import shape
+from citeproof.console.live import conclude, follow, write_line
+from citeproof.console.page import render_page
+from citeproof.console.places import refuse_place
+from citeproof.console.review import decide
+from citeproof.console.text import proved
+from citeproof.console.threads import Build, Passing, Thread, told
+from citeproof.errors import CiteproofError, InputError
+from citeproof.files import write_whole
+from citeproof.paths import expanded
+from citeproof.text import count, plain
+from citeproof.tools.moments import Moment
+from citeproof.types import Answer
+
+__all__ = ["Chat"]
+
+HELP = "Ask, or: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends."
+
+
+@dataclass
+class Chat:
+    """A conversation at the terminal, or over a pipe.
+
+    Args:
+        build: Builds the method's graph; takes a `checkpointer`.
+        thread: Where the conversation is kept.
+        console: Where answers are printed.
+        err: Where errors are told, and a person is asked.
+    """
+
+    build: Build
+    thread: Thread | Passing
+    console: Console
+    err: Console
+    answer: Answer | None = None
+    moments: list[Moment] = field(default_factory=list)
+    """Those of the answer, where it was given in this process."""
+
+    def run(self, stdin: TextIO) -> int:
+        """Take lines until there are no more; how many could not be done.
+
+        Raises:
+            CiteproofError: The conversation cannot be opened.
+        """
+        asyncio.run(self._resume())
+        failures = 0
+        for line in self._lines(stdin):
+            if line == "/quit":
+                break
+            try:
+                self._take(line)
+            except CiteproofError as error:
+                self._complain(str(error))
+                failures += 1
+            except KeyboardInterrupt:
+                self._complain("Stopped.")
+        return failures
+
+    def _lines(self, stdin: TextIO) -> Iterator[str]:
+        """What is asked, line by line, without empty ones."""
+        attended = stdin.isatty()
+        if attended:
+            write_line(self.console, Text(HELP, style="dim"))
+        lines: Iterable[str] = self._typed() if attended else stdin
+        for line in filter(None, map(str.strip, lines)):
+            if not attended:
+                write_line(self.console, Text(f"> {plain(line)}", style="bold"))
+            yield line
+
+    def _typed(self) -> Iterator[str]:
+        import readline  # noqa: F401  gives `input` its editing and its history
+
+        while True:
+            try:
+                yield self.console.input("\n[bold]>[/] ")
+            except KeyboardInterrupt:
+                self.console.print()
+            except EOFError:
+                self.console.print()
+                return
+
+    def _take(self, line: str) -> None:
+        command, _, rest = line.partition(" ")
+        if not line.startswith("/"):
+            asyncio.run(self._ask(line))
+        elif command == "/new":
+            asyncio.run(self._forget())
+        elif command == "/sources":
+            conclude(self._last(), self.console)
+        elif command == "/save":
+            self._save(rest.strip())
+        else:
+            raise InputError(f"There is no {command}", fix=HELP)
+
+    async def _resume(self) -> None:
+        """Take up what the thread has kept."""
+        async with self.thread.opened(self.build) as kept:
+            values = (await kept.graph.aget_state(kept.config)).values
+        self.answer = values.get("answer")
+        questions = sum(message.type == "human" for message in values.get("messages", ()))
+        if questions:
+            told = f"{self.thread.name}: {count(questions, 'question')} so far"
+            write_line(self.console, Text(told, style="dim"))
+
+    async def _ask(self, question: str) -> None:
+        moments: list[Moment] = []
+
+        async def stream() -> AsyncIterator[Moment]:
+            async with self.thread.opened(self.build) as kept:
+                asked = kept._replace(given={"question": question})
+                async for moment in told(asked, lambda request: decide(request, self.err)):
+                    moments.append(moment)
+                    yield moment
+
+        self.answer = await follow(stream(), self.console)
+        self.moments = moments
+        if self.answer.reason:
+            write_line(self.console, Text(plain(self.answer.reason), style="yellow"))
+        parts = [proved(self.answer)] if self.answer.claims else []
+        if self.answer.passages:
+            parts.append(f"{count(len(self.answer.passages), 'source')}: /sources")
+        write_line(self.console, Text(" · ".join(parts), style="dim"))
+
+    async def _forget(self) -> None:
+        """Begin a new conversation; the one before is gone."""
+        async with self.thread.opened(self.build) as kept:
+            assert kept.config is not None
+            thread_id: Any = kept.config["configurable"]["thread_id"]
+            await kept.graph.checkpointer.adelete_thread(thread_id)
+        self.answer, self.moments = None, []
+        write_line(self.console, Text("A new conversation.", style="dim"))
+
+    def _save(self, name: str) -> None:
+        """Write the last answer as a page, with its trace where this process has given it."""
+        if not name:
+            raise InputError("/save needs a name", fix="Write it as /save answer.html.")
+        answer, path = self._last(), expanded(Path(name))
+        refuse_place(path)
+        write_whole(path, render_page(answer, self.moments, shape(self.build())))
+        write_line(self.console, Text(f"Page: {plain(str(path))}"))
+
+    def _last(self) -> Answer:
+        if self.answer is None:
+            raise InputError("There is no answer yet", fix="Ask something first.")
+        return self.answer
+
+    def _complain(self, text: str) -> None:
+        self.err.print(Text(plain(text), style="red"), soft_wrap=True)

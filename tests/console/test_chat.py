@@ -1,0 +1,138 @@
+"""`citeproof chat`: a conversation over a pipe."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from citeproof import Toolbox, build_vtg, cli
+from citeproof.console.chat import Chat
+from citeproof.console.threads import Passing
+from tests.graphs.scripts import BUILT, LIT, A, B, Script
+
+run = CliRunner().invoke
+BEFORE, ASKED, WHOLE = "Who built the tower?", "And when was it lit?", "When was the tower lit?"
+
+
+class Talk(Script):
+    """A script with a rewriting of the follow-up, whose model is interrupted at some call."""
+
+    interrupted: int = -1
+
+    def reply(self, prompt: str) -> str:
+        if sum(self.calls.values()) == self.interrupted:
+            self.interrupted = -1
+            os.kill(os.getpid(), signal.SIGINT)
+        return WHOLE if "New question: " in prompt else super().reply(prompt)
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    made = Talk([BUILT, "DONE", LIT, "DONE"], [[1], [2]], passages={"": [A, B]})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".citeproof").mkdir()
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: made.toolbox())
+    return made
+
+
+def chat(*lines: str, options: tuple[str, ...] = ()) -> Any:
+    return run(cli.app, ["chat", *options], input="\n".join(lines))
+
+
+@pytest.mark.usefixtures("script")
+def test_a_conversation_over_a_pipe() -> None:
+    result = chat(BEFORE, "", ASKED, "/sources", "/save a.html", "/quit", "Never asked?")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[:8] == [
+        f"> {BEFORE}",
+        "✓ Ann Lee built the tower. [1]",
+        "1 of 1 claim proved · 1 source: /sources",
+        f"> {ASKED}",
+        f"· asking: {WHOLE}",
+        "✓ The tower was lit in 1871. [1]",
+        "1 of 1 claim proved · 1 source: /sources",
+        "> /sources",
+    ]
+    assert "[1] Light" in result.stdout
+    page = Path("a.html").read_text("utf-8")
+    assert WHOLE in page
+    assert ASKED in page, "as the trace shows it"
+    assert "Never asked?" not in result.stdout
+
+
+def test_a_thread_is_resumed_by_another_process(script: Talk) -> None:
+    assert chat(BEFORE, options=("--thread", "t")).exit_code == 0
+    result = chat("/sources", ASKED, options=("--thread", "t"))
+    assert result.stdout.startswith("t: 1 question so far\n> /sources\n")
+    assert "[1] Tower" in result.stdout
+    assert f"· asking: {WHOLE}" in result.stdout
+    assert script.queries == [BEFORE, WHOLE]
+    assert chat("/save b.html", options=("--thread", "t")).exit_code == 0
+    assert f"Asked in a conversation: {ASKED}" in Path("b.html").read_text("utf-8")
+
+
+def test_ask_with_the_same_thread_goes_on_with_the_conversation(script: Talk) -> None:
+    assert chat(BEFORE, options=("--thread", "t")).exit_code == 0
+    result = run(cli.app, ["ask", ASKED, "--thread", "t"])
+    assert result.exit_code == 0, result.output
+    assert f"· asking: {WHOLE}" in result.stdout
+    assert script.queries == [BEFORE, WHOLE]
+
+
+@pytest.mark.parametrize("options", [(), ("--thread", "t")])
+def test_new_begins_a_conversation_without_the_one_before(
+    script: Talk, options: tuple[str, ...]
+) -> None:
+    result = chat(BEFORE, "/new", "/sources", ASKED, options=options)
+    assert result.exit_code == 1, "there is no answer yet"
+    assert "There is no answer yet. Ask something first." in result.stderr
+    assert "asking:" not in result.stdout
+    assert script.queries == [BEFORE, ASKED]
+
+
+@pytest.mark.usefixtures("script")
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/nothing", "There is no /nothing. Ask, or: /sources"),
+        ("/save", "/save needs a name"),
+        ("/save no/such/folder/a.html", "no/such/folder"),
+    ],
+)
+def test_what_cannot_be_done_is_told_and_the_chat_goes_on(line: str, told: str) -> None:
+    result = chat(BEFORE, line, ASKED)
+    assert result.exit_code == 1
+    assert told in result.stderr
+    assert "✓ The tower was lit in 1871. [1]" in result.stdout
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
+    script.interrupted = 1
+    out, err = io.StringIO(), io.StringIO()
+
+    def build(**more: Any) -> Any:
+        return build_vtg(script.toolbox(), **more)
+
+    talk = Chat(build, Passing(), Console(file=out, width=99), Console(file=err, width=99))
+    script.claims = [BUILT, LIT, "DONE"]
+    assert talk.run(io.StringIO(f"{BEFORE}\n{ASKED}\n")) == 0
+    assert err.getvalue() == "Stopped.\n"
+    assert out.getvalue().endswith(
+        f"> {ASKED}\n✓ The tower was lit in 1871. [1]\n1 of 1 claim proved · 1 source: /sources\n"
+    )
+
+
+def test_an_empty_index_is_told_before_models_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = chat(BEFORE)
+    assert result.exit_code == 2
+    assert "There are no documents in the index .citeproof" in result.stderr
