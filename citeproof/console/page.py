@@ -89,15 +89,21 @@ def render_page(
     return render.render_page("answer.html", style, **values, traced=traced)
 
 
-def render_turn(answer: Answer, moments: Sequence[Moment], graph: Shape | None) -> str:
+def render_turn(
+    answer: Answer, shown: Answer, moments: Sequence[Moment], graph: Shape | None
+) -> str:
     """An answer as a part of the server's page, with what it cost folded away.
 
     Args:
-        answer: What to show.
+        answer: What to show, with the files that pages are drawn from.
+        shown: The same with links in place of the files.
         moments: What happened in the run; without them there is no trace.
         graph: The graph that ran.
     """
     values = _answer_values(answer, moments, graph)
+    linked = {passage.id: passage for passage in shown.passages}
+    found = [source._replace(passage=linked[source.passage.id]) for source in values["found"]]
+    values |= {"answer": shown, "found": found}
     return render.fragment("answer.html", **values, traced=False, frame="turn.html")
 
 

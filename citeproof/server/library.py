@@ -150,15 +150,17 @@ def _named(report: IndexReport) -> IndexReport:
     def names(paths: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(file_name, paths))
 
+    def told(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((file_name(path), why.replace(path, file_name(path))) for path, why in pairs)
+
     return IndexReport(
         added=names(report.added),
         updated=names(report.updated),
         unchanged=names(report.unchanged),
         removed=names(report.removed),
         skipped=names(report.skipped),
-        errors=tuple(
-            (file_name(path), why.replace(path, file_name(path))) for path, why in report.errors
-        ),
+        errors=told(report.errors),
+        problems=told(report.problems),
         passages=report.passages,
     )
 

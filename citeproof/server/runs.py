@@ -37,15 +37,17 @@ class Run:
         """The answer as a part of the server's page; its documents are links to the server."""
         from citeproof.console.page import render_turn  # it draws graphs, which takes numpy
 
-        answer, moments = self._shown(document_link)
-        return render_turn(answer, moments, self.shape)
+        assert self.answer is not None
+        shown, moments = self._shown(document_link)
+        return render_turn(self.answer, shown, moments, self.shape)
 
     def page(self) -> str:
         """The answer as a file of its own, as `citeproof ask --html` writes it."""
         from citeproof.console.page import render_page
 
-        answer, moments = self._shown(file_name)
-        return render_page(answer, moments, self.shape)
+        assert self.answer is not None
+        _, moments = self._shown(file_name)
+        return render_page(self.answer, moments, self.shape)
 
     def markdown(self) -> str:
         """The answer with its sources, for a text or a message."""
