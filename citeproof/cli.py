@@ -173,7 +173,7 @@ def index(
     allow_private: Annotated[
         bool, _option("Fetch from private addresses, too.", "--allow-private")
     ] = False,
-    verbose: Annotated[bool, _option("Name all that was left out.", "--verbose", "-v")] = False,
+    details: Annotated[bool, _option("Name all that was left out.", "--details")] = False,
     as_json: AsJSON = False,
     sets: Sets = None,
 ) -> None:
@@ -207,7 +207,7 @@ def index(
         else:
             options: dict[str, Any] = {"web": web, "follow_links": follow_links}
             report = shown.update(opened, given, err, rebuild=rebuild, **options)
-        shown.show_report(report, _console(), verbose=verbose, as_json=as_json)
+        shown.show_report(report, _console(), details=details, as_json=as_json)
         if watch:
             shown.stay(opened, given, settings.chroma.path, err, follow_links=follow_links)
             return

@@ -163,13 +163,13 @@ def refuse(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None
 
 
 def show_report(
-    report: IndexReport, console: Console, *, verbose: bool = False, as_json: bool = False
+    report: IndexReport, console: Console, *, details: bool = False, as_json: bool = False
 ) -> None:
     """Print what an update did."""
     if as_json:
         _echo(asdict(report))
     else:
-        indexed(report, console, verbose=verbose)
+        indexed(report, console, details=details)
 
 
 def show_documents(

@@ -23,8 +23,8 @@ __all__ = ["checks", "documents", "indexed", "methods", "models", "unread"]
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
 
-def indexed(report: IndexReport, console: Console, *, verbose: bool = False) -> None:
-    """What an update of the index did; `verbose` names all that was left out."""
+def indexed(report: IndexReport, console: Console, *, details: bool = False) -> None:
+    """What an update of the index did; `details` names all that was left out."""
     table = Table.grid(padding=(0, 2))
     for name, number in (
         ("added", len(report.added)),
@@ -37,26 +37,26 @@ def indexed(report: IndexReport, console: Console, *, verbose: bool = False) -> 
             table.add_row(name, Text(count(number, "document"), style="bold"))
     table.add_row("in all", Text(count(report.passages, "passage"), style="bold"))
     console.print(table)
-    for old, new in report.moved if verbose else ():
+    for old, new in report.moved if details else ():
         _print(console, Text(f"moved: {plain(old)} → {plain(new)}"))
-    unread(report, console, verbose=verbose)
+    unread(report, console, details=details)
     if not (report.passages or report.errors):
         _print(console, Text("There is no document of a known kind to read.", style="yellow"))
 
 
-def unread(report: IndexReport, console: Console, *, verbose: bool = False) -> None:
+def unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
     """What was left out, and the documents that could not be read, with the reason."""
-    if report.skipped and not verbose:
+    if report.skipped and not details:
         kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
         shown = ", ".join(f"{plain(kind)} {number:,}" for kind, number in kinds.most_common())
         told = f"left out: {count(len(report.skipped), 'file')} of other kinds ({shown})"
         _print(console, Text(told))
-    for path in report.skipped if verbose else ():
+    for path in report.skipped if details else ():
         _print(console, Text(f"left out: {plain(path)} (no reader reads its kind)"))
     reasons = Counter(why for _, why in report.left_out)
-    for why, number in reasons.most_common() if not verbose else ():
+    for why, number in reasons.most_common() if not details else ():
         _print(console, Text(f"left out ({number:,}): {plain(why)}"))
-    for name, why in report.left_out if verbose else ():
+    for name, why in report.left_out if details else ():
         _print(console, Text(f"left out: {plain(name)} ({plain(why)})"))
     for sign, some in ((("! ", "yellow"), report.problems), (("✗ ", "red"), report.errors)):
         for document, message in some:

@@ -54,6 +54,9 @@ __all__ = ["Told", "describe", "run"]
 Told = Callable[[Example, Result, bool], Awaitable[None]]
 """Called with each result, and whether an earlier sitting left it."""
 
+_TOLD = ("answer", "ledger", "question", "messages")
+"""What of a result stands elsewhere in a line of the results."""
+
 
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
     """The manifest of a run that is still to be made.
@@ -286,7 +289,7 @@ async def _answered(
             "output": strip_flags(answer.text),
             "docs": answer.passages,
             "answer": answer,
-            "details": {k: _plain(v) for k, v in final.items() if k not in ("answer", "ledger")},
+            "details": {k: _plain(v) for k, v in final.items() if k not in _TOLD},
         }
     except Exception as error:  # whatever it is, the other examples go on
         fields = {"error": Failure.of(error)}

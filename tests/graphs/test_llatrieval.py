@@ -42,7 +42,7 @@ def two_rounds(**replies: Any) -> Search:
         "verifier": ["No", "Yes"],
         "passage": ["Bo Ray kept it."],
         "question": ["Who was Bo?"],
-        "answerer": ["It was kept by a [1]. Then came g [7]."],
+        "answerer": ["It was kept by the boats [1]. Then came g [7]."],
     }
     return Search({"": "abcdef", "Bo": "gbh"}, {**said, **replies})
 
@@ -259,10 +259,10 @@ def test_without_an_answer_the_passages_are_all() -> None:
 
 
 def test_the_answer_cites_the_chosen_passages() -> None:
-    search = two_rounds(answerer=["Then came h [8]. It was kept by a [1][3]."])
+    search = two_rounds(answerer=["Then came the boats [8]. They were kept by a [1][3]."])
     answer = search.run(**SMALL)["answer"]
     assert shown(search.of("answerer")[0]) == ["a", "h"]
-    assert answer.text == "Then came h [1]. It was kept by a [2]."
+    assert answer.text == "Then came the boats [1]. They were kept by a [2]."
     assert ids(answer.passages) == "ha"
     assert {claim.verdict.status for claim in answer.claims} == {"unchecked"}
     assert (answer.status, answer.reason) == ("partial", "The claims were not checked.")

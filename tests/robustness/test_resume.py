@@ -113,6 +113,7 @@ class Life:
             **result,
             "ledger": {},
             "answer": answer,
+            "messages": [(message.type, message.text) for message in result["messages"]],
             "cases": [one.case for one in cases],
             "log": claims,
         }
@@ -157,7 +158,7 @@ def test_killed_at_any_node_a_run_goes_on_as_if_nothing_had_happened(lives: Live
     undisturbed = whole.left(whole.go(question))
     cost = sum(whole.calls.values())
     nodes = own_nodes(whole)
-    assert {moment.node for moment in whole.moments} >= nodes - SWITCHED_OFF
+    assert {moment.node for moment in whole.moments} >= nodes - SWITCHED_OFF - {"question_rewriter"}
     visits = Counter(moment[:2] for moment in whole.moments)
     for (ends, node), last in visits.items():
         life = lives.new()

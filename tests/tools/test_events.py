@@ -15,7 +15,14 @@ from typer.testing import CliRunner
 
 from citeproof import Toolbox, Usage, build_vtg, cli
 from citeproof.memory.bank import Bank
-from citeproof.tools.events import ClaimDelta, ClaimReviewed, Event, LLMCalled, QuestionRewritten
+from citeproof.tools.events import (
+    ClaimDelta,
+    ClaimReviewed,
+    Event,
+    LLMCalled,
+    LLMWaiting,
+    QuestionRewritten,
+)
 from tests.graphs.scripts import LIT, Script
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, asked, seed
@@ -63,7 +70,8 @@ def test_a_run_with_a_review_tells_events_of_every_kind() -> None:
     second: list[Any] = list(graph.stream(resumed, thread, stream_mode="custom"))
     assert ClaimReviewed(text=WRONG, decision="approve") in second
     rewritten = QuestionRewritten(asked="And who?", question="Who lit it?")
-    assert fitting([*first, *second, rewritten]) == KINDS
+    waiting = LLMWaiting(role="claim_generator", seconds=2.0, attempt=2, attempts=5, why="429")
+    assert fitting([*first, *second, rewritten, waiting]) == KINDS
 
 
 def test_events_that_the_command_line_keeps_fit(
@@ -82,6 +90,7 @@ def test_events_that_the_command_line_keeps_fit(
     assert fitting(events) == KINDS - {
         "claim_delta",
         "claim_reviewed",
+        "llm_waiting",
         "question_rewritten",
         "review_requested",
     }
