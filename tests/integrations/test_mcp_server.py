@@ -64,7 +64,8 @@ def text_of(result: Any) -> str:
 def over_http(tools: Toolbox, **how: Any) -> Iterator[str]:
     """The address of the server, on a port of its own."""
     app = build_mcp_server(tools, **how).streamable_http_app()
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    # With its own logging uvicorn closes absl's handler, which closes pytest's stderr.
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()

@@ -91,7 +91,7 @@ async def _living(app: Any) -> AsyncIterator[None]:
 def served(folder: Path, tools: Toolbox | None = None, **options: Any) -> Iterator[str]:
     """The address of a real server, in a thread."""
     app = create_app(lambda progress: tools or toolbox(), folder, llm="scripted", **options)
-    config = uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
