@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
-from langchain_core.messages.content import Annotation, NonStandardAnnotation, create_citation
+from langchain_core.messages.content import Annotation, NonStandardAnnotation
 
+from citeproof.tools.answer_message import annotate_passage
 from citeproof.tools.locating import locate
 from citeproof.tools.sentences import Span
 from citeproof.types import CheckedSentence, CheckReport, Support
@@ -56,17 +57,7 @@ def _annotations(
     start, stop = span.start - place, min(span.end, end) - place
     verdict: dict[str, Any] = {"verdict": sentence.verdict, "score": sentence.score}
     for support in sentence.support:
-        passage = support.passage
-        yield create_citation(
-            url=passage.source if "://" in passage.source else None,
-            title=passage.place,
-            start_index=start,
-            end_index=stop,
-            cited_text=support.sentence or passage.text,
-            **verdict,
-            source=passage.source,
-            passage_id=passage.id,
-        )
+        yield annotate_passage(support.passage, support.sentence, (start, stop), **verdict)
     if not sentence.support:
         value = {"start_index": start, "end_index": stop, **verdict}
         if sentence.against:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from langchain_core.messages import AIMessage
-from langchain_core.messages.content import Annotation, create_citation, create_text_block
+from langchain_core.messages.content import (
+    Annotation,
+    Citation,
+    create_citation,
+    create_text_block,
+)
 
 from citeproof.tools.citations import marks
-from citeproof.types import Answer, Citation, Claim, shown_score
+from citeproof.types import Answer, Claim, Passage, shown_score
 
-__all__ = ["answer_message"]
+__all__ = ["annotate_passage", "answer_message"]
 
 
 def answer_message(answer: Answer) -> AIMessage:
@@ -30,7 +36,21 @@ def answer_message(answer: Answer) -> AIMessage:
     annotations: list[Annotation] = []
     if answer.text:
         for claim, start, end in _placed(answer):
-            annotations += [_annotation(answer, claim, own, start, end) for own in claim.citations]
+            score = claim.verdict.score
+            extras = {
+                "verdict": claim.verdict.status,
+                "score": None if score is None else float(shown_score(score)),
+            }
+            annotations += [
+                annotate_passage(
+                    answer.passages[own.number - 1],
+                    own.sentence,
+                    (start, end),
+                    number=own.number,
+                    **extras,
+                )
+                for own in claim.citations
+            ]
     metadata = {name: getattr(answer, name) for name in ("question", "method", "status", "reason")}
     return AIMessage(
         content_blocks=[create_text_block(text, annotations=annotations)],
@@ -54,18 +74,24 @@ def _placed(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
         yield claim, start, cursor
 
 
-def _annotation(answer: Answer, claim: Claim, cited: Citation, start: int, end: int) -> Annotation:
-    passage = answer.passages[cited.number - 1]
-    score = claim.verdict.score
+def annotate_passage(
+    passage: Passage, sentence: str, place: tuple[int, int], **extras: Any
+) -> Citation:
+    """LangChain's citation of a passage.
+
+    Args:
+        passage: What is cited.
+        sentence: Its sentence that proves what is said; by default all of it.
+        place: Where what is said begins and ends in its text.
+        extras: What is told besides of the passage's id and source.
+    """
     return create_citation(
         url=passage.source if "://" in passage.source else None,
         title=passage.place,
-        start_index=start,
-        end_index=end,
-        cited_text=cited.sentence or passage.text,
+        start_index=place[0],
+        end_index=place[1],
+        cited_text=sentence or passage.text,
         passage_id=passage.id,
-        number=cited.number,
         source=passage.source or None,
-        verdict=claim.verdict.status,
-        score=None if score is None else float(shown_score(score)),
+        **extras,
     )

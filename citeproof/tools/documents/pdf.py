@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,18 +16,18 @@ from citeproof.tools.documents.pdf_flow import flow, without_furniture
 from citeproof.tools.documents.pdf_lines import Line, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 from citeproof.tools.documents.pdf_outline import read_headings
+from citeproof.tools.documents.titles import usable_title
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-__all__ = ["JUNK_TITLE", "read_pdf"]
+__all__ = ["read_pdf"]
 
 _MOST_NAMED = 8
 _LARGE = 0.1
 """An image that covers this share of its page, and bears no text, is named."""
 _SCALE = 300 / 72
 """Pixels for a point of a page that is recognised."""
-JUNK_TITLE = re.compile(r"^(?:microsoft word\b|untitled|\W*$)|\.(?:docx?|tex|dvi|indd|pdf)$", re.I)
 
 
 @dataclass
@@ -61,7 +60,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
         for number, page in enumerate(pages):
             if tesseract and page.drawn and not (page.lines or page.error):
                 _recognize(tesseract, document, number, page)
-    title = path.stem if JUNK_TITLE.search(title) else title
+    title = usable_title(title) or path.stem
     texts = without_furniture([page.lines for page in pages])
     parts = tuple(_parts(texts, title, headings))
     problems = tuple(_problems(pages))
