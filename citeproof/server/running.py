@@ -56,8 +56,9 @@ def serve(
         token=token,
         at_once=1 if settings.llm.embedded else _AT_ONCE,
     )
-    # No log of accesses: questions and tokens have no place in one.
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+    # No log of accesses: questions and tokens have no place in one. Logging is left as it is, since
+    # uvicorn's own set-up closes the handlers of everybody else.
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
     with _listening(host, port) as listener:
         shown = f"[{host}]" if ":" in host else host
         tell(f"http://{shown}:{listener.getsockname()[1]}/")

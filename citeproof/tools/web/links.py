@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 import httpx
@@ -58,25 +58,28 @@ def is_below(url: str, root: str) -> bool:
 
 def links_of(data: bytes, url: str) -> list[str]:
     """The pages that an HTML page links to, in order, each once."""
-    import bs4
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        soup = bs4.BeautifulSoup(data, "html.parser")
-    base = soup.find("base", href=True)
-    start = urljoin(url, str(base["href"])) if isinstance(base, bs4.Tag) else url
-    targets = [str(tag["href"]) for tag in soup.find_all(["a", "area"], href=True)]
-    return _normalized(targets, start)
+    page = _parsed(data)
+    if page is None:
+        return []
+    base = page.xpath("string((//base/@href)[1])")
+    return _normalized(page.xpath("//a/@href | //area/@href"), urljoin(url, base) if base else url)
 
 
 def locations_of(data: bytes, url: str) -> list[str]:
     """What a sitemap, or an index of sitemaps, names."""
-    import bs4
+    page = _parsed(data)  # the parser of HTML reads XML well enough for this, and no entities
+    return [] if page is None else _normalized(page.xpath("//loc/text()"), url)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the parser of HTML reads XML well enough for this
-        soup = bs4.BeautifulSoup(data, "html.parser")
-    return _normalized([tag.get_text() for tag in soup.find_all("loc")], url)
+
+def _parsed(data: bytes) -> Any:
+    """The tree of a page; None where there is nothing in it."""
+    from lxml import etree, html
+
+    parser = html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        return html.document_fromstring(data, parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError):
+        return None
 
 
 def _normalized(targets: list[str], start: str) -> list[str]:
