@@ -18,14 +18,16 @@ from citeproof.server.sse import EventStream, frame
 
 __all__ = ["document_routes"]
 
+_TEXT = ("txt", "text", "md", "markdown", "rst", "csv", "tsv", "eml", "mbox", "jsonl", "ndjson")
 _SHOWN = {
+    **{f".{ending}": "text/plain; charset=utf-8" for ending in _TEXT},
     ".pdf": "application/pdf",
     ".html": "text/html; charset=utf-8",
     ".htm": "text/html; charset=utf-8",
     ".xhtml": "text/html; charset=utf-8",
-    ".docx": "application/octet-stream",
 }
-"""File ending → what a browser is told; all others are text."""
+"""File ending → what a browser is told; all others are saved."""
+_SAVED = "application/octet-stream"
 
 
 def document_routes(opening: Opening, library: Library) -> APIRouter:
@@ -55,8 +57,8 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
         path = await library.path(await _index(opening), key)
         if not path.is_file():
             raise NotFoundError("The file is no longer there")
-        kind = _SHOWN.get(path.suffix.lower(), "text/plain; charset=utf-8")
-        place = "attachment" if kind == "application/octet-stream" else "inline"
+        kind = _SHOWN.get(path.suffix.lower(), _SAVED)
+        place = "attachment" if kind == _SAVED else "inline"
         # A PDF viewer does not run in a sandbox; it has no scripts of the page's either.
         policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
         headers = {} if kind == "application/pdf" else {"content-security-policy": policy}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from openpyxl import Workbook
 
 from citeproof.memory.index import Index
 from tests.server.serving import client, events, names, toolbox, word_index
@@ -58,6 +60,17 @@ async def test_documents_come_and_go(http: httpx.AsyncClient, tmp_path: Path) ->
     assert set(await listed(http)) == {"light.txt"}
     assert not (tmp_path / "store/documents/tower.md").exists()
     assert (await http.delete(f"/api/documents/{there['tower.md']['id']}")).status_code == 404
+
+
+async def test_what_no_browser_shows_is_saved(http: httpx.AsyncClient) -> None:
+    book = Workbook()
+    book.active.append(["Tower", "Builder"])
+    book.active.append(["East", "Ann Lee"])
+    book.save(data := io.BytesIO())
+    await send(http, towers__xlsx=data.getvalue())
+    file = await http.get((await listed(http))["towers.xlsx"]["file"])
+    assert file.content == data.getvalue()
+    assert file.headers["content-disposition"].startswith("attachment")
 
 
 async def test_a_file_of_the_same_name_is_replaced(http: httpx.AsyncClient, index: Index) -> None:
