@@ -85,14 +85,24 @@ def test_kept_scores_tell_cascades_apart() -> None:
     assert cascade(Asked(1.0)).name != cascade(Asked(1.0), band=(0.2, 0.8)).name
 
 
-@pytest.mark.parametrize(("premise", "asked"), [("It opened in 1931.", 0), ("It opened.", 1)])
-def test_the_judge_is_asked_about_what_the_premise_does_not_name(premise: str, asked: int) -> None:
-    judge = Asked(0.1)
+@pytest.mark.parametrize(
+    ("premise", "judged", "score"),
+    [
+        ("It opened in 1931.", 0.1, 0.95),
+        ("It opened.", 0.6, 0.5 * 0.6 / 0.65),
+        ("It opened.", 0.7, 0.5 + 0.5 * 0.05 / 0.35),
+        ("It opened.", 1.0, 0.95),
+    ],
+)
+def test_what_the_premise_does_not_name_both_must_prove(
+    premise: str, judged: float, score: float
+) -> None:
+    judge = Asked(judged)
     first, opened = TableEntailment(lambda *_: 0.95), cast("Any", judge.open)
     model = Cascade(first, opened, band=(0.5, 0.8), blend=(1.0, 1.0, 0.0))
-    [score] = asyncio.run(model.scores([Pair(premise, "It opened in 1931.")]))
-    assert len(judge.pairs) == asked
-    assert (score < 0.95) is bool(asked)
+    found = asyncio.run(model.scores([Pair(premise, "It opened in 1931.")]))
+    assert found == pytest.approx([score])
+    assert len(judge.pairs) == (premise == "It opened.")
 
 
 def test_what_the_first_model_knows_of_contradictions_is_kept() -> None:

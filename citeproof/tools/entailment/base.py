@@ -18,6 +18,7 @@ __all__ = [
     "pair",
     "premise",
     "question_hypothesis",
+    "stretch",
 ]
 
 
@@ -54,6 +55,14 @@ def contradicts(score: float) -> bool:
 def halfway(threshold: float) -> float:
     """Half-way from a threshold to 1: asked where many are tried, of which some pass by chance."""
     return (1 + threshold) / 2
+
+
+def stretch(score: float, threshold: float, onto: float = 0.5) -> float:
+    """A score on a scale with another threshold: a straight line below it, and one above."""
+    if score < threshold:
+        return onto * score / threshold
+    rest = 1.0 - threshold
+    return onto + (1.0 - onto) * (score - threshold) / rest if rest else 1.0
 
 
 class Entailment(Protocol):

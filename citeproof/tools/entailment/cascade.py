@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from citeproof.tools.entailment.base import Entailment, Pair, Score
+from citeproof.tools.entailment.base import Entailment, Pair, Score, stretch
 from citeproof.tools.entailment.details import missing_details
 
 __all__ = ["Cascade"]
@@ -14,10 +14,10 @@ __all__ = ["Cascade"]
 class Cascade:
     """Asks `first` about every pair, and `judge` only about those that `first` is unsure of.
 
-    So is what it would prove though the premise lacks a number or a name of the hypothesis. A pair
-    whose first score lies in the band gets a score from both: the logistic function of a
-    weighted sum of their log-odds. So all scores are probabilities on one scale, with one
-    threshold, that of `first`.
+    A pair whose first score lies in the band gets a score from both: the logistic function of a
+    weighted sum of their log-odds. What `first` would prove though the premise lacks a number or a
+    name of the hypothesis, both must prove: the lower score counts, the judge's on the scale of
+    `first`. So all scores have one scale and one threshold, that of `first`.
 
     Args:
         first: Scores every pair.
@@ -64,19 +64,21 @@ class Cascade:
         """
         scores = await self._first.scores(pairs)
         low, high = self._band
-        unsure = [
+        lacking = {
             i
             for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
-            if low <= score < high
-            or (score >= self.threshold and missing_details(pair.premise, pair.hypothesis))
-        ]
+            if score >= min(low, self.threshold) and missing_details(pair.premise, pair.hypothesis)
+        }
+        unsure = [i for i, score in enumerate(scores) if low <= score < high or i in lacking]
         if unsure:
             if self._judge is None:
                 self._judge = self._open()
             judged = await self._judge.scores([pairs[i] for i in unsure])
             for i, score in zip(unsure, judged, strict=True):
                 against = getattr(scores[i], "contradiction", None)
-                scores[i] = Score(self._blended(scores[i], score), against)
+                onto = stretch(score, self._judge.threshold, self.threshold)
+                both = min(scores[i], onto) if i in lacking else self._blended(scores[i], score)
+                scores[i] = Score(both, against)
         return scores
 
     def _blended(self, first: float, judged: float) -> float:

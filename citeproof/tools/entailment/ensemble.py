@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from citeproof.tools.entailment.base import Entailment, Pair
+from citeproof.tools.entailment.base import Entailment, Pair, stretch
 
 __all__ = ["Ensemble"]
 
@@ -49,16 +49,10 @@ class Ensemble:
         """
         found = await asyncio.gather(*(member.scores(pairs) for member in self._members))
         stretched = [
-            [_stretch(score, member.threshold) for score in scores]
+            [stretch(score, member.threshold) for score in scores]
             for member, scores in zip(self._members, found, strict=True)
         ]
         columns = zip(*stretched, strict=True)
         if self._combine == "min":
             return [min(column) for column in columns]
         return [sum(column) / len(column) for column in columns]
-
-
-def _stretch(score: float, threshold: float) -> float:
-    if score < threshold:
-        return 0.5 * score / threshold
-    return 0.5 + 0.5 * (score - threshold) / (1.0 - threshold) if threshold < 1.0 else 1.0
