@@ -69,7 +69,7 @@ class Sandbox:
         request = b"".join((HEADER.pack(len(name), len(data)), name, data))
         try:
             header = self._exchange(process, request, HEADER.size)
-            length, peak = HEADER.unpack(header[: HEADER.size])
+            length, held = HEADER.unpack(header[: HEADER.size])
             answer = header[HEADER.size :]
             answer += self._receive(process, length - len(answer), self._until)
         except _BrokenError as error:
@@ -81,7 +81,7 @@ class Sandbox:
         except BaseException:  # an interruption, which leaves a half-read answer behind
             self._stop()
             raise
-        if peak > self.memory // 2:  # what it holds on to would count against the next document
+        if held > self.memory // 2:  # what it holds on to counts against the next document
             self._stop()
         return answer
 

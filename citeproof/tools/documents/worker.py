@@ -21,7 +21,7 @@ from citeproof.tools.documents.transport import to_json
 __all__ = ["HEADER", "OUT_OF_MEMORY", "main"]
 
 HEADER = struct.Struct("!QQ")
-"""Of a request: bytes of the path, bytes of the document. Of an answer: its bytes, peak memory."""
+"""Of a request: bytes of the path and of the document. Of an answer: its bytes, those in memory."""
 OUT_OF_MEMORY = 77
 """Exit status of a process that its memory limit has stopped."""
 
@@ -74,10 +74,19 @@ def _limit_time(seconds: int) -> None:
 
 
 def _send(answers: BinaryIO, answer: bytes) -> None:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    answers.write(HEADER.pack(len(answer), peak * (1 if sys.platform == "darwin" else 1024)))
+    answers.write(HEADER.pack(len(answer), _held()))
     answers.write(answer)
     answers.flush()
+
+
+def _held() -> int:
+    """Bytes that count against the limit by now."""
+    with contextlib.suppress(OSError):
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        return int(pages) * resource.getpagesize()
+    # Elsewhere the peak. On Linux that of a new process is what its parent has in memory.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak * (1 if sys.platform == "darwin" else 1024)
 
 
 if __name__ == "__main__":
