@@ -89,6 +89,11 @@ def _option(text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, **more)
 
 
+def _flag(text: str, *names: str, **more: Any) -> Any:
+    """An option without a value."""
+    return typer.Option(*names, help=text, metavar="", **more)
+
+
 def _argument(text: str, metavar: str | None = None) -> Any:
     return typer.Argument(metavar=metavar, help=text)
 
@@ -114,10 +119,10 @@ Model = Annotated[str | None, _option("Entailment model: local, judge, a preset,
 Threshold = Annotated[float | None, _option("Scores from here on (0 to 1) count as entailed.")]
 Runs = Annotated[list[Path], _argument("Folders of runs, or JSON of ALCE's runner.", "RUN...")]
 Namespace = Annotated[str | None, _option("Which cases; by default those of `bank.namespace`.")]
-Everywhere = Annotated[bool, _option("The cases of every namespace.", "--all")]
-AsJSON = Annotated[bool, _option("Print it as JSON.", "--json")]
+Everywhere = Annotated[bool, _flag("The cases of every namespace.", "--all")]
+AsJSON = Annotated[bool, _flag("Print it as JSON.", "--json")]
 Page = Annotated[Path | None, _option("Also write it as a page.", "--html")]
-Yes = Annotated[bool, _option("Do not ask.", "--yes")]
+Yes = Annotated[bool, _flag("Do not ask.", "--yes")]
 
 
 def main() -> None:
@@ -141,10 +146,10 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    debug: Annotated[bool, _option("Show where an error came from.", "--debug")] = False,
-    verbose: Annotated[bool, _option("Show the log of the run.", "--verbose")] = False,
+    debug: Annotated[bool, _flag("Show where an error came from.", "--debug")] = False,
+    verbose: Annotated[bool, _flag("Show the log of the run.", "--verbose")] = False,
     version: Annotated[
-        bool, _option("Show the version.", "--version", callback=_version, is_eager=True)
+        bool, _flag("Show the version.", "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     if verbose:
@@ -160,20 +165,20 @@ def index(
     ] = None,
     config: Config = None,
     store: Store = None,
-    rebuild: Annotated[bool, _option("Begin with an empty index.", "--rebuild")] = False,
-    listed: Annotated[bool, _option("List the documents of the index.", "--list")] = False,
-    remove: Annotated[bool, _option("Remove DOCS from the index.", "--remove")] = False,
-    watch: Annotated[bool, _option("Stay, and index anew what changes.", "--watch")] = False,
+    rebuild: Annotated[bool, _flag("Begin with an empty index.", "--rebuild")] = False,
+    listed: Annotated[bool, _flag("List the documents of the index.", "--list")] = False,
+    remove: Annotated[bool, _flag("Remove DOCS from the index.", "--remove")] = False,
+    watch: Annotated[bool, _flag("Stay, and index anew what changes.", "--watch")] = False,
     name: Annotated[str | None, _option("What to call stdin: notes.md.")] = None,
     follow_links: Annotated[
-        bool, _option("Also follow links that lead out of a folder.", "--follow-links")
+        bool, _flag("Also follow links that lead out of a folder.", "--follow-links")
     ] = False,
-    crawl: Annotated[bool, _option("Read the pages below each URL, too.", "--crawl")] = False,
+    crawl: Annotated[bool, _flag("Read the pages below each URL, too.", "--crawl")] = False,
     max_pages: Annotated[int, _option("Most pages below a URL.", min=1)] = 50,
     allow_private: Annotated[
-        bool, _option("Fetch from private addresses, too.", "--allow-private")
+        bool, _flag("Fetch from private addresses, too.", "--allow-private")
     ] = False,
-    details: Annotated[bool, _option("Name all that was left out.", "--details")] = False,
+    details: Annotated[bool, _flag("Name all that was left out.", "--details")] = False,
     as_json: AsJSON = False,
     sets: Sets = None,
 ) -> None:
@@ -233,11 +238,11 @@ def ask(
         ),
     ] = None,
     review: Annotated[
-        bool, _option("Ask about each claim that cannot be proved.", "--review")
+        bool, _flag("Ask about each claim that cannot be proved.", "--review")
     ] = False,
     as_json: AsJSON = False,
     html: Page = None,
-    trace: Annotated[bool, _option("Show every step of the run.", "--trace")] = False,
+    trace: Annotated[bool, _flag("Show every step of the run.", "--trace")] = False,
     events: Annotated[
         Path | None, _option("Keep the run's events for `citeproof trace`.", metavar="FILE.jsonl")
     ] = None,
@@ -409,7 +414,7 @@ def check(
             metavar="unsupported|contradicted",
         ),
     ] = None,
-    no_fail: Annotated[bool, _option("Exit with 0 whatever the verdicts.", "--no-fail")] = False,
+    no_fail: Annotated[bool, _flag("Exit with 0 whatever the verdicts.", "--no-fail")] = False,
     store: Store = None,
     config: Config = None,
     sets: Sets = None,
@@ -550,9 +555,9 @@ def evaluate(
         int | None, _option("Questions at a time; embedded model 1, others 8.", min=1)
     ] = None,
     resume: Annotated[
-        bool, _option("Go on with a run; its errors are tried again.", "--resume")
+        bool, _flag("Go on with a run; its errors are tried again.", "--resume")
     ] = False,
-    trace: Annotated[bool, _option("Keep the events of each question, too.", "--trace")] = False,
+    trace: Annotated[bool, _flag("Keep the events of each question, too.", "--trace")] = False,
     sweep: Annotated[Path | None, _option("A TOML file that names many runs.")] = None,
     store: Store = None,
     config: Config = None,
@@ -590,7 +595,7 @@ def score(
         str | None, _option("A SQuAD model, name or folder, for Disambig-F1 (ASQA).")
     ] = None,
     mauve: Annotated[
-        bool, _option("Also MAUVE of each run, by GPT-2 large (extra: mauve).", "--mauve")
+        bool, _flag("Also MAUVE of each run, by GPT-2 large (extra: mauve).", "--mauve")
     ] = False,
     backend: Backend = None,
     model: Model = None,
@@ -661,9 +666,9 @@ def trace_(
 
 @app.command()
 def doctor(
-    speed: Annotated[bool, _option("Also time the models.", "--speed")] = False,
+    speed: Annotated[bool, _flag("Also time the models.", "--speed")] = False,
     repair: Annotated[
-        bool, _option("First make damaged models anew; nothing else is changed.", "--repair")
+        bool, _flag("First make damaged models anew; nothing else is changed.", "--repair")
     ] = False,
     config: Config = None,
     store: Store = None,
@@ -788,7 +793,7 @@ def bank_import(
     file: Annotated[Path, _argument("An export; - reads stdin.", "FILE")],
     namespace: Annotated[str | None, _option("Where they go; by default where they were.")] = None,
     rebuild: Annotated[
-        bool, _option("Begin with an empty bank, in every namespace.", "--rebuild")
+        bool, _flag("Begin with an empty bank, in every namespace.", "--rebuild")
     ] = False,
     yes: Yes = False,
     config: Config = None,
