@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from citeproof import Passage
 from citeproof.agents.simplifier import Simplifier
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
+from citeproof.tools.entailment import Score
 from citeproof.types import Verdict
 from tests.agents.states import state
 
@@ -32,3 +34,13 @@ async def test_what_proves_nothing_keeps_its_citations() -> None:
     draft = Draft(text="claim", cited=("p", "q"))
     given = state(draft=draft, passages=PASSAGES, long_term=["p", "q"])
     assert await Simplifier(TableEntailment({}))(given) == {}
+
+
+async def test_what_it_writes_can_be_kept_by_a_checkpointer() -> None:
+    """The score of a model that knows contradictions is more than a number."""
+    model = TableEntailment(lambda premise, _: Score(0.8 if "<p>" in premise else 0.1, 0.05))
+    verdict = Verdict(status="supported", tier="cited", score=0.9)
+    draft = Draft(text="claim", cited=("p", "q"), verdict=verdict)
+    written = await Simplifier(model)(state(draft=draft, passages=PASSAGES, long_term=["p", "q"]))
+    kind, _ = JsonPlusSerializer().dumps_typed(written)
+    assert kind == "msgpack"

@@ -40,7 +40,8 @@ class Support:
     """Number → passage of the smallest set that entails the claim; where none does, the one that
     scores best."""
     score: float
-    """The probability that they entail the claim; 0 where there are no passages."""
+    """The probability that they entail the claim; 0 where there are no passages. A plain number,
+    which checkpointers can write."""
     holds: bool
     """Whether it does."""
     against: dict[int, Passage] = field(default_factory=dict)
@@ -144,7 +145,7 @@ def _search(
     if enough and len(numbers) > 1:
         [together] = yield [pair(question, passages, claim)]
         if together < threshold or len(numbers) <= enough:
-            return Support(dict(passages), together, holds=together >= threshold)
+            return Support(dict(passages), float(together), holds=together >= threshold)
     scores: dict[tuple[int, ...], float] = {}
     against: dict[int, Passage] = {}
     for size in range(1, min(MOST, len(numbers)) + 1):
@@ -163,9 +164,11 @@ def _search(
                 [said] = yield [Pair("\n".join(p.text for p in chosen.values()), claim)]
                 scores[best] = min(scores[best], said)
             if scores[best] >= limit:
-                return Support(chosen, scores[best], holds=True, against=against)
+                return Support(chosen, float(scores[best]), holds=True, against=against)
     nearest = max(numbers, key=lambda number: scores[(number,)])
-    return Support({nearest: passages[nearest]}, scores[(nearest,)], holds=False, against=against)
+    return Support(
+        {nearest: passages[nearest]}, float(scores[(nearest,)]), holds=False, against=against
+    )
 
 
 def denies(passage: Passage, claim: str, score: float) -> bool:
