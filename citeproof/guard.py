@@ -36,6 +36,8 @@ class LocalOnlyGuard:
         allowed_origins: Pages from elsewhere that may use it, such as `https://example.org`; those
             that the server gives itself may anyway.
         max_bytes: Longest body.
+        body_type: The content type that a body must have. Any page may send a form without asking:
+            allow `multipart/form-data` only together with a header of your own.
     """
 
     def __init__(
@@ -45,11 +47,13 @@ class LocalOnlyGuard:
         allowed_hosts: Sequence[str] = LOOPBACK,
         allowed_origins: Sequence[str] = (),
         max_bytes: int = MAX_BYTES,
+        body_type: str = "application/json",
     ) -> None:
         self.app = app
         self._hosts = {host.lower().strip("[]") for host in allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in allowed_origins}
         self._max_bytes = max_bytes
+        self._body_type = body_type
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -77,8 +81,8 @@ class LocalOnlyGuard:
                 return
             body += message.get("body", b"")
             left = message.get("more_body", False)
-            if body and not _is_json(scope):
-                await _answer(send, 415, "A body must be JSON: Content-Type: application/json.")
+            if body and not _is_of_type(scope, self._body_type):
+                await _answer(send, 415, f"A body must have Content-Type: {self._body_type}.")
                 return
             if len(body) > self._max_bytes:
                 await _answer(send, 413, self._too_large())
@@ -124,11 +128,12 @@ def _number(values: Sequence[str]) -> int:
     return max((int(value) for value in values if value.isdecimal()), default=0)
 
 
-def _is_json(scope: Scope) -> bool:
+def _is_of_type(scope: Scope, wanted: str) -> bool:
     kinds = _headers(scope, "content-type")
     kind = kinds[0].partition(";")[0].strip().lower() if len(kinds) == 1 else ""
     main, _, sub = kind.partition("/")
-    return main == "application" and (sub == "json" or sub.endswith("+json"))
+    is_json = main == "application" and sub.endswith("+json")
+    return kind == wanted or (is_json and wanted == "application/json")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -21,7 +21,7 @@ MOST_JSON = 1_000_000
 """Bytes of a request."""
 MOST_UPLOAD = 100_000_000
 """Bytes of all files that are sent at once."""
-_UPLOAD = ("POST", "/api/documents")
+_UPLOAD, _FORM = ("POST", "/api/documents"), "multipart/form-data"
 _OPEN = ("/healthz", "/readyz")
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -70,7 +70,7 @@ def protected(app: ASGIApp, hosts: Sequence[str], token: str | None) -> ASGIApp:
     """
     inner: ASGIApp = app if token is None else _Token(app, token)
     json_only = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_JSON)
-    with_files = LocalOnlyGuard(_restored(inner), allowed_hosts=hosts, max_bytes=MOST_UPLOAD)
+    with_files = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_UPLOAD, body_type=_FORM)
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -84,7 +84,7 @@ def protected(app: ASGIApp, hosts: Sequence[str], token: str | None) -> ASGIApp:
         if not _values(scope, b"x-citeproof"):
             await _refuse(send, 403, "To add documents, send the header X-Citeproof: upload.")
             return
-        await with_files(_disguised(scope), receive, send)
+        await with_files(scope, receive, send)
 
     return guarded
 
@@ -122,21 +122,8 @@ def _shown(scope: Scope) -> list[str]:
 
 def _is_upload(scope: Scope) -> bool:
     kinds = _values(scope, b"content-type")
-    is_form = len(kinds) == 1 and kinds[0].lower().startswith("multipart/form-data")
+    is_form = len(kinds) == 1 and kinds[0].lower().startswith(_FORM)
     return is_form and (scope["method"], scope["path"]) == _UPLOAD
-
-
-def _disguised(scope: Scope) -> Scope:
-    """The upload as the guard wants a body: it looks at everything else as ever."""
-    headers = [(k, b"application/json" if k == b"content-type" else v) for k, v in scope["headers"]]
-    return {**scope, "headers": headers, "citeproof.headers": scope["headers"]}
-
-
-def _restored(app: ASGIApp) -> ASGIApp:
-    async def restored(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, "headers": scope["citeproof.headers"]}, receive, send)
-
-    return restored
 
 
 def _with_headers(send: Send) -> Send:
