@@ -413,6 +413,8 @@ class ShortenedState(MemoryState):
     short_forms: NotRequired[dict[str, str]]
     """Passage id → what is read in its place."""
     demonstration: NotRequired[str]
+    claims: NotRequired[list[Claim]]
+    """What is written already, for a step that reads it."""
 
 
 class SamplesState(MemoryState):

@@ -145,7 +145,8 @@ class Verdict(_Value):
     trials: int = Field(default=1, ge=1)
     """How many times the claim was written until this verdict."""
     reason: str = ""
-    """Why a claim is unchecked, or who lets an unsupported one stand; empty otherwise."""
+    """Why a claim is unchecked, who lets an unsupported one stand, or what sentences a name was
+    taken from; empty otherwise."""
 
     @property
     def failed(self) -> bool:

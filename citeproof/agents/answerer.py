@@ -9,6 +9,7 @@ from functools import partial
 
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import in_short
+from citeproof.errors import BudgetExceededError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import Demonstration, demonstrations
 from citeproof.state import ShortenedState, Update, remembered
@@ -58,6 +59,8 @@ class Answerer(LLMNode):
     """Whether the model is offered to write nothing where the passages give no answer."""
     closed_book: bool = False
     """Whether it answers from what it knows, without any passage (ALCE: CLOSEDBOOK)."""
+    from_claims: bool = False
+    """Whether it names the answer out of the claims so far, and reads no passage (VTG, 3.2)."""
 
     async def __call__(self, state: ShortenedState) -> Update:
         """Set `claims` or `samples`; empty where there is no passage to answer from.
@@ -71,6 +74,8 @@ class Answerer(LLMNode):
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
         """
+        if self.from_claims:
+            return {"claims": await self._named(state["question"], state.get("claims", []))}
         count = self.samples or 1
         passages = {} if self.closed_book else remembered(state)
         answers: list[list[Claim]] = [[] for _ in range(count)]
@@ -82,6 +87,21 @@ class Answerer(LLMNode):
             )
             answers = [self._read(reply, passages) for reply in replies]
         return {"claims": answers[0]} if self.samples is None else {"samples": answers}
+
+    async def _named(self, question: str, claims: list[Claim]) -> list[Claim]:
+        """The names that the claims give; each cites what its claims cite, and is proved as they.
+
+        Where none can be read, and where the budget ends before, the claims stay as they are.
+        """
+        said = {n: Passage(id=str(n), text=claim.text) for n, claim in enumerate(claims, start=1)}
+        try:
+            reply = await self._reply(self._task(question, said, ""), 0, live=False)
+        except BudgetExceededError as error:
+            note(f"answerer: the answer was not put into a few words: {error}")
+            return claims
+        if not (names := self._read(reply, said)):
+            note("answerer: no short answer could be read; the sentences stand")
+        return [_resting(name, claims) for name in names] or claims
 
     def _prompt(self, state: ShortenedState, passages: Mapping[int, Passage]) -> Prompt:
         if self.closed_book:
@@ -159,3 +179,21 @@ class Answerer(LLMNode):
         if self.reasoning:
             answer = f"{example.reasoning}\nAnswer: {answer}"
         return f"{context(example.question, example.passages)}\n\n{answer}"
+
+
+def _resting(name: Claim, claims: list[Claim]) -> Claim:
+    """A name with the citations and the verdict of the claims that it cites, else of all."""
+    rests = [claims[citation.number - 1] for citation in name.citations] or claims
+    citations = {c.passage_id: c for claim in rests for c in claim.citations}
+    against = {c.passage_id: c for claim in rests for c in claim.against}
+    weakest = min((claim.verdict for claim in rests), key=lambda v: (not v.failed, v.score or 0.0))
+    said = " ".join(claim.text for claim in rests)
+    return name.model_copy(
+        update={
+            "citations": tuple(sorted(citations.values(), key=lambda c: c.number)),
+            "against": tuple(against.values()),
+            "verdict": weakest.model_copy(
+                update={"reason": weakest.reason or f"named out of: {said}"}
+            ),
+        }
+    )

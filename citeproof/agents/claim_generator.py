@@ -30,8 +30,12 @@ class ClaimGenerator(LLMNode):
 
     claim_tokens: int = 96
     """Longest claim, in tokens."""
-    max_claims: int = 6
+    max_claims: int | None = 6
     """Sentences of the answer, at most; more or fewer than usual are asked for as such."""
+    show_rejected: bool = True
+    """False hides what failed from the writer, which then sees the text so far and the memory."""
+    end_at_repetition: bool = True
+    """False takes a sentence that says nothing new as a claim like any other."""
     may_abstain: bool = False
     """Whether the writer is offered to write nothing where the passages give no answer."""
 
@@ -41,12 +45,14 @@ class ClaimGenerator(LLMNode):
         The model goes on with the accepted text; the first sentence that it adds and that says
         something new is the claim. It has finished where it adds none.
         """
-        failed = dict.fromkeys([*state["dropped"], *state["rejected"]])
+        failed = dict.fromkeys(
+            [*state["dropped"], *state["rejected"]] if self.show_rejected else ()
+        )
         task = fill(
             self.template("claim_generator"),
             demonstration=introduced(state.get("demonstration", "")),
             question=state["question"],
-            most="four" if 4 <= self.max_claims <= 6 else self.max_claims,
+            most=self._most(),
             abstain=f" {ABSTAIN}" if self.may_abstain else "",
             rejected="\n- ".join([REJECTED, *failed]) if failed else "",
         )
@@ -56,18 +62,28 @@ class ClaimGenerator(LLMNode):
             max_tokens=self.claim_tokens,
             on_delta=lambda text: emit(ClaimDelta(text=text)),
         )
-        accepted = [claim.text for claim in state["claims"]]
-        new = (
-            s
-            for s in sentences(reply)
-            if not adds_nothing(s, accepted)
-            # What was dropped may have said more than can be proved: only the same is the same.
-            and not any(adds_nothing(s, [d]) and adds_nothing(d, [s]) for d in state["dropped"])
-        )
+        new = (s for s in sentences(reply) if not (self.end_at_repetition and _repeats(s, state)))
         if (claim := next(new, None)) is None:
             return {"draft": None}
         emit(ClaimDrafted(text=claim, trial=len(state["rejected"]) + 1))
         return {"draft": Draft(text=claim)}
+
+    def _most(self) -> str:
+        if self.max_claims is None:
+            return ""
+        usual = 4 <= self.max_claims <= 6
+        return f", {'four' if usual else self.max_claims} at the most"
+
+
+def _repeats(sentence: str, state: WritingState) -> bool:
+    """Whether a sentence says nothing that is not said, or dropped, already."""
+    if adds_nothing(sentence, [claim.text for claim in state["claims"]]):
+        return True
+    # What was dropped may have said more than can be proved: only the same is the same.
+    return any(
+        adds_nothing(sentence, [dropped]) and adds_nothing(dropped, [sentence])
+        for dropped in state["dropped"]
+    )
 
 
 def sentences(reply: str) -> list[str]:

@@ -42,6 +42,8 @@ class EvidenceFinder(LLMNode):
     """N."""
     diverse_queries: bool = True
     """False takes the claim itself as the only query (ablation, Table 3)."""
+    queries_from_passages: bool = True
+    """False hides the memory from the model that writes the queries."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,7 +79,7 @@ class EvidenceFinder(LLMNode):
             claim=claim,
             most=self.queries,
         )
-        passages = remembered(state)
+        passages = remembered(state) if self.queries_from_passages else {}
         prompt = Prompt(self.template("system"), context(state["question"], passages), task)
         try:
             reply = await self.llm.parse(prompt, Queries, max_tokens=48 * self.queries)

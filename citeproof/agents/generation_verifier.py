@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.state import DraftState, Update, numbered
-from citeproof.tools.entailment import Entailment, find_support
+from citeproof.tools.entailment import Entailment, Premise, find_support, whole_support
 from citeproof.tools.events import ClaimVerified, emit
 
 __all__ = ["GenerationVerifier"]
@@ -17,6 +17,7 @@ class GenerationVerifier(Node):
     """Checks the claim in hand against the passages it cites."""
 
     entailment: Entailment
+    premise: Premise = "fewest"
 
     async def __call__(self, state: DraftState) -> Update:
         """Give the draft a verdict; a claim that cites nothing is unsupported."""
@@ -24,9 +25,12 @@ class GenerationVerifier(Node):
         if draft is None:
             return {}
         cited = numbered(state, draft.cited)
-        support = await find_support(
-            self.entailment, state["question"], cited, draft.text, fewest=False
-        )
+        if self.premise == "whole":
+            support = await whole_support(self.entailment, state["question"], cited, draft.text)
+        else:
+            support = await find_support(
+                self.entailment, state["question"], cited, draft.text, fewest=False
+            )
         verdict = support.verdict("cited", trials=len(state["rejected"]) + 1)
         emit(ClaimVerified(text=draft.text, verdict=verdict))
         return {"draft": draft.model_copy(update={"verdict": verdict, "against": support.opposing})}

@@ -1,7 +1,8 @@
 """Second tier: does the memory entail the claim? (VTG, section 2.3).
 
 If it does, the claim was right and its citation wrong; if not, the claim may be made up. Unlike
-in the paper the memory is not one premise: at most three passages of it must prove the claim.
+in the paper the memory is by default not one premise: at most three passages of it must prove the
+claim.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.state import DraftState, Update, remembered
-from citeproof.tools.entailment import Entailment, find_support
+from citeproof.tools.entailment import Entailment, Premise, find_support, whole_support
 from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
 
 __all__ = ["MemoryVerifier"]
@@ -23,6 +24,7 @@ class MemoryVerifier(Node):
     entailment: Entailment
     max_trials: int = 2
     """T: what has failed more often than that is not taken back, but accepted unverified."""
+    premise: Premise = "fewest"
 
     async def __call__(self, state: DraftState) -> Update:
         """Give the draft a verdict: a supported one cites what proves it, a failed one is rejected.
@@ -33,7 +35,8 @@ class MemoryVerifier(Node):
         if draft is None:
             return {}
         memory = remembered(state)
-        support = await find_support(self.entailment, state["question"], memory, draft.text)
+        find = whole_support if self.premise == "whole" else find_support
+        support = await find(self.entailment, state["question"], memory, draft.text)
         verdict = support.verdict("memory", trials=len(state["rejected"]) + 1)
         emit(ClaimVerified(text=draft.text, verdict=verdict))
         changes = {"verdict": verdict, "against": support.opposing}

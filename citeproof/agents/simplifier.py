@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.errors import BudgetExceededError
-from citeproof.state import DraftState, Update, numbered
-from citeproof.tools.entailment import Entailment, find_support
+from citeproof.state import Draft, DraftState, Update, numbered
+from citeproof.tools.entailment import Entailment, Premise, Support, find_support, trimmed_support
 from citeproof.tools.meter import note
+from citeproof.types import Passage
 
 __all__ = ["Simplifier"]
 
@@ -18,6 +19,7 @@ class Simplifier(Node):
     """Drops every citation without which the others still entail the claim."""
 
     entailment: Entailment
+    premise: Premise = "fewest"
 
     async def __call__(self, state: DraftState) -> Update:
         """Reduce the draft's citations to a set from which none can be left out.
@@ -31,7 +33,7 @@ class Simplifier(Node):
         cited = numbered(state, draft.cited)
         try:
             # The verifiers have asked about the same sets: a cache answers.
-            support = await find_support(self.entailment, state["question"], cited, draft.text)
+            support = await self._support(state["question"], cited, draft)
         except BudgetExceededError as error:
             note(f"citations were not trimmed: {error}")
             return {}
@@ -42,3 +44,9 @@ class Simplifier(Node):
             verdict = verdict.model_copy(update={"score": support.score})
         ids = tuple(passage.id for passage in support.passages.values())
         return {"draft": draft.model_copy(update={"cited": ids, "verdict": verdict})}
+
+    async def _support(self, question: str, cited: dict[int, Passage], draft: Draft) -> Support:
+        if self.premise == "fewest":
+            return await find_support(self.entailment, question, cited, draft.text)
+        score = draft.verdict.score if draft.verdict else None
+        return await trimmed_support(self.entailment, question, cited, draft.text, score or 0.0)

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.answerer import Answerer
 from citeproof.agents.assessor import Assessor
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.agents.citation_generator import CitationGenerator
@@ -32,7 +33,7 @@ from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
-from citeproof.graphs.vtg import VTGParameters
+from citeproof.graphs.vtg import VTGParameters, goes_on
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import override_defaults
 from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
@@ -128,6 +129,7 @@ def build_composed(
             "claim_source": ClaimSource(),
             end: RefinementSelector(),
             "case_recorder": CaseRecorder(bank, gate="nli", method=METHOD),
+            "answerer": Answerer(tools.llm_for("answerer"), from_claims=True),
             "answer_composer": AnswerComposer(
                 METHOD,
                 announce=False,
@@ -158,7 +160,8 @@ def build_composed(
     builder.add_route("draft_refiner", _after_draft_refiner, "claim_source", end)
     builder.add_route("claim_source", _after_claim_source, *ENTRANCES, end)
     builder.add_edge(end, "case_recorder")
-    builder.add_edge("case_recorder", "answer_composer")
+    builder.add_route("case_recorder", _after_case_recorder, "answerer", "answer_composer")
+    builder.add_edge("answerer", "answer_composer")
     builder.add_edge("answer_composer", END)
     return builder.compile(checkpointer=checkpointer, name=name)
 
@@ -182,8 +185,8 @@ def _after_claim_generator(state: ComposedState, parameters: ComposedParameters)
 def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) -> str:
     if state["given"]:
         return "claim_source"
-    sentences = len(state["claims"]) + len(state["dropped"])
-    return "claim_generator" if sentences < parameters.max_claims else _written(state, parameters)
+    more = goes_on(state, parameters.max_claims)
+    return "claim_generator" if more else _written(state, parameters)
 
 
 def _written(state: ComposedState, parameters: ComposedParameters) -> str:
@@ -210,3 +213,8 @@ def _after_draft_refiner(state: ComposedState, _: ComposedParameters) -> str:
 
 def _after_claim_source(state: ComposedState, parameters: ComposedParameters) -> str:
     return "refinement_selector" if state.get("draft") is None else enter_proof(state, parameters)
+
+
+def _after_case_recorder(state: ComposedState, parameters: ComposedParameters) -> str:
+    names = parameters.form != "prose" and state["claims"] and not state["stop"]
+    return "answerer" if names else "answer_composer"

@@ -45,6 +45,8 @@ class ProofOptions(Options, total=False):
     memory: bool
     simplify: bool
     diverse_queries: bool
+    premise: Literal["fewest", "whole"]
+    queries_from_passages: bool
 
 
 class VTGOptions(ProofOptions, total=False):
@@ -52,9 +54,12 @@ class VTGOptions(ProofOptions, total=False):
 
     k: int
     ranked: bool
-    max_claims: int
+    max_claims: int | None
     claim_tokens: int
     may_abstain: bool
+    form: Literal["prose", "list", "short"]
+    show_rejected: bool
+    end_at_repetition: bool
 
 
 class ComposedOptions(VTGOptions, total=False):

@@ -26,6 +26,7 @@ from citeproof.graphs.options import ProofOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import DraftState, ProofInput, ProofResult, ProvedState
+from citeproof.tools.entailment import Premise
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["ENTRANCES", "ProofParameters", "add_proof", "build_proof", "enter_proof", "proof_graph"]
@@ -60,6 +61,13 @@ class ProofParameters(Parameters):
     """False leaves the citation simplifier out (ablation, Table 3)."""
     diverse_queries: bool = True
     """False searches for the claim itself (ablation, Table 3)."""
+    premise: Premise = "fewest"
+    """`fewest`: a claim is proved by the fewest passages that entail it, three at most. `whole`:
+    what the claim cites is one premise, and so is the whole memory; then each passage in turn is
+    left out where the others still entail the claim (section 2.3, Citation Simplifier)."""
+    queries_from_passages: bool = True
+    """False writes the evidence finder's queries from question, text and claim alone (appendix E,
+    Prompt for Query Generation)."""
 
 
 def build_proof(

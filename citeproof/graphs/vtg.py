@@ -16,6 +16,7 @@ from pydantic import Field
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.answerer import Answerer
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.retriever import Retriever
@@ -24,6 +25,7 @@ from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import override_defaults
 from citeproof.state import QuestionInput, Result, VTGState
+from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["PAPER_PARAMETERS", "VTGParameters", "build_vtg"]
@@ -38,38 +40,55 @@ class VTGParameters(ProofParameters):
     """Passages that fill the long-term memory for the question."""
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order."""
-    max_claims: int = Field(default=6, ge=1, le=100)
-    """Sentences, at most; claims that were dropped count."""
+    max_claims: int | None = Field(default=6, ge=1, le=100)
+    """Sentences, at most; claims that were dropped count. None goes on until the writer has
+    finished (Algorithm 1, line 8)."""
     claim_tokens: int = Field(default=96, ge=16, le=1000)
     """Longest claim."""
     may_abstain: bool = False
     """Offers the writer to write nothing where the passages give no answer. Larger models use
     it well; the embedded one then abstains on most questions that the passages do answer."""
+    form: AnyForm = "prose"
+    """`list` and `short` name the answer, or a single one, out of the proved claims, in a last call
+    (section 3.2: "prompted to provide the final answer")."""
+    show_rejected: bool = True
+    """False hides claims that failed from the writer (Algorithm 1, line 6: it reads the accepted
+    text and the memory)."""
+    end_at_repetition: bool = True
+    """False takes a sentence that says nothing new as a claim like any other; only the end token
+    ends the answer (Algorithm 1, line 8). A writer that repeats itself needs a limit then."""
 
 
-PAPER_PARAMETERS: dict[str, dict[str, dict[str, Any]]] = {
-    size: {
-        data: dict(zip(("max_trials", "queries", "k", "passages_per_query"), row, strict=True))
-        for data, row in rows.items()
-    }
-    for size, rows in {
-        "gpt": {
-            "2wikimultihopqa": (5, 2, 5, 4),
-            "asqa": (2, 4, 5, 2),
-            "eli5": (3, 2, 5, 2),
-            "nq": (3, 2, 5, 3),
-            "webq": (3, 4, 5, 2),
-        },
-        "13b": {
-            "2wikimultihopqa": (5, 4, 5, 2),
-            "asqa": (3, 2, 5, 4),
-            "eli5": (5, 2, 5, 4),
-            "nq": (3, 3, 5, 3),
-            "webq": (3, 3, 5, 3),
-        },
-    }.items()
+_LETTER: dict[str, Any] = {
+    "premise": "whole",
+    "max_claims": None,
+    "unverified": "keep",
+    "show_rejected": False,
+    "end_at_repetition": False,
+    "queries_from_passages": False,
+    "check_answer": False,
 }
-"""Tables 6 and 7: `build_vtg(tools, **PAPER_PARAMETERS["13b"]["asqa"])`."""
+_TABLES = {
+    # T, M, k, N and the form of answer (Table 7: Vicuna-13B; Table 6: Davinci-003)
+    "2wikimultihopqa": ((5, 4, 5, 2), (5, 2, 5, 4), "short"),
+    "asqa": ((3, 2, 5, 4), (2, 4, 5, 2), "prose"),
+    "eli5": ((5, 2, 5, 4), (3, 2, 5, 2), "prose"),
+    "nq": ((3, 3, 5, 3), (3, 2, 5, 3), "short"),
+    "webquestions": ((3, 3, 5, 3), (3, 4, 5, 2), "short"),
+}
+
+
+def _row(numbers: tuple[int, ...], form: str) -> dict[str, Any]:
+    names = ("max_trials", "queries", "k", "passages_per_query")
+    return {**dict(zip(names, numbers, strict=True)), "form": form, **_LETTER}
+
+
+PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
+    **{data: _row(small, form) for data, (small, _, form) in _TABLES.items()},
+    **{f"{data}:gpt": _row(large, form) for data, (_, large, form) in _TABLES.items()},
+}
+"""Algorithm 1 to the letter with the numbers of Table 7 (13B models), and behind `:gpt` with those
+of Table 6: `build_vtg(tools, **PAPER_PARAMETERS["asqa"])`."""
 
 
 def build_vtg(
@@ -98,12 +117,14 @@ def build_vtg(
     schema = override_defaults(VTGParameters, parameters, tools.budget)
     end, writer = "answer_composer", "claim_generator"
     builder = MethodBuilder(tools, schema, VTGState, Result, end=end, insert_after=insert_after)
+    namer = "answerer"
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever),
             "answerability_verifier": AnswerabilityVerifier(tools.answerability, tools.retriever),
             writer: ClaimGenerator(tools.llm_for("claim_generator")),
             "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
+            namer: Answerer(tools.llm_for("answerer"), from_claims=True),
             end: AnswerComposer(
                 announce=False, answerability=tools.answerability, evidence=tools.evidence
             ),
@@ -116,9 +137,10 @@ def build_vtg(
         "retriever", partial(_after_retriever, asks), "answerability_verifier", writer, end
     )
     builder.add_route("answerability_verifier", partial(_after_retriever, False), writer, end)
-    builder.add_route(writer, _after_claim_generator, "citation_generator", end)
+    builder.add_route(writer, _after_claim_generator, "citation_generator", namer, end)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
-    builder.add_route("claim_acceptor", _after_claim_acceptor, writer, end)
+    builder.add_route("claim_acceptor", _after_claim_acceptor, writer, namer, end)
+    builder.add_edge(namer, end)
     builder.add_edge(end, END)
     return builder.compile(checkpointer=checkpointer, name=name)
 
@@ -129,10 +151,20 @@ def _after_retriever(asks: bool, state: VTGState, parameters: VTGParameters) -> 
     return "answerability_verifier" if asks and parameters.check_answer else "claim_generator"
 
 
-def _after_claim_generator(state: VTGState, _: VTGParameters) -> str:
-    return "answer_composer" if state.get("draft") is None else "citation_generator"
+def _after_claim_generator(state: VTGState, parameters: VTGParameters) -> str:
+    return "citation_generator" if state.get("draft") else _finish(state, parameters)
 
 
 def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:
-    sentences = len(state["claims"]) + len(state["dropped"])
-    return "claim_generator" if sentences < parameters.max_claims else "answer_composer"
+    more = goes_on(state, parameters.max_claims)
+    return "claim_generator" if more else _finish(state, parameters)
+
+
+def _finish(state: VTGState, parameters: VTGParameters) -> str:
+    names = parameters.form != "prose" and state["claims"]
+    return "answerer" if names else "answer_composer"
+
+
+def goes_on(state: VTGState, max_claims: int | None) -> bool:
+    """Whether a further sentence may be written."""
+    return max_claims is None or len(state["claims"]) + len(state["dropped"]) < max_claims

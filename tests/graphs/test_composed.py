@@ -533,6 +533,7 @@ def test_the_graph_shows_the_parts_of_three_methods() -> None:
         "answerability_verifier",
         "answer_composer",
         "assessment_demonstrator",
+        "answerer",
         "assessor",
         "case_recorder",
         "claims_assessor",

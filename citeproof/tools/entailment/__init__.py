@@ -13,11 +13,20 @@ from citeproof.tools.entailment.base import (
     premise,
     question_hypothesis,
 )
-from citeproof.tools.entailment.support import Support, denies, find_support, find_supports
+from citeproof.tools.entailment.support import (
+    Premise,
+    Support,
+    denies,
+    find_support,
+    find_supports,
+    trimmed_support,
+    whole_support,
+)
 
 __all__ = [
     "Entailment",
     "Pair",
+    "Premise",
     "Score",
     "Support",
     "contradicts",
@@ -28,4 +37,6 @@ __all__ = [
     "pair",
     "premise",
     "question_hypothesis",
+    "trimmed_support",
+    "whole_support",
 ]

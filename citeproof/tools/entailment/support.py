@@ -19,7 +19,20 @@ from typing import Literal
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
 from citeproof.types import Passage, Verdict
 
-__all__ = ["MOST", "Support", "denies", "find_support", "find_supports"]
+__all__ = [
+    "MOST",
+    "Premise",
+    "Support",
+    "denies",
+    "find_support",
+    "find_supports",
+    "trimmed_support",
+    "whole_support",
+]
+
+Premise = Literal["fewest", "whole"]
+"""What must entail a claim: the fewest passages that do (`find_support`), or all that a verifier
+looks at, as one premise (`whole_support`), which the simplifier then trims (`trimmed_support`)."""
 
 MOST = 3
 """Most passages of a set."""
@@ -120,6 +133,37 @@ async def find_supports(
         for place, some in waiting.items():
             advance(place, [next(scores) for _ in some])
     return [found[place] for place in range(len(searches))]
+
+
+async def whole_support(
+    entailment: Entailment, question: str, passages: Mapping[int, Passage], claim: str
+) -> Support:
+    """Whether all passages together, as one premise, entail a claim (VTG, section 2.3)."""
+    if not passages:
+        return Support({}, 0.0, holds=False)
+    [score] = await entailment.scores([pair(question, passages, claim)])
+    return Support(dict(passages), float(score), holds=score >= entailment.threshold)
+
+
+async def trimmed_support(
+    entailment: Entailment,
+    question: str,
+    passages: Mapping[int, Passage],
+    claim: str,
+    score: float,
+) -> Support:
+    """Passages that entail a claim together, less those that can be left out (VTG, section 2.3).
+
+    In order of their numbers each is left out once, and for good where the others still entail the
+    claim. `score` is what all of them together have.
+    """
+    left = dict(sorted(passages.items()))
+    for number in sorted(passages):
+        others = {n: passage for n, passage in left.items() if n != number}
+        support = await whole_support(entailment, question, others, claim)
+        if support.holds:
+            left, score = others, support.score
+    return Support(left, score, holds=True)
 
 
 def _search(
