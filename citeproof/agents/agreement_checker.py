@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from citeproof.agents.base import Node
 from citeproof.state import CandidateState, Contrast, Corroboration, Update
+from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
 from citeproof.tools.rouge import rouge_2, tokenize
 from citeproof.types import Claim, Verdict
@@ -26,8 +26,9 @@ class AgreementChecker(Node):
     """θ: the least ROUGE-2 of the two answers at which the main LM's is accepted, 0 to 1."""
     statement_threshold: float = 0.4
     """The least share of a statement's bigrams in the verifier's answer that keeps it, 0 to 1."""
-    form: Literal["prose", "list"] = "prose"
-    """In a list each claim is an entity; it is kept where the verifier names the same one."""
+    form: AnyForm = "prose"
+    """Outside prose each claim is an entity; it is kept where the verifier names the same one. A
+    single one has few bigrams or none, so two models agree on it that name the same."""
 
     async def __call__(self, state: CandidateState) -> Update:
         """Add a round: how far the answers agree, and the statements that are kept.
@@ -71,18 +72,21 @@ class AgreementChecker(Node):
         answer = between.join(claim.text for claim in claims)
         verifier_answer = between.join(said)
         rouge = rouge_2(answer, verifier_answer).f1
+        statements = tuple(self._corroboration(claim, said) for claim in claims)
+        same = self.form == "short" and all(found.corroborated for found in statements)
+        agreed = same or rouge >= self.threshold
         return Contrast(
             number=number,
             rouge_2=rouge,
-            agreed=rouge >= self.threshold and any(claim.citations for claim in claims),
+            agreed=agreed and any(claim.citations for claim in claims),
             answer=answer,
             verifier_answer=verifier_answer,
-            statements=tuple(self._corroboration(claim, said) for claim in claims),
+            statements=statements,
         )
 
     def _corroboration(self, claim: Claim, said: list[str]) -> Corroboration:
         text = claim.text
-        if self.form == "list":
+        if self.form != "prose":
             by = next((other for other in said if entity(other) == entity(text) != ""), "")
             share, enough = float(bool(by)), bool(by)
         else:

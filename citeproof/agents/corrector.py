@@ -7,13 +7,19 @@ from dataclasses import dataclass, replace
 
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts.demonstrations import demonstrations
 from citeproof.state import CandidateState, Update, remembered
-from citeproof.tools.answer_text import Form, citing, read_claims, written_out
-from citeproof.tools.cited_json import is_answer_json
+from citeproof.tools.answer_text import AnyForm, citing, read_claims, written_out
+from citeproof.tools.cited_json import answer_json, is_answer_json
+from citeproof.tools.marked_text import read_marked
 from citeproof.tools.meter import note
+from citeproof.types import Claim, Passage
 
 __all__ = ["Corrector"]
 
+EXAMPLE = "An example of such a correction, of an answer to another question:"
+RIGHT = "The draft is right and rightly cited."
+SHORT = "The draft is right as far as it goes, but the passages state more."
 HEADING = ' after the words "Corrected answer:", and nothing behind it'
 AGAIN = (
     "Your last reply held no corrected answer. Write it as you were told above, and nothing else."
@@ -28,12 +34,15 @@ class Corrector(LLMNode):
 
     answer_tokens: int = 300
     """Longest answer, in tokens."""
-    form: Form = "prose"
+    form: AnyForm = "prose"
+    correction_shots: int = 0
+    """1 shows an example of a correction: a packaged answer, of which the first claim is the
+    draft."""
 
     @property
     def prompt_name(self) -> str:
         """That of its form."""
-        return "corrector" if self.form == "prose" else "list_corrector"
+        return "corrector" if self.form == "prose" else f"{self.form}_corrector"
 
     async def __call__(self, state: CandidateState) -> Update:
         """Replace the main LM's answer by the corrected one.
@@ -57,15 +66,23 @@ class Corrector(LLMNode):
 
     @property
     def _most(self) -> int:
-        # The assessment of a list's draft comes before the list: 150 words, in tokens.
-        return self.answer_tokens + (250 if self.form == "list" else 0)
+        # Outside prose the assessment of the draft comes before the answer: 150 words, in tokens.
+        return self.answer_tokens + (0 if self.form == "prose" else 250)
 
     def _prompt(self, state: CandidateState) -> Prompt:
         passages = remembered(state)
         kept = [n for n, passage in passages.items() if passage.id in state.get("long_term", ())]
+        prompt = self._asked(state["question"], passages, state["kept"], kept)
+        if self.correction_shots:
+            prompt = replace(prompt, context=f"{self._example()}\n\n{prompt.context}")
+        return prompt
+
+    def _asked(
+        self, question: str, passages: dict[int, Passage], draft: list[Claim], kept: list[int]
+    ) -> Prompt:
         about = {
-            "question": state["question"],
-            "draft": written_out(state["kept"], self.form) or "(none)",
+            "question": question,
+            "draft": written_out(draft, self.form) or "(none)",
             "rests": _first(kept),
         }
         schema = None
@@ -77,8 +94,21 @@ class Corrector(LLMNode):
             numbers = ", ".join(map(str, passages))
             example = f"[{min(passages)}]"
             task = fill(self.template(), example=example, numbers=numbers, **about)
-        shared = context(state["question"], passages)
+        shared = context(question, passages)
         return Prompt(self.template("system"), shared, task, schema=schema)
+
+    def _example(self) -> str:
+        """The first packaged example, corrected from its first claim."""
+        example = demonstrations(self.form)[0]
+        claims = read_claims(example.answer, example.passages, self.form)
+        kept = sorted(citation.number for citation in claims[0].citations)
+        asked = self._asked(example.question, example.passages, claims[:1], kept)
+        answer, heading = example.answer, "Corrected answer: "
+        if self.form != "prose":
+            heading = f"{SHORT if len(claims) > 1 else RIGHT}\nFinal answer: "
+        elif asked.schema:
+            answer, heading = answer_json(read_marked(answer)), ""
+        return f"{EXAMPLE}\n{asked.context}\n\n{asked.task}\n\n{heading}{answer}"
 
     def _answer(self, reply: str) -> str:
         """What stands after the last heading; prose without one is all answer."""

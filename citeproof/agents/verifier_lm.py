@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import LLMNode
 from citeproof.state import CandidateState, Update, remembered
-from citeproof.tools.answer_text import Form
+from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.llm import LLM
 
 __all__ = ["VerifierLM"]
@@ -19,7 +19,9 @@ class VerifierLM(LLMNode):
 
     main_llm: LLM
     answer_tokens: int = 300
-    form: Form = "prose"
+    form: AnyForm = "prose"
+    shots: int = 0
+    """Examples that it is shown, as the main LM is."""
     cited_only: bool = True
     """False lets it read all that the main LM has read (ablation, Table 6)."""
     small_verifier: bool = True
@@ -28,7 +30,7 @@ class VerifierLM(LLMNode):
     @property
     def prompt_name(self) -> str:
         """The answerer's of its form."""
-        return "answerer" if self.form == "prose" else "list_answerer"
+        return "answerer" if self.form == "prose" else f"{self.form}_answerer"
 
     async def __call__(self, state: CandidateState) -> Update:
         """Set the verifier LM's answer; where nothing is cited, it is empty and costs no call."""
@@ -38,6 +40,7 @@ class VerifierLM(LLMNode):
             self.llm if self.small_verifier else self.main_llm,
             answer_tokens=self.answer_tokens,
             form=self.form,
+            shots=self.shots,
             prompts=self.prompts,
         )
         answer = await answerer(

@@ -25,7 +25,7 @@ from citeproof.graphs.options import CaLMOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import CaLMResult, CaLMState, QuestionInput, last_round
-from citeproof.tools.answer_text import Form
+from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["PAPER_PARAMETERS", "CaLMParameters", "build_calm"]
@@ -53,8 +53,13 @@ class CaLMParameters(Parameters):
     statement_threshold: float = Field(default=0.4, gt=0.0, le=1.0)
     """The least share of a statement's bigrams in the verifier's answer at which it is kept. The
     paper gives none; of the statement that its Figure 5 keeps the share is 0.47."""
-    form: Form = "prose"
-    """`list` answers with names instead of sentences, and keeps those that both models give."""
+    form: AnyForm = "prose"
+    """`list` answers with names instead of sentences, and keeps those that both models give;
+    `short` answers with a single one, on which the models agree if they give the same."""
+    shots: int = Field(default=0, ge=0, le=2)
+    """Examples of an answer that both models are shown (appendix B: 2)."""
+    correction_shots: int = Field(default=0, ge=0, le=1)
+    """Examples of a correction that the main LM is shown (appendix B: 1)."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
     """Longest answer of either model."""
     verify: bool = True
@@ -68,12 +73,22 @@ class CaLMParameters(Parameters):
     """False makes the main LM its own verifier (ablation, Table 5)."""
 
 
-PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
-    "asqa": {"threshold": 0.5},
-    "eli5": {"threshold": 0.25},
-    "qampari": {"form": "list"},
+_PAPER = {
+    "k": 5,
+    "pool": 100,
+    "max_rounds": 4,
+    "shots": 2,
+    "correction_shots": 1,
+    "prove": False,
+    "check_answer": False,
 }
-"""Section 5.4: `build_calm(tools, **PAPER_PARAMETERS["eli5"])`. For QAMPARI it names no θ."""
+PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
+    "asqa": {**_PAPER, "form": "prose", "threshold": 0.5},
+    "eli5": {**_PAPER, "form": "prose", "threshold": 0.25},
+    "qampari": {**_PAPER, "form": "list", "threshold": 0.5},
+}
+"""Section 5.4 and appendix B: `build_calm(tools, **PAPER_PARAMETERS["eli5"])`. For QAMPARI the
+paper names no θ."""
 
 
 def build_calm(

@@ -89,7 +89,9 @@ class CaLMOptions(Options, total=False):
     max_rounds: int
     threshold: float
     statement_threshold: float
-    form: Literal["prose", "list"]
+    form: Literal["prose", "list", "short"]
+    shots: int
+    correction_shots: int
     answer_tokens: int
     verify: bool
     cited_only: bool

@@ -16,7 +16,6 @@ from citeproof.types import Claim, Passage, Verdict
 
 __all__ = [
     "AnyForm",
-    "Form",
     "citing",
     "introduced",
     "marked_claim",
@@ -27,10 +26,9 @@ __all__ = [
     "written_out",
 ]
 
-Form = Literal["prose", "list"]
-"""Sentences with one to three citations each, or names with one each (ALCE; CaLM, appendix B)."""
 AnyForm = Literal["prose", "list", "short"]
-"""`short` is a single name, date or phrase with one to three citations."""
+"""Sentences with one to three citations each; names with one each (ALCE; CaLM, appendix B); or a
+single name, date or phrase with one to three."""
 
 MOST = 3
 """Most passages a sentence may cite (ALCE's instruction)."""

@@ -200,7 +200,7 @@ def test_a_list_keeps_the_names_that_both_models_give() -> None:
         main=["The Fog [1], Halloween [2], Dark Star [3]", "Final answer: Halloween [2], Cat [4]"],
         verifier=["halloween [2], Christine [1]", "Halloween [2], Cat [4]."],
     )
-    answer, rounds = script.run(**PAPER_PARAMETERS["qampari"])
+    answer, rounds = script.run(form="list")
     assert "Draft: Halloween [2]\n" in script.calls(MAIN)[1].prompt
     assert script.shown(MAIN) == [[1, 2, 3], [2, 4, 5]]
     assert answer.text == "Halloween [1], Cat [2]"
@@ -354,13 +354,36 @@ def test_unknown_and_impossible_parameters_are_errors() -> None:
 def test_the_papers_parameters_can_be_built() -> None:
     defaults = CaLMParameters()
     assert (defaults.k, defaults.pool, defaults.threshold) == (5, 100, 0.5)
-    assert {data: row.get("threshold", 0.5) for data, row in PAPER_PARAMETERS.items()} == {
+    assert {data: row["threshold"] for data, row in PAPER_PARAMETERS.items()} == {
         "asqa": 0.5,
         "eli5": 0.25,
         "qampari": 0.5,
     }
     for row in PAPER_PARAMETERS.values():
         build_calm(Script(main=[]).toolbox(), **row)
+
+
+def test_two_models_agree_on_a_short_answer_that_is_the_same() -> None:
+    """A single word has no bigram, so ROUGE-2 is 0."""
+    script = Script(main=["Bergen [1]", "Wrong. Final answer: the Bergen [4]"], verifier=["Oslo", "Bergen"])
+    answer, rounds = script.run(form="short", max_rounds=4)
+    assert [one.agreed for one in rounds] == [False, True]
+    assert "Final answer:" in script.calls("answerer")[1].prompt
+    assert answer.text == "the Bergen [1]"
+
+
+@pytest.mark.parametrize("data", PAPER_PARAMETERS)
+def test_both_models_are_shown_the_papers_examples(data: str) -> None:
+    prose = PAPER_PARAMETERS[data]["form"] == "prose"
+    second = told(1) if prose else "Final answer: Fact 1 [1]"
+    script = Script(main=[WRONG, second], verifier=[told(2), told(2)])
+    script.run(**{**PAPER_PARAMETERS[data], "max_rounds": 2})
+    first, correction = (call.prompt for call in script.calls("answerer"))
+    [verifier] = (call.prompt for call in script.calls("verifier_lm"))
+    assert first.count("An example of an answer") == verifier.count("An example of an answer") == 2
+    assert correction.count("An example of such a correction") == 1
+    assert correction.count("Correct a draft") == 2
+    assert correction.count("rests on the first passage, number 1") == 1
 
 
 # What a run tells and keeps

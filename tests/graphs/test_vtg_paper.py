@@ -49,7 +49,7 @@ class Witness:
         self.written += 1
         return self.world.claims[self.written - 1] or "DONE"
 
-    async def retrieve(self, query: str, k: int) -> Sequence[Passage]:
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
         self.trace.events.append(("retrieve", query, k))
         return [Passage(id=p, title=p, text=f"{p}.") for p in self.world.found(query, k)]
 
