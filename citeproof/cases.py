@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from citeproof.errors import SettingsError
 from citeproof.files import parse
 from citeproof.settings import BankSettings
+from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.case_vectors import Kind
 from citeproof.types import Passage
 
@@ -49,6 +50,8 @@ class Case(_Value):
     final: str
     """A*: the final answer, with marks."""
     method: str = "r2-mga"
+    form: AnyForm = "prose"
+    """Of both answers; a question is shown cases of its own form only."""
     score: float | None = Field(default=None, ge=0.0, le=1.0)
     """Share of the statements of A* that the entailment model found supported; None where only the
     language model assessed them."""
@@ -91,7 +94,7 @@ class Entry(_Value):
         """What it answers: a newer case of the same topic takes its place."""
         question = " ".join(self.case.question.casefold().split())
         passages = sorted([passage.id, passage.text] for passage in self.case.passages)
-        return _digest([self.namespace, question, passages])
+        return _digest([self.namespace, self.case.form, question, passages])
 
 
 class ImportReport(NamedTuple):

@@ -403,6 +403,8 @@ class SearchState(MemoryState):
 class ReflectionState(WritingState):
     """The answer of R²-MGA: `claims` is A, and A* once it is refined. D is the memory."""
 
+    short_forms: NotRequired[dict[str, str]]
+    """Passage id → what is read in its place (SUMM, SNIPPET)."""
     rounds: list[Reflection]
     """The assessments so far; the last is that of A*, where A* was assessed."""
 
@@ -511,6 +513,7 @@ class R2MGAState(RunState):
     """The state of an R²-MGA run."""
 
     demonstration: Annotated[str, latest]
+    short_forms: Annotated[dict[str, str], latest]
     rounds: Reflections
     case_id: Annotated[str, latest]
     """The case that the run has left in the memory bank; empty where it left none."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from citeproof.agents.base import LLMNode
-from citeproof.agents.summarizer import in_short
+from citeproof.agents.summarizer import read_passages
 from citeproof.errors import BudgetExceededError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import Demonstration, demonstrations
@@ -80,7 +80,7 @@ class Answerer(LLMNode):
         passages = {} if self.closed_book else remembered(state)
         answers: list[list[Claim]] = [[] for _ in range(count)]
         if passages or self.closed_book:
-            prompt = self._prompt(state, passages)
+            prompt = self._prompt(state)
             live = count == 1 and not self.reasoning
             replies = await together(
                 [partial(self._reply, prompt, sample, live) for sample in range(count)], count
@@ -103,11 +103,11 @@ class Answerer(LLMNode):
             note("answerer: no short answer could be read; the sentences stand")
         return [_resting(name, claims) for name in names] or claims
 
-    def _prompt(self, state: ShortenedState, passages: Mapping[int, Passage]) -> Prompt:
+    def _prompt(self, state: ShortenedState) -> Prompt:
         if self.closed_book:
             return self._closed_book_prompt(state["question"])
-        shown = {n: in_short(p, state.get("short_forms", {})) for n, p in passages.items()}
-        prompt = self._task(state["question"], shown, introduced(state.get("demonstration", "")))
+        example = introduced(state.get("demonstration", ""))
+        prompt = self._task(state["question"], read_passages(state), example)
         if self.shots:
             # The same for every question, so a server that keeps prompts reads them once.
             prompt = replace(prompt, context=f"{self._examples()}\n\n{prompt.context}")

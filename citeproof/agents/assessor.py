@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from citeproof.agents.base import LLMNode
+from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
-from citeproof.state import Reflection, ReflectionState, Update, remembered
-from citeproof.tools.answer_text import introduced, written_out
+from citeproof.state import Reflection, ReflectionState, Update
+from citeproof.tools.answer_text import AnyForm, introduced, written_out
 from citeproof.tools.meter import note
 
 __all__ = ["Assessor"]
@@ -36,8 +37,15 @@ class Assessor(LLMNode):
     """Lets the model judge the answer's completeness, its correctness and its citations.
 
     The assessment of a refined answer is the one by which the paper decides whether the memory
-    bank is updated.
+    bank is updated. The prompts are `assessor` and, outside prose, `list_assessor`.
     """
+
+    form: AnyForm = "prose"
+
+    @property
+    def prompt_name(self) -> str:
+        """That of its form."""
+        return "assessor" if self.form == "prose" else "list_assessor"
 
     async def __call__(self, state: ReflectionState) -> Update:
         """Add a round with the assessment of the answer as it is now.
@@ -45,7 +53,7 @@ class Assessor(LLMNode):
         A reply that lacks one of the three verdicts is asked for once more; then the round has
         no feedback, which calls for no refinement and keeps the case out of the memory bank.
         """
-        answer = written_out(state["claims"], "prose")
+        answer = written_out(state["claims"], self.form)
         prompt = self._prompt(state, answer)
         number = len(state["rounds"]) + 1
         for again in ("", f"\n\n{AGAIN}"):
@@ -58,9 +66,9 @@ class Assessor(LLMNode):
         return {"rounds": [*state["rounds"], Reflection(number=number, answer=answer)]}
 
     def _prompt(self, state: ReflectionState, answer: str) -> Prompt:
-        passages = remembered(state)
+        passages = read_passages(state)
         task = fill(
-            self.template("assessor"),
+            self.template(),
             demonstration=introduced(state.get("demonstration", ""), EXAMPLE),
             question=state["question"],
             answer=answer,

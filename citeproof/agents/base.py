@@ -100,6 +100,8 @@ class Node(Runnable[Any, Any]):
     parameters: type[Parameters] | None = field(default=None, kw_only=True, repr=False)
     """The graph's parameters, where the node belongs to a graph that has some. Without them
     any context of a run counts that has fields of the node's names."""
+    fixed: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    """Fields that stay as they are, whatever the run's parameters of these names."""
 
     async def __call__(self, state: Any, /) -> Update:
         """Do the step."""
@@ -139,7 +141,8 @@ class Node(Runnable[Any, Any]):
         else:
             given = _fields_of(place.context)
             values = {key: value for key, value in given if value is not None}
-        return {one.name: values[one.name] for one in fields(self) if one.name in values}
+        free = (one.name for one in fields(self) if one.name not in self.fixed)
+        return {name: values[name] for name in free if name in values}
 
     def _changed(self, values: dict[str, Any]) -> Self:
         return replace(self, **values)

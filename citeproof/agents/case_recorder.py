@@ -8,10 +8,11 @@ from typing import Literal, NotRequired
 
 from citeproof.agents.base import Node, adopt_cost, current_place
 from citeproof.agents.refinement_selector import share
+from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
 from citeproof.state import Reflection, Update, WritingState
-from citeproof.tools.answer_text import written_out
+from citeproof.tools.answer_text import AnyForm, written_out
 from citeproof.tools.meter import note
 from citeproof.types import Answer
 
@@ -32,6 +33,7 @@ class CaseState(WritingState):
     """What the recorder reads."""
 
     rounds: NotRequired[list[Reflection]]
+    short_forms: NotRequired[dict[str, str]]
     answer: Answer | None
 
 
@@ -53,6 +55,7 @@ class CaseRecorder(Node):
     remember: bool = True
     """False leaves the bank as it is."""
     method: str = "r2-mga"
+    form: AnyForm = "prose"
 
     async def __call__(self, state: CaseState) -> Update:
         """Add the case if it passes the gate, and set its id; it is empty where none was kept.
@@ -87,24 +90,25 @@ class CaseRecorder(Node):
             for claim in state["claims"]
             if self.unverified != "drop" or not claim.verdict.failed
         ]
-        first, final = rounds[0], written_out(shown, "prose")
+        first, final = rounds[0], written_out(shown, self.form)
         if not (first.answer.strip() and final.strip()):
             return None
         return Case(
             question=state["question"],
-            passages=tuple(state["passages"]),
+            passages=tuple(in_short(p, state.get("short_forms") or {}) for p in state["passages"]),
             answer=first.answer,
             feedback=first.feedback,
             actions=first.actions if final != first.answer else (),
             final=final,
             method=self.method,
+            form=self.form,
             score=score,
         )
 
     def _passes(self, state: CaseState, last: Reflection, score: float | None) -> bool:
         if score is not None and score < self.least_score:
             return False
-        if last.answer == written_out(state["claims"], "prose"):
+        if last.answer == written_out(state["claims"], self.form):
             # Whoever has the last word: feedback that finds fault with what is kept as right
             # would teach the next assessment to do so.
             return last.correct and last.cited

@@ -8,7 +8,7 @@ from typing import Literal
 
 from citeproof.agents.base import Node
 from citeproof.state import Reflection, ReflectionState, Update, remembered
-from citeproof.tools.answer_text import written_out
+from citeproof.tools.answer_text import AnyForm, written_out
 from citeproof.tools.entailment import Entailment, Pair, pair
 from citeproof.types import Claim, Passage
 
@@ -28,6 +28,8 @@ class ClaimsAssessor(Node):
     """
 
     entailment: Entailment
+    form: AnyForm = "prose"
+    """Names say nothing by themselves: outside prose they are checked behind the question."""
 
     async def __call__(self, state: ReflectionState) -> Update:
         """Add a round with the assessment; whether the answer is complete is left open."""
@@ -45,7 +47,7 @@ class ClaimsAssessor(Node):
         ]
         assessment = Reflection(
             number=len(state["rounds"]) + 1,
-            answer=written_out(claims, "prose"),
+            answer=written_out(claims, self.form),
             feedback="\n".join(filter(None, lines)),
             complete=None,
             correct=not wrong,
@@ -59,7 +61,8 @@ class ClaimsAssessor(Node):
         """Claim → None if what it cites entails it, else a passage that does, or 0 for none."""
 
         def asked(numbers: list[int], claim: Claim) -> Pair:
-            return pair(question, {n: passages[n] for n in numbers}, claim.text)
+            said = claim.text if self.form == "prose" else f"{question} {claim.text}"
+            return pair(question, {n: passages[n] for n in numbers}, said)
 
         cited = {c: sorted({x.number for x in c.citations} & passages.keys()) for c in claims}
         pairs = {c: asked(cited[c], c) for c in claims if cited[c]}

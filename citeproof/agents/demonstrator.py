@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from citeproof.agents.base import LLMNode
+from citeproof.agents.summarizer import read_passages
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case, Kind, Snippet
 from citeproof.prompts import Prompt, context, defuse, fill
-from citeproof.state import ReflectionState, Update, remembered
-from citeproof.tools.answer_text import read_claims, written_out
+from citeproof.state import ReflectionState, Update
+from citeproof.tools.answer_text import AnyForm, read_claims, written_out
 from citeproof.tools.citations import strip_marks
 from citeproof.tools.meter import note
 from citeproof.types import Passage
@@ -65,6 +67,10 @@ class Demonstrator(LLMNode):
     """1 shows the best match, 2 the second best, and so on (Figure 5)."""
     rationale: bool = True
     """False shows the snippet alone (ablation, Table 2)."""
+    form: AnyForm = "prose"
+    """Of the answers of the snippets that are shown."""
+    whole_snippets: bool = False
+    """True shows all of a snippet, however long."""
     remember: bool = True
     """Whether the bank keeps a rationale that has to be written."""
 
@@ -76,10 +82,10 @@ class Demonstrator(LLMNode):
         """
         snippet = await self._best(state)
         if snippet is None:
-            case, rationale = _built_in()
-            text = demonstration(self.kind, case)
+            case, rationale = _built_in(self.form)
+            text = demonstration(self.kind, case, whole=self.whole_snippets)
             return {"demonstration": self._explained(text, rationale[self.kind])}
-        text = demonstration(self.kind, snippet.case)
+        text = demonstration(self.kind, snippet.case, whole=self.whole_snippets)
         reasons = snippet.rationale
         if self.rationale and not reasons:
             reasons = await self._reflected(state, snippet, text)
@@ -100,14 +106,15 @@ class Demonstrator(LLMNode):
             return None
         planned = self.kind == "planning" and state["rounds"]
         feedback = state["rounds"][-1].feedback if planned else ""
-        answer = "" if self.kind == "generation" else written_out(state["claims"], "prose")
+        answer = "" if self.kind == "generation" else written_out(state["claims"], self.form)
         try:
             return await bank.best(
                 self.kind,
                 question=state["question"],
-                passages=list(remembered(state).values()),
+                passages=list(read_passages(state).values()),
                 answer=answer,
                 feedback=feedback,
+                form=self.form,
                 rank=self.rank,
             )
         except (ModelError, StoreError) as error:
@@ -121,7 +128,7 @@ class Demonstrator(LLMNode):
         )
         # The run's own passages stand before it, though they have no part in it, because a
         # server would have to read them again if another prompt came between.
-        shared = context(state["question"], remembered(state))
+        shared = context(state["question"], read_passages(state))
         prompt = Prompt(self.template("system"), shared, task)
         reply = await self.llm.text(prompt, max_tokens=RATIONALE_TOKENS)
         reasons = _numbered_from(1, " ".join(_LABEL.sub("", reply).split()))
@@ -138,17 +145,18 @@ class Demonstrator(LLMNode):
             return reasons
 
 
-def demonstration(kind: Kind, case: Case) -> str:
+def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
     """What a snippet of a case shows, as an example inside a task.
 
     A whole case would fill a small model's window, so of its passages only those are shown that
     its answers cite, `MOST` at most, or the first one where they cite none; and where these are
     longer than `QUOTED`, of each only the sentences that support what cites it. All else is cut
-    at `PART`.
+    at `PART`. With `whole` nothing is left out and nothing is cut.
 
     The passages are fenced as a run's own are, and numbered from `FIRST`. Nothing in a case can
     end its fence, since all of it may come from outside.
     """
+    most = sys.maxsize if whole else PART
     listed = "\n".join(f"{n}. {action}" for n, action in enumerate(case.actions, start=1))
     actions = ("Actions:\n", listed)
     parts = [("Answer: ", case.answer), ("Assessment:\n", case.feedback)]
@@ -160,8 +168,9 @@ def demonstration(kind: Kind, case: Case) -> str:
         if case.actions:
             draft = ("Draft of this answer: ", case.answer)
             parts += [draft, ("Assessment of the draft:\n", case.feedback), actions]
-    lines = [f"{label}{_safe(text, PART)}" for label, text in parts]
-    shown = context(_safe(case.question, PART), _quoted(case))
+    lines = [f"{label}{_safe(text, most)}" for label, text in parts]
+    passages = dict(enumerate(case.passages, start=1)) if whole else _quoted(case)
+    shown = context(_safe(case.question, most), _moved(passages))
     return "\n".join(["<example>", shown, "", *lines, "</example>"])
 
 
@@ -169,7 +178,7 @@ def _quoted(case: Case) -> dict[int, Passage]:
     known = dict(enumerate(case.passages, start=1))
     cited: dict[int, list[str]] = {}
     for text in (case.final, case.answer):
-        for claim in read_claims(text, known, "prose"):
+        for claim in read_claims(text, known, case.form):
             for citation in claim.citations:
                 cited.setdefault(citation.number, []).append(citation.sentence)
     shown = {n: known[n] for n in sorted(cited or list(known)[:1])[:MOST]}
@@ -178,6 +187,11 @@ def _quoted(case: Case) -> dict[int, Passage]:
             sentences = " … ".join(filter(None, dict.fromkeys(cited.get(number, []))))
             text = _short(sentences or passage.text, QUOTED // len(shown))
             shown[number] = passage.model_copy(update={"text": text})
+    return shown
+
+
+def _moved(passages: dict[int, Passage]) -> dict[int, Passage]:
+    """The passages as an example's: numbered from `FIRST`."""
     return {
         FIRST - 1 + number: passage.model_copy(
             # What marks it bears itself, as in encyclopedias, are numbers of something else.
@@ -186,7 +200,7 @@ def _quoted(case: Case) -> dict[int, Passage]:
                 "text": strip_marks(passage.text),
             }
         )
-        for number, passage in shown.items()
+        for number, passage in passages.items()
     }
 
 
@@ -218,8 +232,8 @@ def _short(text: str, most: int) -> str:
 
 
 @cache
-def _built_in() -> tuple[Case, dict[Kind, str]]:
+def _built_in(form: AnyForm) -> tuple[Case, dict[Kind, str]]:
     """The case that is shown where the bank has none, and its rationale for each kind."""
-    file = files("citeproof.prompts") / "first_case.json"
-    stored = json.loads(file.read_text(encoding="utf-8"))
+    file = files("citeproof.prompts") / "first_cases.json"
+    stored = json.loads(file.read_text(encoding="utf-8"))[form]
     return Case.model_validate(stored["case"]), stored["rationales"]

@@ -32,6 +32,8 @@ class DocumentSelector(LLMNode):
     """Size of D."""
     window: int = 20
     """Candidates that are read at a time."""
+    count_chosen: bool = False
+    """Whether the passages of D count as candidates of the window."""
 
     async def __call__(self, state: SearchState) -> Update:
         """Choose D anew from D and the window; k passages, or all where there are fewer.
@@ -42,7 +44,9 @@ class DocumentSelector(LLMNode):
         """
         before, waiting = state.get("long_term", []), state["waiting"]
         by_id = {passage.id: passage for passage in state["passages"]}
-        offered = list(dict.fromkeys([*before, *waiting[: self.window]]))
+        beside = len(before) if self.count_chosen and state["swaps"] else 0
+        room = max(1, self.window - beside)
+        offered = list(dict.fromkeys([*before, *waiting[:room]]))
         picked: list[int] = []
         if len(offered) > self.k:
             shown = [in_short(by_id[key], state["summaries"]) for key in offered]
@@ -56,7 +60,7 @@ class DocumentSelector(LLMNode):
         )
         return {
             "long_term": after,
-            "waiting": waiting[self.window :],
+            "waiting": waiting[room:],
             "swaps": [*state["swaps"], swap],
         }
 

@@ -30,6 +30,8 @@ class MissingInfo(LLMNode):
     """
 
     query_style: Literal["passage", "question"] = "passage"
+    tell_tried: bool = True
+    """False does not tell the model what was searched for before."""
 
     @property
     def prompt_name(self) -> str:
@@ -42,6 +44,7 @@ class MissingInfo(LLMNode):
         is_question = self.query_style == "question" and bool(passages)
         queries = (done.query for done in state["rounds"])
         tried = [query for query in dict.fromkeys(queries) if query != state["question"]]
+        tried = tried if self.tell_tried else []
         task = fill(
             self.template(self.prompt_name if is_question else "missing_info"),
             question=state["question"],

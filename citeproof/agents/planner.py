@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass, replace
 
 from citeproof.agents.base import LLMNode
+from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
-from citeproof.state import ReflectionState, Update, last_round, remembered
-from citeproof.tools.answer_text import introduced
+from citeproof.state import ReflectionState, Update, last_round
+from citeproof.tools.answer_text import AnyForm, introduced
 from citeproof.tools.meter import note
 
 __all__ = ["Planner"]
@@ -26,6 +27,8 @@ _ITEM = re.compile(r"^[^\S\n]*(?:\d{1,2}[.):]|[-*•])\s+(\S.*)$", re.MULTILINE)
 @dataclass(frozen=True)
 class Planner(LLMNode):
     """Turns the feedback of the last round into a list of actions."""
+
+    form: AnyForm = "prose"
 
     async def __call__(self, state: ReflectionState) -> Update:
         """Give the last round its actions.
@@ -47,7 +50,7 @@ class Planner(LLMNode):
         return {}
 
     def _prompt(self, state: ReflectionState) -> Prompt:
-        passages = remembered(state)
+        passages = read_passages(state)
         last = last_round(state["rounds"])
         task = fill(
             self.template("planner"),
@@ -56,6 +59,7 @@ class Planner(LLMNode):
             answer=last.answer,
             feedback=last.feedback,
             most=MOST,
+            item="sentence" if self.form == "prose" else "name",
             numbers=", ".join(map(str, passages)),
         )
         return Prompt(self.template("system"), context(state["question"], passages), task)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from citeproof.agents.base import LLMNode
+from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
 from citeproof.state import ReflectionState, Update, remembered
-from citeproof.tools.answer_text import citing, read_claims, written_out
+from citeproof.tools.answer_text import AnyForm, citing, read_claims, written_out
 from citeproof.tools.cited_json import is_answer_json
 from citeproof.tools.meter import note
 from citeproof.types import Claim
@@ -25,6 +26,13 @@ AGAIN = (
     "told above, and nothing else."
 )
 
+SHAPES = {
+    "list": "It is a list of names with commas between them; directly after each stands the number "
+    "of the one passage that states it, in square brackets.",
+    "short": "It is a single name, number, date or short phrase; directly after it stand, in "
+    "square brackets, the numbers of one to three passages that state it.",
+}
+
 _HEADING = re.compile(r"\b(?:refined|corrected|final)\s+answer\b\W*?:[ \t*_]*", re.IGNORECASE)
 
 
@@ -35,6 +43,12 @@ class Refiner(LLMNode):
     execution: Execution = "one-time"
     answer_tokens: int = 300
     """Longest answer, in tokens."""
+    form: AnyForm = "prose"
+
+    @property
+    def prompt_name(self) -> str:
+        """That of its form."""
+        return "refiner" if self.form == "prose" else "list_refiner"
 
     async def __call__(self, state: ReflectionState) -> Update:
         """Replace the answer by the refined one.
@@ -55,23 +69,26 @@ class Refiner(LLMNode):
     async def _refined(
         self, state: ReflectionState, claims: list[Claim], actions: Sequence[str]
     ) -> list[Claim]:
-        passages = remembered(state)
+        passages, shown = remembered(state), read_passages(state)
         words, schema = citing(self.llm, passages)
+        how = {"citing": words, "heading": "" if schema else HEADING}
+        if self.form != "prose":
+            numbers = ", ".join(map(str, passages))
+            schema, how = None, {"shape": SHAPES[self.form], "numbers": numbers}
         task = fill(
-            self.template("refiner"),
+            self.template(),
             question=state["question"],
-            answer=written_out(claims, "prose"),
+            answer=written_out(claims, self.form),
             actions="\n".join(f"{n}. {action}" for n, action in enumerate(actions, start=1)),
-            citing=words,
-            heading="" if schema else HEADING,
+            **how,
         )
-        shared = context(state["question"], passages)
+        shared = context(state["question"], shown)
         prompt = Prompt(self.template("system"), shared, task, schema=schema)
         for again in ("", f"\n\n{AGAIN}"):
             asked = replace(prompt, task=prompt.task + again)
             reply = await self.llm.text(asked, max_tokens=self.answer_tokens)
             written = reply if is_answer_json(reply) else _HEADING.split(reply)[-1]
-            refined = read_claims(written, passages, "prose")
+            refined = read_claims(written, passages, self.form)
             if refined and (_cites(refined) or not _cites(claims)):
                 return refined
         note("refiner: no refined answer could be read; the answer before it stands")

@@ -8,12 +8,19 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode
+from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts.demonstrations import demonstrations
 from citeproof.state import SearchState, Update, remembered
+from citeproof.tools.answer_text import AnyForm
+from citeproof.tools.citations import strip_marks
 from citeproof.tools.meter import note
 
 __all__ = ["RetrievalVerifier"]
+
+
+EXAMPLE = "An example of a question, and of an answer that passages should suffice for:"
 
 
 class Support(BaseModel):
@@ -30,6 +37,12 @@ class RetrievalVerifier(LLMNode):
     """`class`: the model says yes or no. `score`: it gives 0 to 10, compared with the threshold."""
     threshold: float = 7.0
     """τ: scores from here on suffice."""
+    verify_summaries: bool = False
+    """Whether it reads the summaries that the selector has read, where there are any."""
+    verifier_example: bool = False
+    """Whether it is shown the question and the answer of a packaged example."""
+    form: AnyForm = "prose"
+    """Of that answer."""
 
     @property
     def prompt_name(self) -> str:
@@ -49,7 +62,11 @@ class RetrievalVerifier(LLMNode):
         passages = remembered(state)
         if not passages:
             return False, None
+        if self.verify_summaries:
+            passages = {n: in_short(p, state["summaries"]) for n, p in passages.items()}
         task = fill(self.template(), question=state["question"])
+        if self.verifier_example:
+            task = f"{self._example()}\n\n{task}"
         prompt = Prompt(self.template("system"), context(state["question"], passages), task)
         try:
             if self.verification == "score":
@@ -60,3 +77,8 @@ class RetrievalVerifier(LLMNode):
             note(f"retrieval_verifier: counted as not verified ({error.what})")
             return False, None
         return choice["Yes"] > choice["No"], None
+
+    def _example(self) -> str:
+        example = demonstrations(self.form)[0]
+        answer = strip_marks(example.answer)
+        return f"{EXAMPLE}\nQuestion: {example.question}\nAnswer: {answer}"

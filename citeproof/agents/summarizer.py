@@ -10,12 +10,12 @@ from typing import Literal
 
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context
-from citeproof.state import SearchState, Update, remembered
+from citeproof.state import ReflectionState, SearchState, ShortenedState, Update, remembered
 from citeproof.tools.meter import note
 from citeproof.tools.together import together
 from citeproof.types import Passage
 
-__all__ = ["Summarizer", "in_short"]
+__all__ = ["Summarizer", "in_short", "read_passages"]
 
 _FIRST_WORD = re.compile(r"\W*irrelevant\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(?:irrelevant|not relevant)\b", re.IGNORECASE)
@@ -27,11 +27,14 @@ _SHORT = 15
 class Summarizer(LLMNode):
     """Shortens passages to what helps with the question.
 
-    The prompts are `summarizer`, and `condenser_summary` and `condenser_snippet` of the styles.
+    The prompts are `summarizer` and `summarizer_answer`; `condenser_summary` and
+    `condenser_snippet` are those of the styles.
     """
 
     summary_tokens: int = 96
     """Longest summary, in tokens."""
+    summary_style: Literal["summary", "answer"] = "summary"
+    """What LLatrieval's selector reads: a summary for the question, or an answer to it."""
     at_once: int = 8
     """Most calls under way at a time. A budget of calls may be exceeded by as many, less one."""
     style: Literal["", "summary", "snippet"] = ""
@@ -42,7 +45,9 @@ class Summarizer(LLMNode):
     @property
     def prompt_name(self) -> str:
         """That of its style."""
-        return f"condenser_{self.style}" if self.style else "summarizer"
+        if self.style:
+            return f"condenser_{self.style}"
+        return "summarizer" if self.summary_style == "summary" else "summarizer_answer"
 
     async def __call__(self, state: SearchState) -> Update:
         """Add the summaries that are missing, each made once for a question."""
@@ -92,6 +97,12 @@ def in_short(passage: Passage, summaries: Mapping[str, str]) -> Passage:
     """The passage with its summary in place of its text, where it has one."""
     summary = summaries.get(passage.id)
     return passage if summary is None else passage.model_copy(update={"text": summary})
+
+
+def read_passages(state: ShortenedState | ReflectionState) -> dict[int, Passage]:
+    """The memory as a model reads it: number → passage, in its short form where it has one."""
+    short = state.get("short_forms") or {}
+    return {n: in_short(passage, short) for n, passage in remembered(state).items()}
 
 
 def is_irrelevant(text: str) -> bool:

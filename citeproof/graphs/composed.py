@@ -109,6 +109,8 @@ def build_composed(
     schema = override_defaults(ComposedParameters, parameters, tools.budget)
     asks = tools.answerability is not None
     reflecting, bank = tools.llm_for("demonstrator"), tools.bank
+    # Names are taken out of the sentences at the very end.
+    prose: dict[str, Any] = {"fixed": ("form",)}
     search, end = build_llatrieval(tools), "refinement_selector"
     builder = MethodBuilder(
         tools, schema, ComposedState, ComposedResult, end=end, insert_after=insert_after
@@ -117,18 +119,18 @@ def build_composed(
         {
             "retrieval_stage": RetrievalStage(search, tools.retriever),
             "answerability_verifier": AnswerabilityVerifier(tools.answerability, tools.retriever),
-            "generation_demonstrator": Demonstrator(reflecting, bank, "generation"),
+            "generation_demonstrator": Demonstrator(reflecting, bank, "generation", **prose),
             "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
             "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
-            "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment"),
-            "assessor": Assessor(tools.llm_for("assessor")),
-            "claims_assessor": ClaimsAssessor(tools.entailment),
-            "planning_demonstrator": Demonstrator(reflecting, bank, "planning"),
-            "planner": Planner(tools.llm_for("planner")),
+            "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment", **prose),
+            "assessor": Assessor(tools.llm_for("assessor"), **prose),
+            "claims_assessor": ClaimsAssessor(tools.entailment, **prose),
+            "planning_demonstrator": Demonstrator(reflecting, bank, "planning", **prose),
+            "planner": Planner(tools.llm_for("planner"), **prose),
             "draft_refiner": DraftRefiner(tools.llm_for("refiner")),
             "claim_source": ClaimSource(),
             end: RefinementSelector(),
-            "case_recorder": CaseRecorder(bank, gate="nli", method=METHOD),
+            "case_recorder": CaseRecorder(bank, gate="nli", method=METHOD, **prose),
             "answerer": Answerer(tools.llm_for("answerer"), from_claims=True),
             "answer_composer": AnswerComposer(
                 METHOD,

@@ -27,9 +27,10 @@ from citeproof.graphs.options import LLatrievalOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import LLatrievalResult, LLatrievalState, QuestionInput, last_round
+from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["LLatrievalParameters", "build_llatrieval"]
+__all__ = ["PAPER_PARAMETERS", "LLatrievalParameters", "build_llatrieval"]
 
 Graph: TypeAlias = CompiledStateGraph[LLatrievalState, Any, QuestionInput, LLatrievalResult]
 
@@ -73,6 +74,51 @@ class LLatrievalParameters(Parameters):
     """Longest answer."""
     may_abstain: bool = False
     """Offers the answerer to write nothing where the passages give no answer."""
+    form: AnyForm = "prose"
+    """`list` answers with names, `short` with a single one."""
+    shots: int = Field(default=0, ge=0, le=2)
+    """Examples of an answer that the answerer is shown (released program: 1)."""
+    verifier_example: bool = False
+    """True shows the verifier an example of a question and its answer (Table 9)."""
+    verify_summaries: bool = False
+    """True lets the verifier read summaries, as the selector does (released program)."""
+    count_chosen: bool = False
+    """True counts the chosen passages in the window, so that 15 new ones stand beside 5
+    (released program); otherwise they stand beside a whole window."""
+    summary_style: Literal["summary", "answer"] = "summary"
+    """`answer` lets the selector read, of each passage, the answer that it gives (released program
+    for ELI5)."""
+    tell_tried: bool = True
+    """False does not tell the model which queries were tried when it writes the next one (section
+    3.2, Equation 6)."""
+
+
+_PAPER: dict[str, Any] = {
+    "max_rounds": 4,
+    "candidates": 50,
+    "window": 20,
+    "k": 5,
+    "shots": 1,
+    "verifier_example": True,
+    "verify_summaries": True,
+    "count_chosen": True,
+    "tell_tried": False,
+    "reread": True,
+    "prove": False,
+    "check_answer": False,
+}
+PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
+    f"{data}{suffix}": {**_PAPER, **own, "query_style": style}
+    for data, own in {
+        "asqa": {"form": "prose"},
+        "eli5": {"form": "prose", "first_query": "passage", "summary_style": "answer"},
+        "qampari": {"form": "list"},
+    }.items()
+    for suffix, style in (("", "passage"), (":question", "question"))
+}
+"""Section 4.1, appendix A and the released program: `build_llatrieval(tools,
+**PAPER_PARAMETERS["asqa"])`; `:question` asks for what is missing by a question. For ASQA
+`citeproof eval` puts its sub-questions in place of the question."""
 
 
 def build_llatrieval(

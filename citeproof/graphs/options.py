@@ -118,6 +118,13 @@ class LLatrievalOptions(Options, total=False):
     prove: bool
     answer_tokens: int
     may_abstain: bool
+    form: Literal["prose", "list", "short"]
+    shots: int
+    verifier_example: bool
+    verify_summaries: bool
+    count_chosen: bool
+    summary_style: Literal["summary", "answer"]
+    tell_tried: bool
 
 
 class R2MGAOptions(Options, total=False):
@@ -138,6 +145,10 @@ class R2MGAOptions(Options, total=False):
     gate: Literal["llm", "nli", "both"]
     least_score: float
     unverified: Literal["keep", "flag", "drop"]
+    form: Literal["prose", "list", "short"]
+    style: Literal["", "summary", "snippet"]
+    whole_snippets: bool
+    always_plan: bool
     may_abstain: bool
 
 

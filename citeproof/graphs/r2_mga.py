@@ -25,14 +25,15 @@ from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
 from citeproof.agents.refiner import Execution, Refiner
 from citeproof.agents.retriever import Retriever
+from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import R2MGAOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import QuestionInput, R2MGAResult, R2MGAState, last_round
-from citeproof.tools.answer_text import written_out
+from citeproof.tools.answer_text import AnyForm, written_out
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["R2MGAParameters", "build_r2_mga"]
+__all__ = ["PAPER_PARAMETERS", "R2MGAParameters", "build_r2_mga"]
 
 Graph: TypeAlias = CompiledStateGraph[R2MGAState, Any, QuestionInput, R2MGAResult]
 
@@ -76,8 +77,42 @@ class R2MGAParameters(Parameters):
     """The least share of supported claims at which the entailment model finds an answer right."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
     """What becomes of claims that the entailment model does not find supported."""
+    form: AnyForm = "prose"
+    """`list` answers with names, `short` with a single one. Cases of each form are kept apart."""
+    style: Literal["", "summary", "snippet"] = ""
+    """Empty reads the passages. `summary` (SUMM) and `snippet` (SNIPPET) read short forms of
+    them, which the model writes first; what it calls irrelevant is left out (Table 1)."""
+    whole_snippets: bool = False
+    """True shows snippets with all their passages, uncut (section "Method", Memory Module); a
+    small window is soon full then."""
+    always_plan: bool = False
+    """True plans and refines also where the first assessment finds no fault (section "Method",
+    Planning & Action)."""
     may_abstain: bool = False
     """Offers the answerer to write nothing where the passages give no answer."""
+
+
+_PAPER: dict[str, Any] = {
+    "k": 5,
+    "whole_snippets": True,
+    "always_plan": True,
+    "gate": "llm",
+    "unverified": "keep",
+    "check_answer": False,
+}
+_STRATEGIES: dict[str, dict[str, Any]] = {
+    "": {},
+    ":summ": {"style": "summary", "k": 10},
+    ":snippet": {"style": "snippet", "k": 10},
+    ":oracle": {"ranked": True},
+}
+PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
+    f"{data}{strategy}": {**_PAPER, "form": form, **own}
+    for data, form in {"asqa": "prose", "eli5": "prose", "qampari": "list"}.items()
+    for strategy, own in _STRATEGIES.items()
+}
+"""Section "Experiments": `build_r2_mga(tools, **PAPER_PARAMETERS["asqa:summ"])`. ORACLE's passages
+are chosen by `citeproof eval`."""
 
 
 def build_r2_mga(
@@ -106,6 +141,7 @@ def build_r2_mga(
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever),
+            "summarizer": Summarizer(tools.llm_for("summarizer")),
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation"),
             "answerer": Answerer(tools.llm_for("answerer")),
             "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment"),
@@ -124,7 +160,7 @@ def build_r2_mga(
 
     def after_refiner(state: R2MGAState, parameters: R2MGAParameters) -> str:
         last = last_round(state["rounds"])
-        changed = written_out(state["claims"], "prose") != last.answer
+        changed = written_out(state["claims"], parameters.form) != last.answer
         # After the last round an assessment serves the memory bank alone.
         remembers = bank is not None and parameters.remember and not current_place().drafts
         keeps = remembers and parameters.gate != "nli"
@@ -134,7 +170,9 @@ def build_r2_mga(
     ends = ("claims_verifier", "case_recorder")
     assessments = ("assessment_demonstrator", "claims_assessor")
     builder.add_opening("retriever")
-    builder.add_route("retriever", _after_retriever, "generation_demonstrator", end)
+    first = "generation_demonstrator"
+    builder.add_route("retriever", _after_retriever, "summarizer", first, end)
+    builder.add_edge("summarizer", first)
     builder.add_edge("generation_demonstrator", "answerer")
     builder.add_route("answerer", _after_answerer, *assessments, *ends, end)
     builder.add_edge("assessment_demonstrator", "assessor")
@@ -149,8 +187,10 @@ def build_r2_mga(
     return builder.compile(checkpointer=checkpointer, name=name)
 
 
-def _after_retriever(state: R2MGAState, _: R2MGAParameters) -> str:
-    return "generation_demonstrator" if state["passages"] else "answer_composer"
+def _after_retriever(state: R2MGAState, parameters: R2MGAParameters) -> str:
+    if not state["passages"]:
+        return "answer_composer"
+    return "summarizer" if parameters.style else "generation_demonstrator"
 
 
 def _after_answerer(state: R2MGAState, parameters: R2MGAParameters) -> str:
@@ -161,7 +201,8 @@ def _after_answerer(state: R2MGAState, parameters: R2MGAParameters) -> str:
 
 def _after_assessor(state: R2MGAState, parameters: R2MGAParameters) -> str:
     last = last_round(state["rounds"])
-    refines = last.faulty and last.number <= parameters.rounds
+    wanted = last.faulty or (parameters.always_plan and last.number == 1)
+    refines = wanted and last.number <= parameters.rounds
     return "planning_demonstrator" if refines else _finish(parameters)
 
 

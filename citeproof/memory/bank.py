@@ -20,6 +20,7 @@ from citeproof.cases import Case, Entry, ImportReport, Snippet, check_namespace
 from citeproof.errors import InputError, SettingsError, StoreError
 from citeproof.memory.store import Store, open_store
 from citeproof.settings import ChromaSettings
+from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.background import in_thread
 from citeproof.tools.case_vectors import KINDS, CaseEncoder, Kind, Part
 from citeproof.tools.embeddings import embedder_name
@@ -78,13 +79,15 @@ class Bank:
         passages: Sequence[Passage],
         answer: str = "",
         feedback: str = "",
+        form: AnyForm = "prose",
         rank: int = 1,
     ) -> Snippet | None:
         """The snippet whose case is most like this one, by the cosine of what `kind` is found with.
 
         `generation` compares question and passages, `assessment` also the answer, and `planning`
-        also the feedback, among cases with actions. An empty part is left out of the query. Rank 1
-        is the best match; a rank past the end takes the last. None if there is no such snippet.
+        also the feedback, among cases with actions. Only cases with answers of the form count. An
+        empty part is left out of the query. Rank 1 is the best match; a rank past the end takes the
+        last. None if there is no such snippet.
 
         Raises:
             InputError: The rank is below 1, or the question is empty.
@@ -94,7 +97,11 @@ class Bank:
         if not question.strip():
             raise InputError("Nothing can be found in the memory bank", why="the question is empty")
         encoder = self._encoding()
-        where: list[dict[str, Any]] = [{"namespace": self.namespace}, {"kind": kind}]
+        where: list[dict[str, Any]] = [
+            {"namespace": self.namespace},
+            {"kind": kind},
+            {"form": form},
+        ]
         if not self._filled:  # then no model is loaded for nothing
             with self._reading() as (held,):
                 if not held or not held.get(where=where[0], limit=1, include=[])["ids"]:
@@ -312,6 +319,7 @@ def _metadata(entry: Entry, kind: Kind) -> dict[str, Any]:
         "kind": kind,
         "namespace": entry.namespace,
         "topic": entry.topic,
+        "form": entry.case.form,
         "planned": bool(entry.case.actions),
         "created": entry.created.timestamp(),
         "rationale": entry.rationales.get(kind, ""),

@@ -215,6 +215,7 @@ async def test_each_kind_has_its_own_query(
                 "passages": [A, B],
                 "answer": answer,
                 "feedback": feedback,
+                "form": "prose",
                 "rank": 3,
             },
         )

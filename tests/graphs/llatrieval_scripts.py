@@ -24,6 +24,7 @@ _TASKS = {
     "as a short passage": "passage",
     "one new question": "question",
     "Answer this question from the passages": "answerer",
+    "List the answers to this question": "answerer",
 }
 _SHOWN = re.compile(r'<passage number="\d+" title="(.*?)">\n(.*?)\n</passage>', re.DOTALL)
 

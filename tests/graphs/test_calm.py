@@ -365,7 +365,9 @@ def test_the_papers_parameters_can_be_built() -> None:
 
 def test_two_models_agree_on_a_short_answer_that_is_the_same() -> None:
     """A single word has no bigram, so ROUGE-2 is 0."""
-    script = Script(main=["Bergen [1]", "Wrong. Final answer: the Bergen [4]"], verifier=["Oslo", "Bergen"])
+    script = Script(
+        main=["Bergen [1]", "Wrong. Final answer: the Bergen [4]"], verifier=["Oslo", "Bergen"]
+    )
     answer, rounds = script.run(form="short", max_rounds=4)
     assert [one.agreed for one in rounds] == [False, True]
     assert "Final answer:" in script.calls("answerer")[1].prompt

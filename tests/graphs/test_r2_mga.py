@@ -484,6 +484,7 @@ def test_the_graph_shows_the_papers_modules() -> None:
         "planning_demonstrator",
         "answer_composer",
         "refiner",
+        "summarizer",
     }
 
 
