@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.errors import VerifierOutageError
 from citeproof.state import DraftState, Update, numbered
-from citeproof.tools.entailment import Entailment, find_support
+from citeproof.tools.entailment import Entailment, find_support, unchecked
 from citeproof.tools.events import ClaimVerified, emit
 
 __all__ = ["GenerationVerifier"]
@@ -19,14 +20,23 @@ class GenerationVerifier(Node):
     entailment: Entailment
 
     async def __call__(self, state: DraftState) -> Update:
-        """Give the draft a verdict; a claim that cites nothing is unsupported."""
+        """Give the draft a verdict; a claim that cites nothing is unsupported.
+
+        It stays unchecked where the entailment model's server does not answer.
+        """
         draft = state["draft"]
         if draft is None:
             return {}
         cited = numbered(state, draft.cited)
-        support = await find_support(
-            self.entailment, state["question"], cited, draft.text, fewest=False
-        )
-        verdict = support.verdict("cited", trials=len(state["rejected"]) + 1)
+        trials = len(state["rejected"]) + 1
+        against: tuple[str, ...] = ()
+        try:
+            support = await find_support(
+                self.entailment, state["question"], cited, draft.text, fewest=False
+            )
+        except VerifierOutageError as error:
+            verdict = unchecked(error, trials)
+        else:
+            verdict, against = support.verdict("cited", trials), support.opposing
         emit(ClaimVerified(text=draft.text, verdict=verdict))
-        return {"draft": draft.model_copy(update={"verdict": verdict, "against": support.opposing})}
+        return {"draft": draft.model_copy(update={"verdict": verdict, "against": against})}

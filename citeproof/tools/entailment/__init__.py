@@ -13,9 +13,17 @@ from citeproof.tools.entailment.base import (
     premise,
     question_hypothesis,
 )
-from citeproof.tools.entailment.support import Support, denies, find_support, find_supports
+from citeproof.tools.entailment.support import (
+    OUTAGE,
+    Support,
+    denies,
+    find_support,
+    find_supports,
+    unchecked,
+)
 
 __all__ = [
+    "OUTAGE",
     "Entailment",
     "Pair",
     "Score",
@@ -28,4 +36,5 @@ __all__ = [
     "pair",
     "premise",
     "question_hypothesis",
+    "unchecked",
 ]
