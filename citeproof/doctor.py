@@ -34,8 +34,9 @@ from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
 from citeproof.text import count
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
-from citeproof.tools.entailment.opening import shipped_threshold
+from citeproof.tools.entailment.opening import open_first, shipped_threshold
 from citeproof.tools.entailment.risk import measure_risk
+from citeproof.tools.remote_embeddings import RemoteEmbeddings
 
 __all__ = ["Check", "diagnose", "repair"]
 
@@ -97,7 +98,7 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
     used = []
     if settings.llm.model == "local" and settings.llm.path is None:
         used.append(LLM)
-    if settings.embedding.model == "local":
+    if settings.embedding.embedded:
         used.append(MINILM)
     if settings.entailment.embedded:
         used.append(MPNET)
@@ -151,6 +152,13 @@ def _llm(settings: Settings) -> Check:
 
 def _embedder(settings: Settings) -> Check:
     name, model = "Embedding model", settings.embedding.model
+    if settings.embedding.base_url is not None:
+        remote = RemoteEmbeddings(settings.embedding)
+        try:
+            length = remote.check()
+        except CiteproofError as error:
+            return _failed(name, error)
+        return Check(name, "ok", f"{remote.name} at {remote.server.shown}, {length} numbers each")
     if model == "local":
         return _embedded(name, MINILM, settings)
     return Check(name, "ok", f"{model}, named by embedding.model")
@@ -158,6 +166,8 @@ def _embedder(settings: Settings) -> Check:
 
 def _entailment(settings: Settings) -> Check:
     name, backend = "Entailment model", settings.entailment.backend
+    if settings.entailment.base_url is not None:
+        return _remote_entailment(name, settings)
     if backend == "judge":
         return Check(name, "ok", "the language model judges, by entailment.model")
     named = " and ".join(settings.entailment.models)
@@ -173,6 +183,19 @@ def _entailment(settings: Settings) -> Check:
         told = f"{folder}, as a {backend}{_risk(settings)}" if named == "local" else ""
         return Check(name, "ok", told or f"{named}; local: {folder}")
     return _embedded(name, MPNET, settings)
+
+
+def _remote_entailment(name: str, settings: Settings) -> Check:
+    try:
+        model = open_first(settings.entailment, settings.models)
+    except CiteproofError as error:
+        return _failed(name, error)
+    risk = _risk(settings) if settings.entailment.own else ""
+    return Check(name, "ok", f"{model.name}, {getattr(model, 'place', '')}{risk}")
+
+
+def _failed(name: str, error: CiteproofError) -> Check:
+    return Check(name, "missing", f"{error.what}: {error.why}".rstrip(": "), error.fix)
 
 
 def _risk(settings: Settings) -> str:
@@ -265,7 +288,7 @@ def _prompts(folder: Path | None) -> Iterator[Check]:
 
 def _speeds(settings: Settings, found: dict[str, str]) -> Iterator[Check]:
     """Times what is there already; whoever asks for a diagnosis does not ask for a download."""
-    if settings.embedding.model == "local" and found["Embedding model"] == "ok":
+    if settings.embedding.embedded and found["Embedding model"] == "ok":
         yield _timed("Embedding speed", _embedding_speed, settings)
     if settings.entailment.embedded and found["Entailment model"] == "ok":
         yield _timed("Entailment speed", _entailment_speed, settings)
@@ -277,7 +300,7 @@ def _timed(name: str, measure: Callable[[Settings], str], settings: Settings) ->
     try:
         return Check(name, "ok", measure(settings))
     except CiteproofError as error:
-        return Check(name, "missing", f"{error.what}: {error.why}", error.fix)
+        return _failed(name, error)
 
 
 def _embedding_speed(settings: Settings) -> str:

@@ -11,6 +11,7 @@ Each message says what failed, why, and what to do next. The tree:
     │   ├── FetchError           a model file cannot be downloaded from any of its sources
     │   ├── CorruptModelError    a model file is not the one that was asked for
     │   ├── ModelOutageError     a model stopped answering and retries did not help
+    │   │   └── VerifierOutageError  the server of the entailment model gave no scores
     │   └── ModelReplyError      a model answered, but not with what the node needs
     ├── StoreError               a Chroma store cannot be opened, read or written
     ├── RetrievalError           a retriever failed
@@ -39,6 +40,7 @@ __all__ = [
     "RetrievalError",
     "SettingsError",
     "StoreError",
+    "VerifierOutageError",
 ]
 
 
@@ -127,6 +129,10 @@ class CorruptModelError(ModelError):
 
 class ModelOutageError(ModelError):
     """A model stopped answering and retries did not help."""
+
+
+class VerifierOutageError(ModelOutageError):
+    """The server of the entailment model gave no scores; claims may stand unchecked."""
 
 
 class ModelReplyError(ModelError):

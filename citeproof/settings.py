@@ -40,6 +40,7 @@ __all__ = [
     "LLMSettings",
     "ModelSettings",
     "RetrieverSettings",
+    "ServedSettings",
     "Settings",
 ]
 
@@ -65,6 +66,18 @@ ROLES = (
 
 HomePath = Annotated[Path, AfterValidator(expanded)]
 """A path that may begin with `~`."""
+
+
+def _is_an_address(value: str) -> str:
+    with contextlib.suppress(ValueError):  # a port that is no number, or too large
+        parts = urlsplit(value)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return value
+    raise ValueError("write it as http://127.0.0.1:8000/v1 or https://host/v1")
+
+
+Address = Annotated[str, AfterValidator(_is_an_address)]
+"""Where a server is."""
 _OWN_VLLM_ARGS = ("--host", "--port", "--uds", "--api-key", "--served-model-name")
 
 
@@ -79,7 +92,7 @@ class LLMSettings(_Section):
     """`local` (embedded), `vllm:MODEL` (a vLLM server is started for it), or a LangChain
     `init_chat_model` string such as `openai:gpt-4o`. With `base_url`, the model's name at that
     OpenAI-compatible server, after `vllm:` if that server is vLLM."""
-    base_url: str | None = None
+    base_url: Address | None = None
     """Address of an OpenAI-compatible server that runs already: `http://127.0.0.1:8000/v1`."""
     api_key: SecretStr | None = None
     """Better left to the environment: to the provider's own variable (`OPENAI_API_KEY`), or with
@@ -135,17 +148,6 @@ class LLMSettings(_Section):
                 return value
         raise ValueError('write a JSON object, such as {"reasoning_effort": "low"}')
 
-    @field_validator("base_url")
-    @classmethod
-    def _is_an_address(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        with contextlib.suppress(ValueError):  # a port that is no number, or too large
-            parts = urlsplit(value)
-            if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-                return value
-        raise ValueError("write it as http://127.0.0.1:8000/v1 or https://host/v1")
-
     @property
     def embedded(self) -> bool:
         """Whether this is the embedded model."""
@@ -163,7 +165,22 @@ class LLMSettings(_Section):
         return name if colon and provider == "vllm" else None
 
 
-class EntailmentSettings(_Section):
+class ServedSettings(_Section):
+    """A model that may be at an address, where many processes share it."""
+
+    base_url: Address | None = None
+    """Address of a server that has the model; without one it is loaded in this process."""
+    api_key: SecretStr | None = None
+    """Of that server; better left to the environment, as in `CITEPROOF_EMBEDDING__API_KEY`."""
+    timeout: float = Field(default=60.0, gt=0)
+    """Seconds until one request to it is given up."""
+    retries: int = Field(default=4, ge=0)
+    """Further attempts after a transient failure, with back-off or after as long as it asks for."""
+    at_once: int = Field(default=4, ge=1)
+    """Most requests that this process has under way there."""
+
+
+class EntailmentSettings(ServedSettings):
     """The model that says whether a premise entails a hypothesis."""
 
     model: str | tuple[str, ...] = "local"
@@ -189,9 +206,13 @@ class EntailmentSettings(_Section):
     """Scores of the cross-encoder, from and below, that a cascade asks the judge about; by
     default those fitted for citeproof's own."""
     batch_size: int | None = Field(default=None, ge=1)
-    """Most pairs in one forward pass; by default as many as the device takes at once."""
+    """Most pairs in one forward pass; by default as many as the device takes at once. With
+    `base_url`: most in one request, by default as many as the server takes, or 32."""
     cache: HomePath | None = None
     """An SQLite file that keeps scores between runs."""
+    server: Literal["auto", "citeproof", "tei", "vllm"] = "auto"
+    """What answers at `base_url`: `citeproof serve`, text-embeddings-inference, or vLLM. `auto`
+    asks it."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -199,9 +220,14 @@ class EntailmentSettings(_Section):
         return (self.model,) if isinstance(self.model, str) else self.model
 
     @property
-    def embedded(self) -> bool:
-        """Whether citeproof's own model is among them, which may have to be downloaded."""
+    def own(self) -> bool:
+        """Whether citeproof's own model is among them."""
         return "local" in self.models and self.kind != "judge"
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is loaded here, and may have to be downloaded."""
+        return self.own and self.base_url is None
 
     @property
     def backend(self) -> Literal["cascade", "cross-encoder", "judge", "seq2seq"]:
@@ -257,13 +283,25 @@ class AnswerabilitySettings(_Section):
     """Scores from here on count as answering; by default the fitted threshold."""
 
 
-class EmbeddingSettings(_Section):
+class EmbeddingSettings(ServedSettings):
     """The model that embeds passages and queries."""
 
     model: str = "local"
-    """`local` (all-MiniLM-L6-v2), or a sentence-transformers model (name or folder)."""
+    """`local` (all-MiniLM-L6-v2), or a sentence-transformers model (name or folder). With
+    `base_url`, its name at that OpenAI-compatible server; `local` is what `citeproof serve` has."""
     batch_size: int = Field(default=64, ge=1)
-    """Texts in one forward pass."""
+    """Texts in one forward pass, or with `base_url` in one request. text-embeddings-inference takes
+    32, unless told otherwise."""
+    query_prefix: str = ""
+    """What a model wants before each question, such as `query: `. With `base_url` only: in this
+    process its own configuration says it."""
+    passage_prefix: str = ""
+    """The same for passages."""
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is the embedded model, loaded here."""
+        return self.model == "local" and self.base_url is None
 
 
 class RetrieverSettings(_Section):

@@ -8,16 +8,18 @@ from pydantic import SecretStr
 
 from citeproof import doctor
 from citeproof.doctor import Check, diagnose, repair
-from citeproof.models.entailment import merged_folder
+from citeproof.models.entailment import calibration, merged_folder
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
 from citeproof.models.stamps import stamp
 from citeproof.settings import (
     ChromaSettings,
     EmbeddingSettings,
+    EntailmentSettings,
     LLMSettings,
     ModelSettings,
     Settings,
 )
+from tests.tools.model_stub import Reply, serve, tei
 
 
 def look(settings: Settings, *, measure: bool = False) -> dict[str, Check]:
@@ -131,6 +133,38 @@ def test_servers_are_named_without_their_secrets() -> None:
     assert "secret" not in str(found)
     memory = Settings(chroma=ChromaSettings(in_memory=True))
     assert look(memory)["Chroma store"].status == "ok"
+
+
+def test_models_at_an_address_are_asked(fresh: Settings) -> None:
+    def answer(path: str, body: Any) -> Reply:
+        if path == "/v1/embeddings":
+            return Reply({"data": [{"index": 0, "embedding": [1.0, 0.0]}]})
+        return tei(calibration().name, lambda texts: {"entailment": 1.0}, more={"citeproof": "1"})(
+            path, body
+        )
+
+    def at(url: str) -> dict[str, Check]:
+        return look(
+            fresh.model_copy(
+                update={
+                    "entailment": EntailmentSettings(base_url=url),
+                    "embedding": EmbeddingSettings(base_url=f"{url}/v1"),
+                }
+            )
+        )
+
+    with serve(answer) as stub:
+        found = at(stub.url)
+    model, vectors = found["Entailment model"], found["Embedding model"]
+    assert (model.status, vectors.status) == ("ok", "ok")
+    assert model.detail.startswith(f"{calibration().name}, citeproof serve at {stub.url}; from")
+    assert vectors.detail == f"all-minilm-l6-v2 at {stub.url}/v1, 2 numbers each"
+    found = at(stub.url)  # which is gone by now
+    for name in ("Entailment", "Embedding"):
+        check = found[f"{name} model"]
+        assert check.status == "missing"
+        assert f"server at {stub.url}" in check.detail
+        assert check.fix
 
 
 def test_vllm_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -329,6 +329,16 @@ def test_a_key_goes_only_where_it_was_meant_for(
             ["ROLES__JUDGE__API_KEY"],
             "roles.judge.base_url",
         ),
+        (
+            '[entailment]\nbase_url = "http://x"',
+            ["ENTAILMENT__API_KEY"],
+            "entailment.base_url",
+        ),
+        (
+            '[embedding]\nbase_url = "http://x/v1"',
+            ["EMBEDDING__API_KEY"],
+            "embedding.base_url",
+        ),
         ('[llm]\nmodel = "vllm:m"\nvllm_args = "--trust-remote-code"', [], "llm.vllm_args"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Literal, NotRequired
 from citeproof.agents.answerability_verifier import score_answers
 from citeproof.agents.base import Node, current_place
 from citeproof.agents.claim_acceptor import APPROVED
-from citeproof.errors import StoreError
+from citeproof.errors import ModelError, StoreError, VerifierOutageError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.state import Update, WritingState, calls_of, remembered
 from citeproof.tools.answer_message import answer_message
@@ -17,6 +17,7 @@ from citeproof.tools.answer_text import AnyForm, written_out
 from citeproof.tools.citations import CONTRADICTED, FLAG, marks
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.events import ClaimAccepted, ClaimRejected, emit
+from citeproof.tools.meter import note
 from citeproof.tools.question_parts import question_parts
 from citeproof.types import Answer, Citation, Claim, Passage
 
@@ -137,7 +138,11 @@ class AnswerComposer(Node):
         together = [titled(proved)] if len(proved) > 1 else []
         texts = [*(titled([claim]) for claim in proved), *together, *failed]
         parts = question_parts(question)
-        scores = await score_answers(self.answerability, parts, texts)
+        try:
+            scores = await score_answers(self.answerability, parts, texts)
+        except VerifierOutageError as error:
+            note(f"whether the claims answer the question was not checked: {error}")
+            return None
         limit, found = self.answerability.threshold, len(texts) - len(failed)
         answered = [max(some[:found], default=0.0) >= limit for some in scores]
         if all(answered):
@@ -167,7 +172,7 @@ class AnswerComposer(Node):
                         status=claim.verdict.status,
                         method=self.method,
                     )
-                except StoreError as error:
+                except (ModelError, StoreError) as error:
                     failures.append(f"the cited evidence was not recorded: {error}")
         return failures
 
@@ -190,8 +195,13 @@ class AnswerComposer(Node):
             reasons.append("No answer was asked for.")
         elif not claims:
             reasons.append(self._silence(state, dropped))
-        elif not self.agreement and any(c.verdict.status == "unchecked" for c in claims):
-            reasons.append("The claims were not checked.")
+        elif not self.agreement and (
+            open_ones := sum(claim.verdict.status == "unchecked" for claim in claims)
+        ):
+            which = (
+                "The claims" if open_ones == len(claims) else f"{open_ones} of {len(claims)} claims"
+            )
+            reasons.append(f"{which} were not checked.")
         elif unproved := sum(claim.verdict.failed for claim in claims):
             reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         if disputed := sum(bool(claim.against) for claim in claims):

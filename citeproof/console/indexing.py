@@ -23,10 +23,10 @@ from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
 from citeproof.memory.documents import check_name, match, named_source
 from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
-from citeproof.models.embedder import embedder_for
 from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.tools.documents.files import READERS
+from citeproof.tools.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
 __all__ = [
@@ -102,7 +102,7 @@ def _tell(report: IndexReport, console: Console) -> None:
 def opened(settings: Settings, console: Console, *, rebuild: bool = False) -> Index:
     """The index to be changed, with its embedding model."""
     with downloading(console, "opening the index…") as progress:
-        embeddings = embedder_for(settings, progress)
+        embeddings = open_embedder(settings, progress)
         return Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
 
 

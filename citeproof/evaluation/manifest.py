@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict
 
 from citeproof.files import file_errors, parse, read_file, write_whole
 from citeproof.settings_toml import as_toml
+from citeproof.tools.embeddings import embedder_name
+from citeproof.tools.remote_embeddings import RemoteEmbeddings
 from citeproof.types import Usage
 
 if TYPE_CHECKING:
@@ -219,11 +221,15 @@ def models_of(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
         "llm": _llm(tools.llm.name, settings.llm),
         **{role: _llm(tools.llm_for(role).name, own) for role, own in roles.items()},
         "entailment": {"name": tools.entailment.name, "threshold": tools.entailment.threshold},
-        "embedding": {"name": settings.embedding.model},
+        "embedding": {"name": embedder_name(tools.embeddings) or settings.embedding.model},
     }
+    if place := tools.entailment.place:
+        found["entailment"]["at"] = place
+    if isinstance(tools.embeddings, RemoteEmbeddings):
+        found["embedding"]["at"] = tools.embeddings.server.shown
     if settings.entailment.embedded:
         found["entailment"] |= {"base": MPNET.name, "base_sha256": _weights(MPNET)}
-    if settings.embedding.model == "local":
+    if settings.embedding.embedded:
         found["embedding"] = {"name": MINILM.name, "sha256": _weights(MINILM)}
     return found
 

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from citeproof.console.trace import place, recorded, write_trace
-from citeproof.errors import InputError
+from citeproof.errors import InputError, VerifierOutageError
 from citeproof.evaluation.datasets import write_outputs
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import (
@@ -45,6 +45,7 @@ from citeproof.evaluation.results import (
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
 from citeproof.tools.citations import strip_flags
+from citeproof.tools.entailment import OUTAGE
 from citeproof.tools.events import EvidenceFound, PassagesRetrieved
 from citeproof.tools.moments import Moment, observe
 from citeproof.types import Usage
@@ -284,6 +285,8 @@ async def _answered(
             if moment := observe(namespace, mode, part):
                 moments.append(moment)
         answer = final["answer"]
+        if any(claim.verdict.reason == OUTAGE for claim in answer.claims):
+            raise VerifierOutageError("The answer was not checked", why=" ".join(answer.notes))
         fields = {
             # The flags are for readers; a metric would take them for words of the answer.
             "output": strip_flags(answer.text),

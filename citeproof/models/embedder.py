@@ -58,7 +58,7 @@ class LocalEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector for each text; a few thousand texts at once are fastest."""
-        return self._vectors(texts, query=False)
+        return self._vectors(texts, "encode_document")
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a question, with the model's own prompt for questions if it has one."""
@@ -66,16 +66,20 @@ class LocalEmbeddings(Embeddings):
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """One vector for each question, in one batch."""
-        return self._vectors(texts, query=True)
+        return self._vectors(texts, "encode_query")
 
-    def _vectors(self, texts: list[str], *, query: bool) -> list[list[float]]:
+    def embed_raw(self, texts: list[str]) -> list[list[float]]:
+        """One vector for each text as it is, without a prompt of the model's."""
+        return self._vectors(texts, "encode")
+
+    def _vectors(self, texts: list[str], method: str) -> list[list[float]]:
         if not texts:
             return []
         with self._lock:
             model = self._loaded()
             import torch
 
-            encode = model.encode_query if query else model.encode_document
+            encode = getattr(model, method)
             device = str(model.device.type)
 
             def run(part: list[str]) -> Any:

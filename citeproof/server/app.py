@@ -22,6 +22,7 @@ from citeproof.server.document_routes import document_routes
 from citeproof.server.errors import add_errors
 from citeproof.server.library import Library
 from citeproof.server.mcp import serving_mcp
+from citeproof.server.model_routes import model_routes
 from citeproof.server.openai_routes import openai_routes
 from citeproof.server.opening import Opening
 from citeproof.server.page_routes import page_routes
@@ -44,6 +45,7 @@ def create_app(
     token: str | None = None,
     at_once: int = 8,
     waiting: int = 32,
+    model_requests: int = 16,
 ) -> ASGIApp:
     """The app with all that protects it.
 
@@ -55,6 +57,8 @@ def create_app(
         token: Needed for all but the health checks, if there is one.
         at_once: Questions that are answered at a time.
         waiting: Questions that may wait beside them; any more are refused with 429.
+        model_requests: Requests to the models themselves that are read at a time; eight times as
+            many may wait.
     """
     opening, runs = Opening(open_tools), Runs()
     conversations = Conversations(folder)
@@ -91,6 +95,7 @@ def create_app(
     app.include_router(ask_routes(asking))
     app.include_router(document_routes(opening, Library(folder / "documents")))
     app.include_router(openai_routes(asking, llm))
+    app.include_router(model_routes(opening, Turns(model_requests, 8 * model_requests)))
     app.include_router(page_routes(runs, conversations))
     return protected(app, hosts, token)
 

@@ -45,7 +45,7 @@ class Turns:
         """
         if self._inside >= self._most:
             raise BusyError(
-                "Too many questions are waiting",
+                "Too many requests are waiting",
                 fix=f"Try again in {BusyError.retry_after} seconds.",
             )
 

@@ -6,12 +6,13 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import anyio
 
-__all__ = ["cancelled_once", "in_thread", "is_synchronous", "run_in_background"]
+__all__ = ["cancelled_once", "in_thread", "is_synchronous", "run_in_background", "submit"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,6 +45,14 @@ def run_in_background(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def is_synchronous() -> bool:
     """Whether somebody waits for the caller synchronously, as `graph.invoke` does."""
     return _depth.get() > 0
+
+
+def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Start a coroutine on a loop of its own, for clients that many threads and loops share.
+
+    What runs there waits for no other work of that loop, so that the caller may block.
+    """
+    return asyncio.run_coroutine_threadsafe(work, _loop(-1))
 
 
 @cache

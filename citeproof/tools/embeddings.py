@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import CiteproofError, ModelError
 
-__all__ = ["embed_queries", "embed_texts", "embedder_name"]
+__all__ = ["embed_queries", "embed_raw", "embed_texts", "embedder_name"]
 
 
 def embed_texts(embeddings: Embeddings, texts: list[str], fix: str = "") -> list[list[float]]:
@@ -42,6 +42,13 @@ def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> list[list[f
         vectors: list[list[float]] = batch(list(queries))
         return vectors
     return [embeddings.embed_query(query) for query in queries]
+
+
+def embed_raw(embeddings: Embeddings, texts: list[str]) -> list[list[float]]:
+    """Vectors of texts as they are, without a prompt of the model's for questions or passages."""
+    raw: Any = getattr(embeddings, "embed_raw", embeddings.embed_documents)
+    vectors: list[list[float]] = raw(texts)
+    return vectors
 
 
 def embedder_name(embeddings: Embeddings | None) -> str:

@@ -10,6 +10,7 @@ from threading import Event
 from types import TracebackType
 from typing import Self
 
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
@@ -17,7 +18,6 @@ from citeproof.errors import SettingsError
 from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
-from citeproof.models.embedder import embedder_for
 from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import Progress
 from citeproof.prompts import check_template, load_templates
@@ -28,6 +28,7 @@ from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
 from citeproof.tools.llm import LLM, coerce_llm, open_llm
+from citeproof.tools.remote_embeddings import open_embedder
 from citeproof.tools.retrieval import Retriever, coerce_retriever
 
 __all__ = ["Toolbox"]
@@ -88,6 +89,8 @@ class Toolbox:
         for name, text in self.prompts.items():
             check_template(name, text)
         self.index: Index | None = None
+        self.embeddings: Embeddings | None = None
+        """What embeds for the index, where the settings have opened one."""
         self.english_only = False
         """Whether the entailment model knows no other language; answers to questions in another
         one then say so."""
@@ -138,8 +141,8 @@ class Toolbox:
             if progress is not None:
                 progress(label, done, total)
 
-        def open_stores() -> tuple[Index, Bank, EvidenceLog]:
-            embeddings = embedder_for(chosen, told)
+        def open_stores() -> tuple[Embeddings | None, Index, Bank, EvidenceLog]:
+            embeddings = open_embedder(chosen, told)
             by_words = chosen.retriever.kind == "bm25"  # then no model is loaded for the log alone
             with ExitStack() as opened:
                 index = Index.open(chosen.chroma, chosen.retriever, embeddings)
@@ -150,7 +153,7 @@ class Toolbox:
                 opened.callback(bank.close)
                 evidence = EvidenceLog.open(chosen.chroma, None if by_words else embeddings)
                 opened.pop_all()
-            return index, bank, evidence
+            return embeddings, index, bank, evidence
 
         def fetch_entailment() -> None:
             # Here, and not in the middle of a run: it may be a download.
@@ -158,39 +161,44 @@ class Toolbox:
                 entailment_folder(chosen.models, told)
 
         # The server's start and the embedder's take seconds each, and neither needs the other.
-        with ThreadPoolExecutor(1) as beside:
+        with ExitStack() as held, ThreadPoolExecutor(1) as beside:
             opening = beside.submit(open_stores)
             fetching = beside.submit(fetch_entailment)
             roles = {role: chosen.for_role(role) for role in chosen.roles}
             try:
                 llm = open_llm(chosen.llm, chosen.models, roles=roles, progress=progress)
+                held.callback(llm.close)
                 fetching.result()
+                entailment = open_entailment(
+                    chosen.entailment,
+                    lambda: llm.for_role("judge"),
+                    chosen.models,
+                    progress,
+                    judge_name=judge_label(chosen),
+                )
+                answerability = open_answerability(chosen, progress)
             except BaseException:
                 called_off.set()
                 fetching.cancel()
                 if opening.exception() is None:
-                    for store in opening.result():
+                    for store in opening.result()[1:]:
                         store.close()
                 raise
-            index, bank, evidence = opening.result()
+            embeddings, index, bank, evidence = opening.result()
+            held.pop_all()
         tools = cls(
             llm,
             retriever=index.retriever(),
-            entailment=open_entailment(
-                chosen.entailment,
-                lambda: llm.for_role("judge"),
-                chosen.models,
-                progress,
-                judge_name=judge_label(chosen),
-            ),
-            answerability=open_answerability(chosen, progress),
+            entailment=entailment,
+            answerability=answerability,
             evidence=evidence,
             bank=bank,
             budget=chosen.budget,
             prompts=prompts,
         )
         tools.index = index
-        tools.english_only = chosen.entailment.embedded
+        tools.embeddings = embeddings
+        tools.english_only = chosen.entailment.own
         tools._closing.callback(llm.close)
         tools._closing.callback(bank.close)
         tools._closing.callback(evidence.close)

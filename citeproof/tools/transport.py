@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-__all__ = ["BadReplyError", "look_over"]
+__all__ = ["BadReplyError", "cap", "content_type", "look_over", "read_json"]
 
 LONGEST = 64_000_000
 """Bytes of one reply; 8,192 tokens with the probabilities of twenty others have 16 million."""
@@ -30,24 +30,14 @@ async def look_over(response: Any) -> None:
     Raises:
         BadReplyError: The server has answered, but not as a language model does.
     """
-    response.stream = _capped(response.stream)
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    await cap(response)
+    kind = content_type(response)
     if response.status_code != 200 or kind == "text/event-stream":
         return
     body = (await response.aread()).strip()
     if body.startswith((b"data:", b"event:", b":")):
         return  # a stream by another name
-    if kind == "text/html" or body[:200].lower().startswith((b"<!doctype", b"<html")):
-        raise BadReplyError("it sent an HTML page, as a login or a proxy does")
-    if not body:
-        raise BadReplyError("it sent nothing", is_cut=True)
-    try:
-        reply = json.loads(body)
-    except (ValueError, RecursionError):
-        if body.startswith(b"{"):
-            why = "its reply breaks off: it is not whole JSON"
-            raise BadReplyError(why, is_cut=True) from None
-        raise BadReplyError(f"it sent no JSON: {_begin(body)}") from None
+    reply = read_json(kind, body)
     if isinstance(reply, dict) and reply.get("error"):
         raise BadReplyError(f"it reports an error: {_begin(json.dumps(reply['error']).encode())}")
     choices = reply.get("choices") if isinstance(reply, dict) else None
@@ -60,6 +50,39 @@ async def look_over(response: Any) -> None:
         if reason == "content_filter":
             raise BadReplyError("the provider's content filter withheld the reply")
         raise BadReplyError("it does not stream its replies, though it was asked to")
+
+
+async def cap(response: Any) -> None:
+    """A hook like `look_over`, for any server: the body may not be longer than `LONGEST`."""
+    response.stream = _capped(response.stream)
+
+
+def content_type(response: Any) -> str:
+    """What a response says that it is, without its parameters."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def read_json(kind: str, body: bytes) -> Any:
+    """The JSON of a body.
+
+    Args:
+        kind: Its content type.
+        body: Without space around it.
+
+    Raises:
+        BadReplyError: It is a page, empty, broken off, or something else.
+    """
+    if kind == "text/html" or body[:200].lower().startswith((b"<!doctype", b"<html")):
+        raise BadReplyError("it sent an HTML page, as a login or a proxy does")
+    if not body:
+        raise BadReplyError("it sent nothing", is_cut=True)
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        if body.startswith((b"{", b"[")):
+            why = "its reply breaks off: it is not whole JSON"
+            raise BadReplyError(why, is_cut=True) from None
+        raise BadReplyError(f"it sent no JSON: {_begin(body)}") from None
 
 
 def _capped(stream: Any) -> Any:

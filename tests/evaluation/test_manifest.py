@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citeproof import Settings, build_vtg
+from citeproof import Settings, Toolbox, build_vtg
 from citeproof.evaluation import manifest
 from citeproof.evaluation.manifest import (
     Manifest,
@@ -20,7 +20,11 @@ from citeproof.evaluation.manifest import (
 )
 from citeproof.evaluation.runner import describe
 from citeproof.models.manifest import LLM, MINILM, MPNET
+from citeproof.settings import EmbeddingSettings, EntailmentSettings
+from citeproof.tools.entailment.opening import open_entailment
+from citeproof.tools.remote_embeddings import RemoteEmbeddings
 from tests.evaluation.scripted import examples, toolbox
+from tests.tools.model_stub import serve, tei
 
 
 def made(folder: Path, **known: object) -> Manifest:
@@ -88,6 +92,21 @@ def test_embedded_models_are_told_with_their_hashes() -> None:
     found = models_of(toolbox(), other)
     assert found["llm"] == {"name": "ScriptedChatModel"}
     assert found["entailment"] == {"name": "table", "threshold": 0.5}
+
+
+def test_models_at_an_address_are_told_by_name() -> None:
+    answers = tei("org/nli", lambda texts: {"entailment": 1.0}, more={"citeproof": "1"})
+    with serve(answers) as stub:
+        entailment = EntailmentSettings(model="org/nli", base_url=stub.url)
+        embedding = EmbeddingSettings(model="org/vectors", base_url=f"{stub.url}/v1")
+        settings = Settings(entailment=entailment, embedding=embedding)
+        llm = toolbox().llm
+        tools = Toolbox(llm, entailment=open_entailment(entailment, lambda: llm))
+        tools.embeddings = RemoteEmbeddings(embedding)
+        found = models_of(tools, settings)
+    place = f"citeproof serve at {stub.url}"
+    assert found["entailment"] == {"name": "org/nli", "threshold": 0.5, "at": place}
+    assert found["embedding"] == {"name": "org/vectors", "at": f"{stub.url}/v1"}
 
 
 def test_differences_name_what_matters_and_nothing_else(tmp_path: Path) -> None:

@@ -15,15 +15,18 @@ from citeproof.tools.entailment.base import (
 )
 from citeproof.tools.entailment.support import (
     Premise,
+    OUTAGE,
     Support,
     denies,
     find_support,
     find_supports,
     trimmed_support,
     whole_support,
+    unchecked,
 )
 
 __all__ = [
+    "OUTAGE",
     "Entailment",
     "Pair",
     "Premise",
@@ -39,4 +42,5 @@ __all__ = [
     "question_hypothesis",
     "trimmed_support",
     "whole_support",
+    "unchecked",
 ]

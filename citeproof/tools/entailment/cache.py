@@ -11,6 +11,7 @@ from pathlib import Path
 
 from citeproof.errors import StoreError
 from citeproof.tools.entailment.base import Entailment, Pair, Score
+from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.tools.events import PairsScored, emit
 from citeproof.tools.meter import spend
@@ -44,6 +45,11 @@ class CachedEntailment:
         return self._model.name
 
     @property
+    def model(self) -> Entailment:
+        """The model that computes."""
+        return self._model
+
+    @property
     def threshold(self) -> float:
         """The threshold of the model that computes."""
         return self._model.threshold
@@ -52,6 +58,12 @@ class CachedEntailment:
     def reads_many(self) -> bool:
         """Whether the model that computes reads several passages as well as one."""
         return bool(getattr(self._model, "reads_many", False))
+
+    @property
+    def place(self) -> str:
+        """The server that computes, or the first of a cascade; empty for this process."""
+        model = self._model.first if isinstance(self._model, Cascade) else self._model
+        return str(getattr(model, "place", ""))
 
     @property
     def spans(self) -> Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None:

@@ -51,6 +51,11 @@ class Cascade:
         return f"{self._first.name} + {self._judge_name} [{low:g}, {high:g}) {weights}"
 
     @property
+    def first(self) -> Entailment:
+        """The model that scores every pair."""
+        return self._first
+
+    @property
     def threshold(self) -> float:
         """Scores from here on count as entailed."""
         return self._first.threshold

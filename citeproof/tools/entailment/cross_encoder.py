@@ -6,8 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -18,7 +16,7 @@ from citeproof.models.precision import half_precision, has_half_precision, pack_
 from citeproof.tools.entailment.base import Pair, Score
 from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.labels import contradiction_index, entailment_index
-from citeproof.tools.entailment.windows import windows
+from citeproof.tools.entailment.windows import Window, best_scores, cut_pairs
 
 __all__ = ["CrossEncoder"]
 
@@ -100,18 +98,15 @@ class CrossEncoder:
             again = self._read(model, [items[i] for i in close], halved=False)
             for place, score in zip(close, again, strict=True):
                 scores[place] = score
-        found: list[list[Score]] = [[] for _ in pairs]
-        for item, score in zip(items, scores, strict=True):
-            found[item.pair].append(score)
-        return [_best(some) if some else Score(0.0) for some in found]
+        return list(best_scores(len(pairs), items, scores))
 
-    def _read(self, model: Any, items: Sequence[_Window], *, halved: bool) -> list[Score]:
+    def _read(self, model: Any, items: Sequence[Window], *, halved: bool) -> list[Score]:
         """The score of each window, in order."""
         device = str(model.device.type)
         label = entailment_index(model.config.id2label, self.name, self._label)
         opposite = contradiction_index(model.config.id2label)
 
-        def run(batch: Sequence[_Window]) -> list[Score]:
+        def run(batch: Sequence[Window]) -> list[Score]:
             import torch
 
             with torch.inference_mode(), half_precision(device) if halved else nullcontext():
@@ -141,30 +136,10 @@ class CrossEncoder:
         against, otherwise = contradiction * (1 - limit), (1 - contradiction) * limit
         return against / (against + otherwise) if against + otherwise else 0.5
 
-    def _windows(self, model: Any, pairs: Sequence[Pair]) -> list[_Window]:
-        tokenizer = model.tokenizer
+    def _windows(self, model: Any, pairs: Sequence[Pair]) -> list[Window]:
         places = getattr(model.config, "max_position_embeddings", -1)  # XLNet says -1
-        limit = min(tokenizer.model_max_length, places if places > 0 else 512)
-
-        @cache
-        def length(text: str) -> int:
-            # Not verbose: it would warn that a premise is longer than the window.
-            return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
-
-        @cache
-        def cut(premise: str, room: int) -> list[str]:
-            return windows(premise, room, length)
-
-        found = []
-        for index, pair in enumerate(pairs):
-            # Rooms in steps, so that hypotheses of like length share the windows of a premise.
-            room = max(32, (limit - length(pair.hypothesis) - 8) // 16 * 16)
-            for window in cut(pair.premise, room):
-                tokens = length(window) + length(pair.hypothesis) + 8
-                if tokens > limit and length(pair.hypothesis) > (limit - 8) // 2:
-                    continue
-                found.append(_Window(index, window, pair.hypothesis, min(limit, tokens)))
-        return found
+        limit = min(model.tokenizer.model_max_length, places if places > 0 else 512)
+        return cut_pairs(model.tokenizer, limit, pairs)
 
     def _model(self) -> Any:
         with self._loading:
@@ -173,17 +148,7 @@ class CrossEncoder:
             return self._loaded
 
 
-@dataclass(frozen=True)
-class _Window:
-    pair: int
-    window: str
-    hypothesis: str
-    tokens: int
-
-
-def _batches(
-    items: Sequence[_Window], tokens: int, most: int | None
-) -> Iterator[Sequence[_Window]]:
+def _batches(items: Sequence[Window], tokens: int, most: int | None) -> Iterator[Sequence[Window]]:
     """Consecutive windows; each batch, padded to its first one, within a number of tokens."""
     start = 0
     while start < len(items):
@@ -191,12 +156,6 @@ def _batches(
         end = start + (count if most is None else min(count, most))
         yield items[start:end]
         start = end
-
-
-def _best(windows: Sequence[Score]) -> Score:
-    """The best window's score; any window may say otherwise."""
-    against = [score.contradiction for score in windows if score.contradiction is not None]
-    return Score(max(windows), max(against, default=None))
 
 
 _loaded: WeakValueDictionary[str, Any] = WeakValueDictionary()

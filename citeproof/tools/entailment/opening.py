@@ -2,7 +2,8 @@
 
 Back ends: sentence-transformers cross-encoders (`cross_encoder.py`), citeproof's own among them,
 the language model as judge (`judge.py`), the first in front of the second (`cascade.py`),
-published verifiers (`presets.py`), and several of these together (`ensemble.py`).
+published verifiers (`presets.py`), a classifier at an address (`remote.py`), and several of these
+together (`ensemble.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.presets import Preset, find_preset
+from citeproof.tools.entailment.remote import open_remote
 from citeproof.tools.entailment.risk import calibration_scores, choose_threshold
 from citeproof.tools.entailment.seq2seq import Seq2Seq
 from citeproof.tools.entailment.text_classifier import TextClassifier
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from citeproof.models.progress import Progress
     from citeproof.tools.llm import LLM
 
-__all__ = ["open_answerability", "open_entailment", "shipped_threshold"]
+__all__ = ["open_answerability", "open_entailment", "open_first", "shipped_threshold"]
 
 
 def open_entailment(
@@ -45,6 +47,8 @@ def open_entailment(
 ) -> Entailment:
     """The entailment model that the settings name; nothing is loaded before the first pair.
 
+    One at an address is asked for a score, so that what is wrong there is told now.
+
     Args:
         settings: The `[entailment]` section.
         judge: Gives the language model that judges, called only if one does.
@@ -56,9 +60,25 @@ def open_entailment(
     Raises:
         SettingsError: The settings do not fit together.
         MissingExtraError: The back end needs an extra that is not installed.
+        ModelError: The server at `entailment.base_url` cannot be used.
     """
     opener = _Opener(settings, judge, models or ModelSettings(), progress, judge_name)
     return CachedEntailment(opener.open(), file=settings.cache)
+
+
+def open_first(settings: EntailmentSettings, models: ModelSettings) -> Entailment:
+    """The classifier that the settings name, without what judges behind it and without a cache.
+
+    Raises:
+        SettingsError: The settings do not fit together.
+        ModelError: The server at `entailment.base_url` cannot be used.
+    """
+
+    def refused() -> LLM:
+        raise _unfit(settings.model, "cross-encoder")
+
+    opened = _Opener(settings, refused, models, None, "").open()
+    return opened.first if isinstance(opened, Cascade) else opened
 
 
 def shipped_threshold(settings: EntailmentSettings) -> float:
@@ -90,9 +110,12 @@ def open_answerability(settings: Settings, progress: Progress | None = None) -> 
     ):
         return None
     fitted = calibration()
+    threshold = fitted.answerability if wanted.threshold is None else wanted.threshold
+    if settings.entailment.own and settings.entailment.base_url is not None:
+        return CachedEntailment(open_remote(settings.entailment, threshold))
     model = CrossEncoder(
         fitted.name,
-        fitted.answerability if wanted.threshold is None else wanted.threshold,
+        threshold,
         settings.entailment.batch_size,
         locate=lambda: str(entailment_folder(models, progress)),
     )
@@ -145,6 +168,8 @@ class _Opener:
     def _one(self, model: str, threshold: float | None) -> Entailment:
         """One model, without what stands behind it in a cascade."""
         settings = self.settings
+        if settings.base_url is not None:
+            return self._remote(threshold)
         if model == "judge":
             if settings.kind not in ("auto", "cascade"):
                 raise _unfit(model, settings.kind)
@@ -199,6 +224,15 @@ class _Opener:
             label=settings.label,
         )
 
+    def _remote(self, threshold: float | None) -> Entailment:
+        """The one model, at its address."""
+        settings = self.settings
+        if threshold is None:
+            preset = find_preset(settings.models[0], settings.preset) if not settings.own else None
+            threshold = preset.threshold if preset else 0.5
+            threshold = shipped_threshold(settings) if settings.own else threshold
+        return open_remote(settings, threshold, offline=self.models.offline)
+
     def _own(self, threshold: float | None) -> Entailment:
         """The shipped cross-encoder."""
         fitted = calibration()
@@ -224,6 +258,18 @@ def _check(settings: EntailmentSettings) -> None:
             "entailment.false_proofs cannot be kept to",
             why="it chooses the threshold of citeproof's own cross-encoder by itself",
             fix='Leave out entailment.threshold, and set entailment.model = "local".',
+        )
+    if settings.base_url is not None and (
+        len(settings.models) > 1
+        or settings.models[0] == "judge"
+        or settings.kind in ("judge", "seq2seq")
+    ):
+        raise SettingsError(
+            f"entailment.base_url does not go with entailment.model = {settings.model!r}"
+            + (f" as a {settings.kind}" if settings.kind in ("judge", "seq2seq") else ""),
+            why="at the address is one classifier; a language model that judges has its own, "
+            "roles.judge.base_url",
+            fix="Name one classifier, or leave out entailment.base_url.",
         )
     for key in ("preset", "label"):
         if getattr(settings, key) is not None and (

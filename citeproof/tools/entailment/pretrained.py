@@ -11,7 +11,7 @@ from typing import Any
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.tools.entailment.presets import Preset
 
-__all__ = ["load", "load_preset"]
+__all__ = ["load", "load_preset", "load_tokenizer"]
 
 
 def load(kind: str, name: str, *, offline: bool, **options: Any) -> tuple[Any, Any]:
@@ -37,6 +37,30 @@ def load(kind: str, name: str, *, offline: bool, **options: Any) -> tuple[Any, A
     except Exception as error:  # of a damaged file the libraries raise errors of their own
         raise _unloadable(name, error) from error
     return _placed(model), tokenizer
+
+
+def load_tokenizer(name: str, *, offline: bool) -> Any:
+    """The tokenizer of a model that runs elsewhere; its weights are not fetched.
+
+    Args:
+        name: A hub path or a folder.
+        offline: Whether only what is on this machine may be loaded.
+
+    Raises:
+        MissingExtraError: transformers is not installed.
+        ModelError: There is no such tokenizer.
+    """
+    with MissingExtraError.unless_installed("local", "Long premises cannot be cut"):
+        from transformers import AutoTokenizer
+    try:
+        return AutoTokenizer.from_pretrained(name, local_files_only=offline)
+    except Exception as error:  # of a damaged file the libraries raise errors of their own
+        raise ModelError(
+            f"The tokenizer of {name!r} cannot be loaded",
+            why=(str(error).splitlines() or [type(error).__name__])[0],
+            fix="It is needed here, to cut what is longer than the model reads: name a model of "
+            "the hub, or a folder, in entailment.model, as the server does.",
+        ) from error
 
 
 def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any]:

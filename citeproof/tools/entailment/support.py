@@ -16,17 +16,21 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
+from citeproof.errors import VerifierOutageError
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
+from citeproof.tools.meter import note
 from citeproof.types import Passage, Verdict
 
 __all__ = [
     "MOST",
+    "OUTAGE",
     "Premise",
     "Support",
     "denies",
     "find_support",
     "find_supports",
     "trimmed_support",
+    "unchecked",
     "whole_support",
 ]
 
@@ -34,6 +38,8 @@ Premise = Literal["fewest", "whole"]
 """What must entail a claim: the fewest passages that do (`find_support`), or all that a verifier
 looks at, as one premise (`whole_support`), which the simplifier then trims (`trimmed_support`)."""
 
+OUTAGE = "the entailment model did not answer"
+"""Why a claim is unchecked that would have been checked."""
 MOST = 3
 """Most passages of a set."""
 _TRIED = 4
@@ -73,6 +79,12 @@ class Support:
         elif self.against:
             status = "contradicted"
         return Verdict(status=status, tier=tier, score=self.score, trials=trials)
+
+
+def unchecked(error: VerifierOutageError, trials: int = 1) -> Verdict:
+    """The verdict on a claim that the entailment model's server gave no score for; it is noted."""
+    note(f"claims were not checked: {error}")
+    return Verdict(status="unchecked", trials=trials, reason=OUTAGE)
 
 
 async def find_support(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,7 +16,7 @@ from citeproof.tools.entailment.labels import entailment_index
 from citeproof.tools.entailment.preset_model import PresetModel, PresetOptions
 from citeproof.tools.entailment.presets import Preset
 
-__all__ = ["TextClassifier", "defuse_marks"]
+__all__ = ["ReadText", "TextClassifier", "defuse_marks"]
 
 
 class TextClassifier(PresetModel):
@@ -44,24 +44,31 @@ class TextClassifier(PresetModel):
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
         with self._lock:
-            model, tokenizer = self._load()
-        index = self._index(model)
+            _, tokenizer = self._load()
         readings = [self._readings(tokenizer, pair) for pair in pairs]
-        texts = [text for pair in readings for sentence in pair for text in sentence]
-        order = sorted(range(len(texts)), key=lambda i: texts[i].tokens, reverse=True)
-        scores = [0.0] * len(texts)
-        for begin in range(0, len(order), self._batch_size):
-            batch = order[begin : begin + self._batch_size]
-            chances = self._read(model, tokenizer, [texts[i] for i in batch], index)
-            for i, chance in zip(batch, chances, strict=True):
-                scores[i] = chance
+        scores = self._read([text for pair in readings for own in pair for text in own])
         left = iter(scores)
         return [
             combine([[next(left) for _ in sentence] for sentence in pair], self._preset.sentences)
             for pair in readings
         ]
 
-    def _read(self, model: Any, tokenizer: Any, texts: Sequence[_Text], index: int) -> list[float]:
+    def _read(self, texts: Sequence[ReadText]) -> list[float]:
+        """The probability of entailment of each text, in order."""
+        model, tokenizer = self._load()
+        index = self._index(model.config.id2label)
+        order = sorted(range(len(texts)), key=lambda i: texts[i].tokens, reverse=True)
+        scores = [0.0] * len(texts)
+        for begin in range(0, len(order), self._batch_size):
+            batch = order[begin : begin + self._batch_size]
+            chances = self._read_batch(model, tokenizer, [texts[i] for i in batch], index)
+            for i, chance in zip(batch, chances, strict=True):
+                scores[i] = chance
+        return scores
+
+    def _read_batch(
+        self, model: Any, tokenizer: Any, texts: Sequence[ReadText], index: int
+    ) -> list[float]:
         import torch
 
         firsts = [text.first for text in texts]
@@ -73,7 +80,7 @@ class TextClassifier(PresetModel):
             logits = logits[:, 0]
         return logits.softmax(-1)[:, index].tolist()  # type: ignore[no-any-return]
 
-    def _readings(self, tokenizer: Any, pair: Pair) -> list[list[_Text]]:
+    def _readings(self, tokenizer: Any, pair: Pair) -> list[list[ReadText]]:
         """For each sentence of the hypothesis, what is read of each chunk of the premise."""
         preset = self._preset
 
@@ -81,12 +88,12 @@ class TextClassifier(PresetModel):
         def length(text: str) -> int:
             return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
 
-        def text(premise: str, hypothesis: str) -> _Text:
+        def text(premise: str, hypothesis: str) -> ReadText:
             if not preset.template:
-                return _Text(premise, hypothesis, length(premise) + length(hypothesis))
+                return ReadText(premise, hypothesis, length(premise) + length(hypothesis))
             mark = tokenizer.eos_token or tokenizer.sep_token
             whole = preset.template.format(premise=premise, hypothesis=hypothesis, sep=mark)
-            return _Text(whole, "", length(whole))
+            return ReadText(whole, "", length(whole))
 
         marks = tuple(tokenizer.all_special_tokens)
         chunks = cut(defuse_marks(pair.premise, marks), preset.chunking, length)
@@ -106,8 +113,8 @@ class TextClassifier(PresetModel):
             found.append([own for own in read if own.tokens <= preset.limit - 4])
         return found
 
-    def _index(self, model: Any) -> int:
-        labels = model.config.id2label
+    def _index(self, labels: Mapping[int, str]) -> int:
+        """The output that is entailment, of those that a model has."""
         if self._label is not None:
             return entailment_index(labels, self.name, self._label)
         if self._preset.label >= len(labels):
@@ -131,7 +138,9 @@ def defuse_marks(text: str, marks: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Text:
+class ReadText:
+    """What is read at once: one text, or a pair where the second is not empty."""
+
     first: str
     second: str
     tokens: int

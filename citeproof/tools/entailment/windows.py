@@ -2,11 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
+from citeproof.tools.entailment.base import Pair, Score
 from citeproof.tools.sentences import split
 
-__all__ = ["windows"]
+__all__ = ["Window", "best_scores", "cut_pairs", "windows"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window of a premise, with the hypothesis that is read after it."""
+
+    pair: int
+    """Place of its pair."""
+    window: str
+    hypothesis: str
+    tokens: int
+    """Of both together, at most as many as the model reads."""
+
+
+def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]:
+    """What a cross-encoder reads of pairs.
+
+    A hypothesis longer than half of what the model reads leaves no room, and has no windows.
+
+    Args:
+        tokenizer: The model's own, as transformers has it.
+        limit: Tokens that the model reads.
+        pairs: What is asked.
+    """
+
+    @cache
+    def length(text: str) -> int:
+        # Not verbose: it would warn that a premise is longer than the window.
+        return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+    @cache
+    def cut(premise: str, room: int) -> list[str]:
+        return windows(premise, room, length)
+
+    found = []
+    for index, pair in enumerate(pairs):
+        # Rooms in steps, so that hypotheses of like length share the windows of a premise.
+        room = max(32, (limit - length(pair.hypothesis) - 8) // 16 * 16)
+        for window in cut(pair.premise, room):
+            tokens = length(window) + length(pair.hypothesis) + 8
+            if tokens > limit and length(pair.hypothesis) > (limit - 8) // 2:
+                continue
+            found.append(Window(index, window, pair.hypothesis, min(limit, tokens)))
+    return found
+
+
+def best_scores(count: int, items: Sequence[Window], scores: Sequence[Score]) -> list[Score]:
+    """The score of each pair: that of its best window; any window may say otherwise.
+
+    Args:
+        count: How many pairs there are; one without windows scores 0.
+        items: Their windows.
+        scores: The windows' scores.
+    """
+    found: list[list[Score]] = [[] for _ in range(count)]
+    for item, score in zip(items, scores, strict=True):
+        found[item.pair].append(score)
+    return [_best(some) if some else Score(0.0) for some in found]
+
+
+def _best(scores: Sequence[Score]) -> Score:
+    against = [score.contradiction for score in scores if score.contradiction is not None]
+    return Score(max(scores), max(against, default=None))
 
 
 def windows(premise: str, room: int, length: Callable[[str], int]) -> list[str]:

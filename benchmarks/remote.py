@@ -1,0 +1,137 @@
+"""Entailment by address: the scores of one `citeproof serve`, and its pairs a second.
+
+    python benchmarks/remote.py [--pairs 256] [--clients 1 4 16] [--out results/remote.md]
+
+Pairs are those of `tests/data/hard_cases.jsonl`, each premise with several hypotheses. They are
+scored in this process first, then by a server of its own process, whose clients (threads here,
+each with its own connections) share them out and ask five at a time, one request after the other,
+as a claim asks about five passages. Nothing is kept between.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from citeproof import Settings
+from citeproof.settings import EntailmentSettings
+from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.opening import open_first
+
+GROUP = 5
+"""Pairs that a client asks about at a time."""
+
+
+def made(count: int) -> list[Pair]:
+    """Distinct pairs, about as many entailed as the cases have."""
+    text = (ROOT / "tests/data/hard_cases.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    pairs = [
+        Pair(row["premise"], rows[(place + step) % len(rows)]["hypothesis"])
+        for step in range(8)
+        for place, row in enumerate(rows)
+    ]
+    return list(dict.fromkeys(pairs))[:count]
+
+
+def scored(model: Entailment, pairs: Sequence[Pair]) -> list[float]:
+    """The scores of pairs, five at a time."""
+
+    async def ask() -> list[float]:
+        groups = [pairs[n : n + GROUP] for n in range(0, len(pairs), GROUP)]
+        return [score for group in groups for score in await model.scores(group)]
+
+    return asyncio.run(ask())
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[str]:
+    """The address of a `citeproof serve` whose models are loaded; no language model is."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryDirectory() as folder:
+        nobody = ("--set", "llm.model=none-here", "--set", "llm.base_url=http://127.0.0.1:9/v1")
+        command = [sys.executable, "-m", "citeproof.cli", "serve", "--port", str(port)]
+        process = subprocess.Popen([*command, "--store", folder, *nobody], cwd=folder)
+        try:
+            while True:
+                with contextlib.suppress(httpx.HTTPError):
+                    if httpx.get(f"{url}/readyz").status_code == 200:
+                        break
+                if process.poll() is not None:
+                    raise SystemExit("The server has ended.")
+                time.sleep(1)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def main() -> None:
+    """Measure, print the table, and write it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=256)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    pairs = made(arguments.pairs)
+    settings = Settings(entailment=EntailmentSettings(kind="cross-encoder"))
+    here = open_first(settings.entailment, settings.models)
+    scored(here, pairs[:GROUP])  # loads the model, which is not what is timed
+    begun = time.perf_counter()
+    wanted = scored(here, pairs)
+    rows = [("in process", f"{len(pairs) / (time.perf_counter() - begun):.1f}", "")]
+    threshold = here.threshold
+    del here
+    gc.collect()
+    with serving() as url:
+        asked = EntailmentSettings(kind="cross-encoder", base_url=url)
+        for clients in arguments.clients:
+            models = [open_first(asked, settings.models) for _ in range(clients)]
+            scored(models[0], [Pair(f"{clients} towers.", "A tower.")])
+            shares = [pairs[n::clients] for n in range(clients)]
+            begun = time.perf_counter()
+            with ThreadPoolExecutor(clients) as pool:
+                found = list(pool.map(scored, models, shares))
+            seconds = time.perf_counter() - begun
+            scores = dict(
+                (pair, score)
+                for share, own in zip(shares, found, strict=True)
+                for pair, score in zip(share, own, strict=True)
+            )
+            largest = max(abs(scores[p] - s) for p, s in zip(pairs, wanted, strict=True))
+            turned = sum(
+                (scores[p] >= threshold) != (s >= threshold)
+                for p, s in zip(pairs, wanted, strict=True)
+            )
+            told = f"{clients} client" + ("s" if clients > 1 else "")
+            difference = f"{largest:.1g}, {turned} of {len(pairs)} decisions"
+            rows.append((told, f"{len(pairs) / seconds:.1f}", difference))
+            print(rows[-1], flush=True)
+    head = ("", "pairs/s", "largest difference of a score, decisions that differ")
+    table = [head, ("---",) * 3, *rows]
+    text = "".join(f"| {' | '.join(row)} |\n" for row in table)
+    print(text)
+    if arguments.out:
+        arguments.out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""The server's entailment and embedding models, for other processes to share.
+
+Entailment speaks text-embeddings-inference's `/predict` and `/info`: it takes pairs, which vLLM's
+`/classify` does not, and it names the model, its labels and its limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import struct
+from importlib.metadata import version
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from citeproof.errors import InputError
+from citeproof.server.errors import NotFoundError
+from citeproof.server.gone import until_gone
+from citeproof.server.opening import Opening
+from citeproof.server.turns import Turns
+from citeproof.tools.embeddings import embed_raw, embedder_name
+from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.cascade import Cascade
+from citeproof.tools.entailment.chat_verifier import ChatVerifier
+from citeproof.tools.entailment.judge import Judge
+from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["model_routes"]
+
+MOST_PAIRS = 32
+MOST_TEXTS = 256
+"""Of a request; its bytes are limited as those of all others."""
+_LABELS = {"0": "entailment", "1": "contradiction"}
+
+
+class PredictBody(BaseModel):
+    """Premises with hypotheses; what has no use here is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    inputs: Annotated[list[tuple[str, str]], Field(min_length=1, max_length=MOST_PAIRS)]
+
+
+class EmbeddingsBody(BaseModel):
+    """Texts to embed, in OpenAI's shape."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: str
+    input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_TEXTS)]
+    encoding_format: Literal["float", "base64"] = "float"
+
+
+def model_routes(opening: Opening, turns: Turns) -> APIRouter:
+    """The routes.
+
+    Args:
+        opening: Opens the models.
+        turns: Requests that are read at a time, and that may wait; apart from questions' turns.
+    """
+    router = APIRouter()
+
+    @router.get("/info", summary="The entailment model")
+    async def info() -> dict[str, Any]:
+        """Its name, labels and limits, as text-embeddings-inference tells them."""
+        model = _classifier(await opening.tools())
+        return {
+            "model_id": model.name,
+            "model_type": {"classifier": {"id2label": _LABELS}},
+            "max_client_batch_size": MOST_PAIRS,
+            "threshold": model.threshold,
+            "citeproof": version("citeproof"),
+        }
+
+    @router.post("/predict", summary="Score pairs of premise and hypothesis")
+    async def predict(body: PredictBody, request: Request) -> list[list[dict[str, Any]]]:
+        """For each pair its labels, the likelier first; premises of any length are read."""
+        turns.refuse_more()
+
+        async def work() -> list[float]:
+            async with turns.turn():
+                model = _classifier(await opening.tools())
+                return await model.scores([Pair(*pair) for pair in body.inputs])
+
+        return [_predictions(score) for score in await until_gone(request, work())]
+
+    @router.post("/v1/embeddings", summary="Embed texts")
+    async def embeddings(body: EmbeddingsBody, request: Request) -> dict[str, Any]:
+        """In OpenAI's shape."""
+        turns.refuse_more()
+        texts = [body.input] if isinstance(body.input, str) else body.input
+
+        async def work() -> list[list[float]]:
+            async with turns.turn():
+                model = (await opening.tools()).embeddings
+                name = embedder_name(model)
+                if model is None or body.model != name:
+                    has = f"It has {name!r}." if name else "It has none."
+                    raise NotFoundError(f"There is no embedding model {body.model!r}", fix=has)
+                return await asyncio.to_thread(embed_raw, model, texts)
+
+        vectors = await until_gone(request, work())
+        packed = body.encoding_format == "base64"
+        return {
+            "object": "list",
+            "model": body.model,
+            "data": [
+                {"object": "embedding", "index": i, "embedding": _packed(own) if packed else own}
+                for i, own in enumerate(vectors)
+            ],
+            "usage": {"prompt_tokens": 0, "total_tokens": 0},
+        }
+
+    return router
+
+
+def _classifier(tools: Toolbox) -> Entailment:
+    """The classifier that verifies; what judges behind it has an address of its own.
+
+    Raises:
+        InputError: A language model verifies.
+    """
+    model = tools.entailment.model
+    first = model.first if isinstance(model, Cascade) else model
+    if isinstance(first, Judge | ChatVerifier):
+        raise InputError(
+            "This server has no classifier",
+            why="a language model verifies here",
+            fix="Ask that one: set roles.judge.base_url to its server.",
+        )
+    return first
+
+
+def _predictions(score: float) -> list[dict[str, Any]]:
+    found = [{"label": "entailment", "score": float(score)}]
+    if (against := getattr(score, "contradiction", None)) is not None:
+        found.append({"label": "contradiction", "score": float(against)})
+    return sorted(found, key=lambda one: one["score"], reverse=True)
+
+
+def _packed(vector: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

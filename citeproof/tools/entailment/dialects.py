@@ -1,0 +1,179 @@
+"""How servers of classifiers are asked: text-embeddings-inference, vLLM, and citeproof's own.
+
+text-embeddings-inference and `citeproof serve` tell at `/info` what they have, and take pairs at
+`/predict`. vLLM takes single texts at `/classify`, and pairs at `/score` for models with one
+output only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from citeproof.errors import ModelError
+from citeproof.tools.model_server import ModelServer
+
+__all__ = ["Classifier", "find_classifier"]
+
+MOST = 32
+"""Texts of a request where the server does not say: what text-embeddings-inference takes."""
+MOST_CHARACTERS = 200_000
+"""Of a request: servers limit its bytes, `citeproof serve` to a million."""
+
+Text: TypeAlias = tuple[str, ...]
+"""One text, or a pair."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A classifier at a server."""
+
+    server: ModelServer
+    kind: Literal["citeproof", "tei", "vllm"]
+    model: str
+    """Its name there."""
+    labels: Mapping[int, str] = field(default_factory=dict)
+    """Output → label; empty where the server does not tell."""
+    limit: int | None = None
+    """Tokens of a text; None where the server cuts what is longer."""
+    most: int = MOST
+    """Texts of a request."""
+
+    def predict(self, texts: Sequence[Text]) -> list[dict[int, float]]:
+        """Output → probability, for each text in order.
+
+        Raises:
+            ModelOutageError: The server does not answer.
+            ModelError: It refuses, or answers with something else.
+        """
+        parts = list(_parts(texts, self.most))
+        path, bodies = self._asked(parts)
+        replies = self.server.post(f"{self.server.root}{path}", bodies)
+        found = []
+        for part, reply in zip(parts, replies, strict=True):
+            read = self._read(reply)
+            if len(read) != len(part):
+                raise self.server.refuse(f"it gave {len(read)} scores for {len(part)} texts")
+            found += read
+        return found
+
+    def _asked(self, parts: Sequence[Sequence[Text]]) -> tuple[str, list[dict[str, Any]]]:
+        if self.kind != "vllm":
+            inputs = [[list(text) for text in part] for part in parts]
+            return "/predict", [{"inputs": own, "truncate": True} for own in inputs]
+        if all(len(text) == 1 for part in parts for text in part):
+            said = [{"model": self.model, "input": [text[0] for text in part]} for part in parts]
+            return "/classify", said
+        return "/score", [
+            {
+                "model": self.model,
+                "text_1": [text[0] for text in part],
+                "text_2": [text[-1] for text in part],
+            }
+            for part in parts
+        ]
+
+    def _read(self, reply: Any) -> list[dict[int, float]]:
+        try:
+            if self.kind == "vllm":
+                ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
+                rows = [one["probs"] if "probs" in one else [one["score"]] for one in ordered]
+                return [dict(enumerate(map(_chance, row))) for row in rows]
+            numbers = {label: number for number, label in self.labels.items()}
+            return [
+                {numbers[one["label"]]: _chance(one["score"]) for one in predictions}
+                for predictions in reply
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            shown = f"{type(error).__name__}: {error}"
+            raise self.server.refuse(f"its reply holds no scores ({shown})") from error
+
+
+def find_classifier(
+    server: ModelServer, kind: Literal["auto", "citeproof", "tei", "vllm"], model: str, most: int
+) -> Classifier:
+    """The classifier of that name at a server, which is asked what it has.
+
+    Args:
+        server: The server.
+        kind: What it is; `auto` asks it.
+        model: The name that it should have there.
+        most: Texts of a request; 0 leaves it to the server.
+
+    Raises:
+        ModelOutageError: It is not reached.
+        ModelError: It has another model, or none.
+    """
+    if kind == "vllm":
+        return _vllm(server, model, most)
+    try:
+        info = server.get(f"{server.root}/info")
+        if kind == "auto" and not (isinstance(info, dict) and "model_type" in info):
+            return _vllm(server, model, most)
+    except ModelError as error:
+        # Who has no such page may be vLLM; who is not there is not.
+        if kind != "auto" or "HTTP 404" not in error.why:
+            raise
+        return _vllm(server, model, most)
+    return _by_info(server, info, model, most)
+
+
+def _by_info(server: ModelServer, info: Any, model: str, most: int) -> Classifier:
+    try:
+        name = str(info["model_id"])
+        types = info["model_type"]
+        classifier = types.get("classifier") or types.get("reranker")
+        if classifier is None:
+            raise server.refuse(f"{name} is no classifier, but of type {', '.join(types)}")
+        labels = {int(number): str(label) for number, label in classifier["id2label"].items()}
+        takes = int(info.get("max_client_batch_size") or MOST)
+        own = "citeproof" in info
+        limit = None if own else int(info["max_input_length"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise server.refuse("its /info is not that of text-embeddings-inference") from error
+    if name != model:
+        raise _another(server, model, [name])
+    kind: Literal["citeproof", "tei"] = "citeproof" if own else "tei"
+    return Classifier(server, kind, name, labels, limit, min(most or takes, takes))
+
+
+def _vllm(server: ModelServer, model: str, most: int) -> Classifier:
+    listed = server.get(f"{server.root}/v1/models")
+    try:
+        limits = {str(one["id"]): one.get("max_model_len") for one in listed["data"]}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise server.refuse("its /v1/models is not a list of models") from error
+    if model not in limits:
+        raise _another(server, model, list(limits))
+    return Classifier(server, "vllm", model, limit=limits[model] or 512, most=most or MOST)
+
+
+def _another(server: ModelServer, model: str, has: Sequence[str]) -> ModelError:
+    return server.refuse(
+        f"it has {', '.join(map(repr, has)) or 'no model'}, not {model!r}",
+        f"Name in {server.section}.model what it has, or start it with that model.",
+    )
+
+
+def _parts(texts: Sequence[Text], most: int) -> Iterator[list[Text]]:
+    """Consecutive texts for one request each."""
+    part: list[Text] = []
+    size = 0
+    for text in texts:
+        length = sum(map(len, text))
+        if part and (len(part) == most or size + length > MOST_CHARACTERS):
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += length
+    if part:
+        yield part
+
+
+def _chance(value: Any) -> float:
+    chance = float(value)
+    if not (math.isfinite(chance) and -1e-6 <= chance <= 1 + 1e-6):
+        raise ValueError(f"{value} is no probability")
+    return min(max(chance, 0.0), 1.0)

@@ -1,0 +1,175 @@
+"""Requests to a server that has a model: retried, bounded, and with errors that name it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from citeproof.errors import ModelError, ModelOutageError
+from citeproof.guard import LOOPBACK
+from citeproof.settings import ServedSettings
+from citeproof.tools.background import submit
+from citeproof.tools.retries import is_transient, retry, scrub
+from citeproof.tools.transport import BadReplyError, cap, content_type, read_json
+
+__all__ = ["ModelServer"]
+
+_BACKOFF = 1.0
+"""Seconds before the first retry, where the server does not say."""
+_FIXES = {
+    401: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
+    403: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
+    404: "Check {section}.base_url and {section}.model: it has no such route, or no such model.",
+    413: "Lower {section}.batch_size.",
+    422: "Lower {section}.batch_size.",
+    429: "It has too much to do: lower {section}.at_once, or give it more replicas.",
+}
+
+
+class ModelServer:
+    """A server at an address; threads and event loops may share one of these.
+
+    Args:
+        section: The settings section that names it, for errors.
+        settings: That section, with a `base_url`.
+    """
+
+    def __init__(self, section: str, settings: ServedSettings) -> None:
+        assert settings.base_url is not None
+        self.section = section
+        self.url = settings.base_url.rstrip("/")
+        self._settings = settings
+        self._gate = asyncio.Semaphore(settings.at_once)
+        key = settings.api_key
+        self._key = key.get_secret_value() if key is not None else ""
+
+    @property
+    def root(self) -> str:
+        """The address without `/v1`."""
+        return self.url.removesuffix("/v1")
+
+    @property
+    def shown(self) -> str:
+        """The address without passwords."""
+        parts = urlsplit(self.url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            timeout=None,
+            headers={"authorization": f"Bearer {self._key}"} if self._key else {},
+            limits=httpx.Limits(max_connections=self._settings.at_once),
+            # A proxy of the environment must not see what is meant for this machine.
+            trust_env=urlsplit(self.url).hostname not in LOOPBACK,
+            event_hooks={"response": [cap]},
+        )
+
+    def get(self, url: str, *, retries: int = 0) -> Any:
+        """The JSON at an address, in time to begin with it: by default without another attempt.
+
+        Raises:
+            ModelError: There is none.
+        """
+        return submit(self._ask(url, None, retries)).result()
+
+    def post(self, url: str, bodies: Sequence[Any], *, retries: int | None = None) -> list[Any]:
+        """The JSON that answers each body, in order; at most `at_once` are under way.
+
+        Args:
+            url: Where they are sent.
+            bodies: What is sent, as JSON.
+            retries: Further attempts, by default those of the settings.
+
+        Raises:
+            ModelOutageError: One stays without an answer.
+            ModelError: One is refused, or what answers it is no JSON.
+        """
+        more = self._settings.retries if retries is None else retries
+
+        async def ask_all() -> list[Any]:
+            asking = [asyncio.create_task(self._ask(url, body, more)) for body in bodies]
+            try:
+                return list(await asyncio.gather(*asking))
+            finally:  # if one fails, the others are of no use
+                for task in asking:
+                    task.cancel()
+
+        waiting = submit(ask_all())
+        try:
+            return waiting.result()
+        except BaseException:
+            waiting.cancel()
+            raise
+
+    def refuse(self, why: str, fix: str = "") -> ModelError:
+        """The error for what this server has or says."""
+        what = f"The {self.section} server at {self.shown} cannot be used"
+        return ModelError(what, why=why, fix=fix or f"Check {self.section}.base_url.")
+
+    async def _ask(self, url: str, body: Any, retries: int) -> Any:
+        attempts = 0
+        try:
+            async for attempt in retry(retries, _BACKOFF, lambda *_: None):
+                with attempt:
+                    attempts += 1
+                    async with self._gate:
+                        return await self._once(url, body)
+        except (httpx.HTTPError, httpx.InvalidURL, BadReplyError, TimeoutError) as error:
+            raise self._translated(error, attempts) from error
+
+    async def _once(self, url: str, body: Any) -> Any:
+        method = "GET" if body is None else "POST"
+        async with asyncio.timeout(self._settings.timeout):  # httpx's own begins anew at each byte
+            # Not httpx's own JSON, which fails at half of a surrogate pair.
+            text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+            response = await self._client.request(
+                method,
+                url,
+                content=None if body is None else text,
+                headers={"content-type": "application/json"},
+            )
+        data = response.content.strip()
+        if response.status_code != 200:
+            raise httpx.HTTPStatusError(
+                f"HTTP {response.status_code}{_said(response, data)}",
+                request=response.request,
+                response=response,
+            )
+        return read_json(content_type(response), data)
+
+    def _translated(self, error: Exception, attempts: int) -> ModelError:
+        status = error.response.status_code if isinstance(error, httpx.HTTPStatusError) else 0
+        why = str(error) or type(error).__name__
+        if isinstance(error, TimeoutError):
+            why = f"nothing came within {self._settings.timeout:g} s"
+        names = {"section": self.section, "upper": self.section.upper()}
+        fix = _FIXES.get(status, "").format(**names)
+        what = f"The {self.section} server at {self.shown}"
+        if not is_transient(error) and status != 429:
+            fix = fix or f"Check {self.section}.base_url."
+            return ModelError(f"{what} cannot be used", why=self._clean(why), fix=fix)
+        tries = f" after {attempts} attempts" if attempts > 1 else ""
+        fix = fix or f"Check that it runs and is reached, or raise {self.section}.timeout."
+        return ModelOutageError(f"{what} does not answer{tries}", why=self._clean(why), fix=fix)
+
+    def _clean(self, text: str) -> str:
+        return scrub(" ".join(text.split())[:300], [self._key] if self._key else [])
+
+
+def _said(response: httpx.Response, data: bytes) -> str:
+    """What a refusal says of itself, as vLLM, text-embeddings-inference and FastAPI put it."""
+    try:
+        told = read_json(content_type(response), data)
+    except BadReplyError as error:
+        return f", and {error}"
+    for key in ("error", "message", "detail"):
+        if isinstance(told, dict) and (inner := told.get(key)):
+            told = inner
+    return f": {told}"

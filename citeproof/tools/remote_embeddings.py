@@ -1,0 +1,122 @@
+"""Vectors from an OpenAI-compatible server: citeproof serve, vLLM, text-embeddings-inference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.models.manifest import MINILM
+from citeproof.models.progress import Progress
+from citeproof.settings import EmbeddingSettings, Settings
+from citeproof.tools.model_server import ModelServer
+
+__all__ = ["RemoteEmbeddings", "open_embedder"]
+
+_MOST_CHARACTERS = 200_000
+"""Of a request: servers limit its bytes, `citeproof serve` to a million."""
+
+
+class RemoteEmbeddings(Embeddings):
+    """Vectors of length 1 from the server of the settings.
+
+    Args:
+        settings: The `[embedding]` section, with a `base_url`.
+    """
+
+    def __init__(self, settings: EmbeddingSettings) -> None:
+        self.name = MINILM.name if settings.model == "local" else settings.model
+        """As the store notes it: a model is the same here and there."""
+        self.server = ModelServer("embedding", settings)
+        self._settings = settings
+
+    def check(self) -> int:
+        """Ask the server for a vector, once, and tell its length.
+
+        Raises:
+            ModelError: It is not reached, or gives none.
+        """
+        return len(self._embed(["length"], retries=0)[0])
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector for each text."""
+        return self.embed_raw([f"{self._settings.passage_prefix}{text}" for text in texts])
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a question."""
+        return self.embed_queries([text])[0]
+
+    def embed_queries(self, texts: list[str]) -> list[list[float]]:
+        """One vector for each question."""
+        return self.embed_raw([f"{self._settings.query_prefix}{text}" for text in texts])
+
+    def embed_raw(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text as it is.
+
+        Raises:
+            ModelOutageError: The server does not answer.
+            ModelError: It refuses, or answers with something else.
+        """
+        return self._embed(texts)
+
+    def _embed(self, texts: Sequence[str], retries: int | None = None) -> list[list[float]]:
+        parts = list(self._parts(texts))
+        asked = [{"model": self.name, "input": part} for part in parts]
+        replies = self.server.post(f"{self.server.url}/embeddings", asked, retries=retries)
+        found: list[list[float]] = []
+        for part, reply in zip(parts, replies, strict=True):
+            vectors = self._read(reply)
+            if len(vectors) != len(part):
+                raise self.server.refuse(f"it gave {len(vectors)} vectors for {len(part)} texts")
+            found += vectors
+        if len(set(map(len, found))) > 1:
+            raise self.server.refuse("its vectors are not of one length")
+        return found
+
+    def _parts(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        part: list[str] = []
+        for text in texts:
+            full = sum(map(len, part)) + len(text) > _MOST_CHARACTERS
+            if part and (full or len(part) == self._settings.batch_size):
+                yield part
+                part = []
+            part.append(text)
+        if part:
+            yield part
+
+    def _read(self, reply: Any) -> list[list[float]]:
+        try:
+            ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
+            return [_unit([float(number) for number in one["embedding"]]) for one in ordered]
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            shown = f"{type(error).__name__}: {error}"
+            raise self.server.refuse(f"its reply holds no vectors ({shown})") from error
+
+
+def _unit(vector: list[float]) -> list[float]:
+    length = math.sqrt(sum(number * number for number in vector))
+    if not math.isfinite(length):
+        raise ValueError("a number is not finite")
+    return [number / length for number in vector]
+
+
+def open_embedder(settings: Settings, progress: Progress | None = None) -> Embeddings | None:
+    """The embedder that the settings name; nothing is downloaded or loaded before its first use.
+
+    One at an address is asked for a vector, so that what is wrong there is told now. None where
+    none is installed, and the retriever goes by words alone.
+
+    Raises:
+        MissingExtraError: It is not installed.
+        ModelError: The settings name a folder that does not exist, or a server that is not reached.
+    """
+    if settings.embedding.base_url is None:
+        from citeproof.models.embedder import embedder_for
+
+        return embedder_for(settings, progress)
+    embeddings = RemoteEmbeddings(settings.embedding)
+    if settings.retriever.kind != "bm25":
+        embeddings.check()
+    return embeddings

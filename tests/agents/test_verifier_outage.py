@@ -1,0 +1,112 @@
+"""Where the entailment model's server does not answer, claims stay unchecked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from citeproof import Toolbox
+from citeproof.agents.answer_reranker import AnswerReranker
+from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.claims_assessor import ClaimsAssessor
+from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.simplifier import Simplifier
+from citeproof.errors import VerifierOutageError
+from citeproof.evaluation.results import read_results
+from citeproof.evaluation.runner import run
+from citeproof.graphs.vtg import build_vtg
+from citeproof.settings import BudgetSettings
+from citeproof.state import Draft
+from citeproof.testing import TableEntailment
+from citeproof.tools.meter import Meter, metered
+from citeproof.types import Usage, Verdict
+from tests.agents.baseline_states import sampled
+from tests.agents.calm_states import BUILT, LIT, claim
+from tests.agents.r2_mga_states import reflecting
+from tests.agents.states import state
+from tests.evaluation.scripted import examples, toolbox
+from tests.graphs.scripts import Script
+
+
+def gone(premise: str, hypothesis: str) -> NoReturn:
+    raise VerifierOutageError("The entailment server at http://gpu does not answer")
+
+
+OUT: Any = TableEntailment(gone)
+
+
+async def noted(node: Any, given: Any) -> tuple[Any, str]:
+    """What a node gives, and what it notes."""
+    meter = Meter(Usage(), BudgetSettings())
+    with metered(meter):
+        return await node(given), " ".join(meter.notes)
+
+
+async def test_a_draft_stays_unchecked_and_is_not_taken_back() -> None:
+    draft = Draft(text=BUILT, cited=("a",))
+    update, note = await noted(MemoryVerifier(OUT), state(draft=draft))
+    assert update["draft"].verdict.status == "unchecked"
+    assert "rejected" not in update
+    assert "http://gpu does not answer" in note
+
+
+async def test_a_proved_draft_keeps_its_citations() -> None:
+    proved = Verdict(status="supported", score=0.9)
+    draft = Draft(text=BUILT, cited=("a", "b"), verdict=proved)
+    update, note = await noted(Simplifier(OUT), state(draft=draft))
+    assert update == {}
+    assert "not trimmed" in note
+
+
+async def test_finished_claims_stay_unchecked() -> None:
+    update, note = await noted(ClaimsVerifier(OUT), reflecting(claims=[claim(BUILT, 1)]))
+    assert [own.verdict.status for own in update["claims"]] == ["unchecked"]
+    assert "not checked" in note
+
+
+@pytest.mark.parametrize("definition", ["paper", "released"])
+async def test_the_first_sample_that_says_something_is_kept(definition: Any) -> None:
+    samples = sampled([], [claim(BUILT, 1)], [claim(LIT, 2)])
+    update, note = await noted(AnswerReranker(OUT, definition=definition), samples)
+    [kept] = update["claims"]
+    assert (kept.text, kept.verdict.status) == (BUILT, "unchecked")
+    assert [citation.number for citation in kept.citations] == [1]
+    assert note
+
+
+async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
+    update, note = await noted(ClaimsAssessor(OUT), reflecting(claims=[claim(BUILT, 1)]))
+    assert (update["rounds"][-1].faulty, update["rounds"][-1].feedback) == (False, "")
+    assert "not assessed" in note
+
+
+async def test_passages_that_cannot_be_asked_may_answer() -> None:
+    update, note = await noted(AnswerabilityVerifier(OUT), state())
+    assert update == {"answerable": None}
+    assert "not checked" in note
+
+
+def test_an_answer_is_composed_where_nobody_says_whether_it_answers() -> None:
+    script = Script(claims=[BUILT, "DONE"], citations=[[1]])
+    tools = script.toolbox()
+    asked = Toolbox(
+        tools.llm, retriever=tools.retriever, entailment=tools.entailment, answerability=OUT
+    )
+    answer = build_vtg(asked).invoke({"question": "Who built the tower?"})["answer"]
+    assert (answer.text, answer.status) == (f"{BUILT[:-1]} [1].", "answered")
+    assert len(answer.notes) == 2, "of the passages, and of the claims"
+
+
+async def test_an_evaluation_asks_again_what_was_not_checked(tmp_path: Path) -> None:
+    works = toolbox()
+    asked = examples(tmp_path, 2)
+    broken = Toolbox(works.llm, retriever=works.retriever, entailment=OUT)
+    await run(build_vtg(broken, max_claims=1), "vtg", asked, tmp_path / "run")
+    [first, _] = read_results(tmp_path / "run/results.jsonl").values()
+    assert first.error is not None
+    assert "http://gpu does not answer" in first.error.message
+    await run(build_vtg(works, max_claims=1), "vtg", asked, tmp_path / "run", resume=True)
+    assert all(own.error is None for own in read_results(tmp_path / "run/results.jsonl").values())

@@ -1,0 +1,136 @@
+"""A loopback server of models, whose replies a test makes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["Reply", "Stub", "serve", "tei"]
+
+
+@dataclass
+class Reply:
+    """What the server sends for one request."""
+
+    body: Any = None
+    """Sent as JSON, or a string as it is."""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+
+
+@dataclass
+class Stub:
+    """The running server and what it was sent."""
+
+    url: str = ""
+    requests: list[tuple[str, Any]] = field(default_factory=list)
+    """Path and body of each request, in order."""
+    keys: list[str] = field(default_factory=list)
+    under_way: int = 0
+    most_under_way: int = 0
+
+    def bodies(self, path: str) -> list[Any]:
+        """What was sent to a path."""
+        return [body for own, body in self.requests if own == path]
+
+
+@contextmanager
+def serve(answer: Callable[[str, Any], Reply]) -> Iterator[Stub]:
+    """Run the server; `answer` is given path and body, None for a GET."""
+    stub, lock = Stub(), threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._send(None)
+
+        def do_POST(self) -> None:
+            self._send(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+        def _send(self, body: Any) -> None:
+            with lock:
+                stub.requests.append((self.path, body))
+                stub.keys.append(self.headers.get("authorization", ""))
+                stub.under_way += 1
+                stub.most_under_way = max(stub.most_under_way, stub.under_way)
+            reply = answer(self.path, body)
+            time.sleep(reply.delay)
+            text = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
+            data = text.encode()
+            with lock:
+                stub.under_way -= 1
+            try:
+                self.send_response(reply.status)
+                kind = {"content-type": "application/json"} | dict(reply.headers)
+                for name, value in kind.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    stub.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield stub
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def tei(
+    model: str,
+    read: Callable[[list[str]], Mapping[str, float]],
+    *,
+    labels: tuple[str, ...] = ("entailment", "neutral", "contradiction"),
+    limit: int = 512,
+    batch: int = 32,
+    kind: str = "classifier",
+    more: Mapping[str, Any] | None = None,
+) -> Callable[[str, Any], Reply]:
+    """Answers as text-embeddings-inference does.
+
+    Args:
+        model: Its name.
+        read: Label → probability of one text, or of two that are a pair.
+        labels: Of its outputs.
+        limit: Tokens of a text.
+        batch: Most texts of a request.
+        kind: Classifier, reranker or embedding.
+        more: Further fields of `/info`.
+    """
+    info = {
+        "model_id": model,
+        "model_type": {kind: {"id2label": {str(n): label for n, label in enumerate(labels)}}},
+        "max_input_length": limit,
+        "max_client_batch_size": batch,
+        **(more or {}),
+    }
+
+    def answer(path: str, body: Any) -> Reply:
+        if path == "/info":
+            return Reply(info)
+        if path != "/predict":
+            return Reply({"error": "no such route"}, 404)
+        if len(body["inputs"]) > batch:
+            return Reply({"error": "batch size", "error_type": "validation"}, 413)
+        found = [sorted(read(texts).items(), key=lambda one: -one[1]) for texts in body["inputs"]]
+        return Reply([[{"label": k, "score": v} for k, v in own] for own in found])
+
+    return answer

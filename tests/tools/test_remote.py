@@ -1,0 +1,316 @@
+"""Entailment at an address: what servers are asked, what is made of it, and when they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citeproof import LLM, Toolbox, build_vanilla, build_vtg
+from citeproof.errors import CiteproofError, ModelError, SettingsError, VerifierOutageError
+from citeproof.settings import EntailmentSettings, ModelSettings, Settings
+from citeproof.testing import ScriptedChatModel
+from citeproof.tools.entailment import Entailment, Pair, contradicts
+from citeproof.tools.entailment.cross_encoder import CrossEncoder
+from citeproof.tools.entailment.opening import open_answerability, open_entailment
+from citeproof.tools.entailment.presets import PRESETS
+from citeproof.tools.entailment.text_classifier import TextClassifier
+from tests.graphs.scripts import BUILT, Script
+from tests.tools import tiny_verifiers
+from tests.tools.model_stub import Reply, Stub, serve, tei
+from tests.tools.test_nli_models import PAIRS, bert
+
+KEY = "sk-secret-98765"
+LABELS = ("contradiction", "entailment", "neutral")
+LONG = Pair("the tower was lit in 1871 . " * 30 + "bo ray built the tower .", "bo ray .")
+HALF = {"entailment": 0.5, "neutral": 0.5, "contradiction": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citeproof.tools.model_server._BACKOFF", 0.01)
+
+
+def opened(url: str, model: Any = "local", **more: Any) -> Entailment:
+    settings = EntailmentSettings(
+        model=model,
+        base_url=url,
+        **{"kind": "auto" if model != "local" else "cross-encoder"} | more,
+    )
+
+    def never() -> LLM:
+        raise AssertionError("no language model is asked")
+
+    return open_entailment(settings, never, ModelSettings(offline=True))
+
+
+def scores(model: Entailment, *pairs: Pair) -> list[float]:
+    return asyncio.run(model.scores(pairs))
+
+
+def own(read: Callable[[list[str]], Mapping[str, float]], **more: Any) -> Any:
+    """A server of citeproof's own model."""
+    from citeproof.models.entailment import calibration
+
+    return tei(
+        calibration().name,
+        read,
+        labels=("entailment", "contradiction"),
+        more={"citeproof": "0", **more},
+    )
+
+
+def test_a_cross_encoder_scores_there_as_here(tmp_path: Path) -> None:
+    folder = bert(tmp_path, list(LABELS))
+    from sentence_transformers import CrossEncoder as Encoder
+    from torch import nn
+
+    network = Encoder(folder, local_files_only=True)
+
+    def read(texts: list[str]) -> dict[str, float]:
+        chances = network.predict([tuple(texts)], activation_fn=nn.Softmax(-1))[0]
+        return dict(zip(LABELS, map(float, chances), strict=True))
+
+    here = CrossEncoder(folder)
+    pairs = [*PAIRS, LONG]
+    with serve(tei(folder, read, labels=LABELS, limit=64, batch=4)) as stub:
+        there = opened(f"{stub.url}/v1", folder)  # as one writes addresses of language models
+        found, wanted = scores(there, *pairs), scores(here, *pairs)
+    assert found == pytest.approx(wanted, abs=5e-3)  # this process may multiply in bfloat16
+    assert [contradicts(one) for one in found] == [contradicts(one) for one in wanted]
+    sizes = [len(body["inputs"]) for body in stub.bodies("/predict")]
+    assert max(sizes) == 4
+    assert sum(sizes) > len(pairs) + 1, "the long premise was cut"
+    assert there.name == f"{folder} by tei"
+
+
+@pytest.mark.parametrize("name", ["minicheck-roberta", "factcg"])
+@pytest.mark.parametrize("kind", ["tei", "vllm"])
+def test_a_preset_is_asked_its_template_there(name: str, kind: str, tmp_path: Path) -> None:
+    make = tiny_verifiers.roberta if name == "minicheck-roberta" else tiny_verifiers.deberta
+    network, words = make(tmp_path)
+    folder = str(tmp_path)
+
+    def chances(text: str) -> list[float]:
+        logits = network(**words(text, return_tensors="pt")).logits.detach()
+        return [float(chance) for chance in logits.float().softmax(-1)[0]]
+
+    def vllm(path: str, body: Any) -> Reply:
+        if path == "/v1/models":
+            return Reply({"data": [{"id": folder, "owned_by": "vllm", "max_model_len": 2048}]})
+        if path != "/classify":
+            return Reply({"detail": "Not Found"}, 404)
+        data = [
+            {"index": n, "label": None, "probs": chances(text), "num_classes": 2}
+            for n, text in enumerate(body["input"])
+        ]
+        return Reply({"data": list(reversed(data))})
+
+    labels = ("LABEL_0", "LABEL_1")
+    at_tei = tei(folder, lambda t: dict(zip(labels, chances(*t), strict=True)), labels=labels)
+    pairs = [Pair("Ann Lee built it. " * 90, "Bo Ray built it."), Pair("It is lit.", "It is.")]
+    with serve(at_tei if kind == "tei" else vllm) as stub:
+        there = opened(stub.url, folder, preset=name)
+        found = scores(there, *pairs)
+    wanted = scores(TextClassifier(PRESETS[name], folder, offline=True), *pairs)
+    assert found == pytest.approx(wanted, abs=1e-4)
+    assert there.threshold == PRESETS[name].threshold
+    assert there.name == f"{folder} by {kind}"
+
+
+def test_vllm_scores_pairs_of_a_model_with_one_output(tmp_path: Path) -> None:
+    folder = bert(tmp_path, ["score"])
+
+    def vllm(path: str, body: Any) -> Reply:
+        if path == "/v1/models":
+            return Reply({"data": [{"id": folder, "max_model_len": 64}]})
+        if path != "/score":
+            return Reply({"detail": "Not Found"}, 404)
+        pairs = zip(body["text_1"], body["text_2"], strict=True)
+        scored = [0.9 if two in one else 0.2 for one, two in pairs]
+        return Reply({"data": [{"index": n, "score": own} for n, own in enumerate(scored)]})
+
+    with serve(vllm) as stub:
+        assert scores(opened(stub.url, folder), PAIRS[0], PAIRS[2]) == [0.9, 0.2]
+
+
+def test_citeproofs_own_server_is_sent_whole_pairs() -> None:
+    long = Pair("A. " * 5000, "A.")
+    read = {"entailment": 0.3, "contradiction": 0.6}
+    with serve(own(lambda texts: read)) as stub:
+        model = opened(stub.url, cache=None)
+        [score] = scores(model, long)
+        settings = Settings(entailment=EntailmentSettings(base_url=stub.url))
+        answerability = open_answerability(settings)
+    assert (score, contradicts(score)) == (0.3, True)
+    assert [long.premise, long.hypothesis] in stub.bodies("/predict")[-2]["inputs"]
+    assert model.name.startswith("citeproof-entailment-"), "as in this process"
+    assert answerability is not None
+    assert answerability.threshold != model.threshold
+
+
+def test_a_cascade_may_have_its_first_model_there() -> None:
+    def judge() -> LLM:
+        return LLM(ScriptedChatModel(lambda prompt: "Yes"))
+
+    with serve(own(lambda texts: {"entailment": 0.7})) as stub:
+        settings = EntailmentSettings(base_url=stub.url)
+        model = open_entailment(settings, judge, judge_name="judge x")
+        [score] = scores(model, Pair("It is lit.", "It shines."))
+    assert score > 0.7, "the judge has had its say"
+    assert "judge x" in model.name
+
+
+def test_requests_are_bounded() -> None:
+    def slowly(path: str, body: Any) -> Reply:
+        reply: Reply = own(lambda texts: {"entailment": float(len(texts[1])) / 1000})(path, body)
+        reply.delay = 0.05
+        return reply
+
+    pairs = [Pair("p", "h" * n) for n in range(1, 200)]
+    with serve(slowly) as stub:
+        model = opened(stub.url, at_once=3, batch_size=10, api_key=KEY)
+        assert scores(model, *pairs) == [n / 1000 for n in range(1, 200)]
+    assert stub.most_under_way == 3
+    assert len(stub.bodies("/predict")) == 21
+    assert set(stub.keys) == {f"Bearer {KEY}"}
+
+
+HTML = Reply("<html>Log in</html>", 200, {"content-type": "text/html"})
+BROKEN = {
+    "full": (Reply({"error": "Model is overloaded"}, 429, {"Retry-After": "0"}), "overloaded"),
+    "down": (Reply({"error": "unhealthy"}, 503), "HTTP 503: unhealthy"),
+    "proxy": (Reply("<html>Bad gateway</html>", 502, {"content-type": "text/html"}), "HTML page"),
+    "login": (HTML, "HTML page"),
+    "moved": (Reply("", 302, {"location": "http://127.0.0.1:9/"}), "HTTP 302"),
+    "slow": (Reply([[]], delay=1.0), "nothing came within 0.3 s"),
+    "cut": (Reply('[[{"label": "entail'), "breaks off"),
+    "empty": (Reply(""), "it sent nothing"),
+    "no list": (Reply({"scores": 1}), "no scores"),
+    "too few": (Reply([]), "0 scores for 1 texts"),
+    "other labels": (Reply([[{"label": "joy", "score": 1.0}]]), "no scores"),
+    "not a number": (Reply('[[{"label": "entailment", "score": NaN}]]'), "no probability"),
+    "refused": (Reply({"detail": f"wrong key {KEY}"}, 401), "HTTP 401"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_server_that_fails_is_told_and_claims_stay_unchecked(how: str) -> None:
+    reply, told = BROKEN[how]
+    works = [True]
+
+    def answer(path: str, body: Any) -> Reply:
+        return own(lambda texts: {"entailment": 0.9})(path, body) if works else reply
+
+    script = Script(claims=[BUILT, "DONE"], citations=[[1]])
+    with serve(answer) as stub:
+        model = opened(stub.url, retries=2, timeout=0.3, api_key=KEY)
+        works.clear()
+        with pytest.raises(VerifierOutageError) as caught:
+            scores(model, Pair("p", "h"))
+        failure = str(caught.value)
+        asked = len(stub.bodies("/predict")) - 1
+        tools = script.toolbox()
+        graph = build_vtg(Toolbox(tools.llm, retriever=tools.retriever, entailment=model))
+        answer_of_run = graph.invoke({"question": "Who built the tower?"})["answer"]
+        with pytest.raises(ModelError, match=r"entailment server at http://127\.0\.0\.1"):
+            opened(stub.url, retries=0, timeout=0.3)
+    assert told in failure
+    assert stub.url in failure
+    assert KEY not in failure
+    passing = how in ("full", "down", "proxy", "slow", "cut", "empty")
+    assert asked == (3 if passing else 1)
+    [claim] = answer_of_run.claims
+    assert (claim.text, claim.verdict.status) == (BUILT, "unchecked")
+    assert answer_of_run.status == "partial"
+    assert "not checked" in answer_of_run.reason
+    assert any(told in note and stub.url in note for note in answer_of_run.notes)
+
+
+def test_it_waits_as_long_as_the_server_asks_for() -> None:
+    refusals = [Reply({"error": "Model is overloaded"}, 429, {"Retry-After": "1"})]
+
+    def answer(path: str, body: Any) -> Reply:
+        if body and body["inputs"] == [["p", "h"]] and refusals:
+            return refusals.pop()
+        return own(lambda texts: {"entailment": 0.9})(path, body)  # type: ignore[no-any-return]
+
+    with serve(answer) as stub:
+        model = opened(stub.url)
+        begun = time.monotonic()
+        assert scores(model, Pair("p", "h")) == [0.9]
+    assert time.monotonic() - begun >= 1.0
+
+
+def test_a_server_that_is_gone_is_told_when_the_models_are_opened() -> None:
+    with serve(lambda path, body: Reply()) as stub:
+        pass
+    with pytest.raises(ModelError) as caught:
+        opened(stub.url)
+    assert f"The entailment server at {stub.url} does not answer" in str(caught.value)
+    assert "raise entailment.timeout" in caught.value.fix
+
+
+def other(kind: str = "classifier") -> AbstractContextManager[Stub]:
+    return serve(tei("org/other", lambda texts: HALF, kind=kind))
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "told"),
+    [
+        ("local", "classifier", "it has 'org/other', not 'citeproof-entailment-"),
+        ("org/other", "embedding", "org/other is no classifier, but of type embedding"),
+    ],
+)
+def test_a_server_with_another_model_is_an_error(model: str, kind: str, told: str) -> None:
+    with other(kind) as stub, pytest.raises(ModelError, match=told):
+        opened(stub.url, model)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": "judge"},
+        {"model": ["local", "factcg"]},
+        {"kind": "judge"},
+        {"model": "true", "kind": "seq2seq"},
+    ],
+)
+def test_only_one_classifier_is_at_an_address(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=r"entailment\.base_url does not go with"):
+        opened("http://127.0.0.1:9", **wrong)
+
+
+@pytest.mark.parametrize("model", ["hhem", "true", "lettucedetect-base"])
+def test_what_no_other_server_loads_needs_citeproofs_own(model: str) -> None:
+    named = PRESETS[model].hub
+    with serve(tei(named, lambda texts: HALF)) as stub, pytest.raises(CiteproofError) as caught:
+        opened(stub.url, model)
+    assert "only if citeproof serve has it" in str(caught.value)
+    answers = tei(named, lambda texts: {"entailment": 0.8}, more={"citeproof": "0"})
+    with serve(answers) as stub:
+        assert scores(opened(stub.url, model), Pair("p", "h")) == [0.8]
+
+
+def test_a_batch_of_claims_stays_unchecked_as_a_whole() -> None:
+    works = [True]
+
+    def answer(path: str, body: Any) -> Reply:
+        if works:
+            return own(lambda texts: {"entailment": 0.9})(path, body)  # type: ignore[no-any-return]
+        return Reply({"error": "unhealthy"}, 503)
+
+    tools = Script(claims=[], citations=[]).toolbox()
+    model = ScriptedChatModel(lambda prompt: f"{BUILT[:-1]} [1]. It was lit in 1871 [2].")
+    with serve(answer) as stub:
+        entailment = opened(stub.url, retries=0)
+        works.clear()
+        kit = Toolbox(model, retriever=tools.retriever, entailment=entailment)
+        answer_of_run = build_vanilla(kit).invoke({"question": "Who built it?"})["answer"]
+    assert [claim.verdict.status for claim in answer_of_run.claims] == ["unchecked"] * 2
+    assert "The claims were not checked." in answer_of_run.reason
