@@ -21,7 +21,6 @@ from pydantic import BaseModel
 from citeproof.console.trace import place, recorded, write_trace
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import nothing_new
-from citeproof.evaluation.datasets import write_outputs
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import (
     Data,
@@ -34,6 +33,7 @@ from citeproof.evaluation.manifest import (
     read_manifest,
     sitting,
 )
+from citeproof.evaluation.outputs import write_outputs
 from citeproof.evaluation.results import (
     Failure,
     Result,
