@@ -12,7 +12,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -550,6 +550,10 @@ def evaluate(
     method: Annotated[str | None, _option("How to answer; by default vtg.")] = None,
     limit: Annotated[int | None, _option("Draw so many of the questions.", min=1)] = None,
     seed: Annotated[int | None, _option("Draws them; by default 0. Models: llm.seed.")] = None,
+    corpus: Annotated[
+        Literal["documents", "index"] | None,
+        _option("What is searched; by default a question's documents, if any."),
+    ] = None,
     sets: Sets = None,
     at_once: Annotated[
         int | None, _option("Questions at a time; embedded model 1, others 8.", min=1)
@@ -569,7 +573,8 @@ def evaluate(
     from citeproof.console import evaluate as shown
     from citeproof.evaluation.sweep import Plan, read_sweep
 
-    given = {"method": method, "data": data, "limit": limit, "seed": seed, "sets": sets}
+    given: dict[str, Any] = {"method": method, "data": data, "limit": limit, "seed": seed}
+    given |= {"sets": sets, "corpus": corpus}
     given = {key: value for key, value in given.items() if value is not None}
     if sweep is None and data is None:
         raise InputError("There is nothing to ask", fix="Name a file of questions with --data.")

@@ -24,6 +24,7 @@ from citeproof.console import arguments
 from citeproof.console.opening import downloading
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
+from citeproof.evaluation.corpus import bare, searching_documents
 from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.examples import Example, Scores
 from citeproof.evaluation.gold import with_gold
@@ -164,6 +165,8 @@ class _Made:
         self.settings = arguments.settings(config, store=store, more=more)
         self.parameters: dict[str, Any] = parameters
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
+        if plan.corpus == "index":
+            self.examples = bare(self.examples)
         known = self.method.sketch(**self.parameters).context_schema.model_fields
         if "ranked" in known and all(example.documents for example in self.examples):
             # The data set's own ranking is part of it.
@@ -183,7 +186,7 @@ class _Made:
         """Make the run; whether every example has an answer."""
         # What a benchmark cites is no evidence that anyone asked for.
         tools.evidence = None
-        graph = self.method.build(tools, **self.parameters)
+        graph = self.method.build(searching_documents(tools), **self.parameters)
         reads = getattr(graph.context_schema(), "cite", True)  # CLOSEDBOOK may read nothing
         if reads and tools.index is not None and not tools.index.count():
             self._refuse_without_documents()
@@ -195,6 +198,7 @@ class _Made:
             "sha256": sha256(expanded(Path(self.plan.data))),
             "limit": self.plan.limit,
             "seed": self.plan.seed,
+            "corpus": self.plan.corpus,
         }
         with _Watched(console, self.folder, len(self.examples)) as watched:
 
@@ -220,11 +224,13 @@ class _Made:
         return not manifest.totals.errors
 
     def _refuse_without_documents(self) -> None:
-        bare = next((one for one in self.examples if not one.documents), None)
-        if bare is not None:
+        found = next((one for one in self.examples if not one.documents), None)
+        if found is not None:
+            searched = self.plan.corpus == "index"
+            brings = "the index is searched" if searched else "it brings no documents"
             raise InputError(
-                f"There is nothing to answer {bare.id!r} from",
-                why=f"it brings no documents, and the index {self.settings.chroma.path} is empty",
+                f"There is nothing to answer {found.id!r} from",
+                why=f"{brings}, and the index {self.settings.chroma.path} is empty",
                 fix="Read the documents first: citeproof index DOCS.",
             )
 
@@ -283,6 +289,11 @@ class _Watched(Progress):
         table.add_row("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}")
         table.add_row("time", seconds(totals.seconds))
         self.console.print(table)
+        if known := manifest.data.nothing_new:
+            self._tell_line(
+                f"{count(known, 'question')} of {self._examples} brought no more documents than "
+                "the method meets at first: its own searches could find nothing new."
+            )
         self._tell_line(f"Run: {self._folder}")
 
     def _standing(self) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from citeproof.evaluation.corpus import Corpus
 from citeproof.files import file_errors, parse, read_file, write_whole
 from citeproof.settings_toml import as_toml
 from citeproof.tools.embeddings import embedder_name
@@ -65,6 +66,10 @@ class Data(_Part):
     """Most examples that were drawn."""
     seed: int | None = None
     """With what they were drawn."""
+    corpus: Corpus = "documents"
+    """What was searched."""
+    nothing_new: int = 0
+    """Questions whose documents the method has all met before it searches on by itself."""
     examples: int
     chosen: str
     """sha256 of the run's examples.jsonl: the same one, the same examples."""

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from citeproof.console.trace import place, recorded, write_trace
 from citeproof.errors import InputError, VerifierOutageError
-from citeproof.evaluation.datasets import write_outputs
+from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import (
     Data,
@@ -33,6 +33,7 @@ from citeproof.evaluation.manifest import (
     read_manifest,
     sitting,
 )
+from citeproof.evaluation.outputs import write_outputs
 from citeproof.evaluation.results import (
     Failure,
     Result,
@@ -69,11 +70,16 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
         **known: Further fields of the manifest, and of its `data`.
     """
     data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
-    chosen = digest(lines_of(examples))
+    parameters = _parameters(graph)
+    data |= {
+        "examples": len(examples),
+        "chosen": digest(lines_of(examples)),
+        "nothing_new": nothing_new(parameters, examples),
+    }
     return Manifest(
         method=method,
-        parameters=_parameters(graph),
-        data=Data(**data, examples=len(examples), chosen=chosen),
+        parameters=parameters,
+        data=Data(**data),
         **{"prompts": prompts(), **known},
     )
 
@@ -93,9 +99,9 @@ async def run(
 ) -> Manifest:
     """Answer examples, and keep the answers in a folder.
 
-    Examples that bring documents are answered from the first of them, as many as the method
-    reads; the others from the graph's retriever. An error of one example is kept in place of its
-    answer, and the example is asked again when the run is gone on with.
+    Examples that bring documents are answered from these, all of which the graph may search; the
+    others from the graph's retriever. An error of one example is kept in place of its answer, and
+    the example is asked again when the run is gone on with.
 
     Args:
         graph: The compiled graph of the method.
@@ -131,7 +137,7 @@ async def run(
         async def work() -> None:
             for example in queue:  # one iterator for all: each takes the next that is waiting
                 moments: list[Moment] = []
-                result = await _answered(graph, example, manifest.parameters, bank, moments)
+                result = await _answered(graph, example, bank, moments)
                 # Not in a thread: a cancelled run would leave it behind, still writing.
                 path = places[example.id]
                 with file_errors(path):
@@ -256,16 +262,12 @@ def _totals(results: Sequence[Result], examples: int) -> Totals:
 
 
 async def _answered(
-    graph: Any,
-    example: Example,
-    parameters: Mapping[str, Any],
-    bank: Bank | None,
-    moments: list[Moment],
+    graph: Any, example: Example, bank: Bank | None, moments: list[Moment]
 ) -> Result:
     """The result of one example, an error included; what happens goes to `moments`."""
     asked: dict[str, Any] = {"question": example.question}
     if example.documents:
-        asked["documents"] = list(example.documents[: _depth(parameters)])
+        asked["documents"] = list(example.documents)
     size = await _size(bank)
     retrieved: dict[str, None] = {}
     final: dict[str, Any] = {}
@@ -304,18 +306,6 @@ async def _answered(
         seconds=round(time.perf_counter() - begun, 3),
         **fields,
     )
-
-
-def _depth(parameters: Mapping[str, Any]) -> int | None:
-    """How many of an example's documents a method is given; None for all.
-
-    A method that chooses among candidates by itself gets all; the others those that they read,
-    so that the order in which the data set ranks them stays what decides.
-    """
-    if "candidates" in parameters:
-        return None
-    depths = [parameters[key] for key in ("k", "pool") if key in parameters]
-    return max(depths, default=None)
 
 
 def _plain(value: Any) -> Any:

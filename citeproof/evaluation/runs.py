@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citeproof.errors import InputError
-from citeproof.evaluation.datasets import read_outputs
 from citeproof.evaluation.examples import Example, Output
 from citeproof.evaluation.manifest import Manifest, read_manifest
+from citeproof.evaluation.outputs import read_outputs
 from citeproof.evaluation.results import Result, read_lines, read_results
 from citeproof.paths import expanded, is_file, is_folder
 from citeproof.types import Answer

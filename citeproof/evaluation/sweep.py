@@ -30,6 +30,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from citeproof.errors import InputError
+from citeproof.evaluation.corpus import Corpus
 from citeproof.files import read_file
 from citeproof.text import problem
 
@@ -47,6 +48,7 @@ class _Base(_Table):
     data: str | None = None
     limit: int | None = Field(default=None, ge=1)
     seed: int | None = None
+    corpus: Corpus | None = None
     set: dict[str, Value] = {}
 
 
@@ -74,6 +76,8 @@ class Plan(BaseModel):
     """Most examples that are drawn; all by default."""
     seed: int = 0
     """Draws them."""
+    corpus: Corpus = "documents"
+    """What is searched."""
     sets: tuple[str, ...] = ()
     """`key=value`, as `--set` takes them; a later one wins."""
 

@@ -69,6 +69,11 @@ class Index:
         """By the id of their collection; a rebuild makes another one."""
         self._lock = threading.Lock()
 
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """What makes vectors; None where the index is searched by words only."""
+        return self._embeddings
+
     @classmethod
     def open(
         cls,

@@ -49,11 +49,17 @@ def validate_question(question: object) -> str:
 def select_source(state: Mapping[str, Any], retriever: Retriever | None) -> Retriever | None:
     """What a node searches: the documents that came with the question, else the retriever.
 
+    Documents are searched by their words, unless the retriever says otherwise by a method
+    `within`, which makes a retriever over them.
+
     Raises:
         InputError: One of the documents is of no use.
     """
     given: Sequence[Passage] = state.get("corpus") or read_documents(state.get("documents") or ())
-    return from_passages(given) if given else retriever
+    if not given:
+        return retriever
+    found: Retriever = getattr(retriever, "within", from_passages)(given)
+    return found
 
 
 def read_documents(documents: Iterable[object]) -> list[Passage]:

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from citeproof.errors import InputError, MissingExtraError
-from citeproof.evaluation.datasets import HUB, read_examples, read_outputs, write_outputs
+from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.hub import HUB
 from citeproof.evaluation.metrics.correctness import found_answers
+from citeproof.evaluation.outputs import read_outputs, write_outputs
 from citeproof.testing import passage
 from citeproof.types import Passage
 
@@ -199,6 +201,9 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
         ('{"question": "Who?", "task": "trivia"}', r"its `task`: .*qampari"),
         ('{"question": "Who?", "answerable": "no"}', r"its `answerable`: .*boolean"),
         ('{"question": "Who?", "id": "a"}', r"line 2, cannot be used: .* same id 'a'"),
+        ('{"qText": "Who?"}', r"its `qText` is as in brmson's WebQuestions, but .*'qId'"),
+        ('{"utterance": "Who?", "targetValue": "(list)"}', r"Stanford's .* describes nothing"),
+        ('{"question": "?", "supporting_facts": [[]], "context": []}', r"as in 2Wiki.*IndexError"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
@@ -217,6 +222,9 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
         ("set.json", "[]", "holds no question"),
         ("set.json", '[{"question": "Who?"}, {}]', "set.json, question 2, is no question"),
         ("set.jsonl", "\n\n", "set.jsonl is empty"),
+        ("set.csv", "Who?\t['Ann']\nWho?,Ann", "set.csv, line 2, is no question: .* a tab and"),
+        ("set.csv", "Who?\tAnn", "line 1, is no question"),
+        ("set.csv", "Who?\t5", "line 1, is no question: its `answers`"),
         ("gone.jsonl", None, "there is no such file"),
     ],
 )
@@ -225,6 +233,95 @@ def test_a_bad_file_is_named(tmp_path: Path, name: str, text: str | None, told: 
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=told):
         read_examples(tmp_path / name)
+
+
+WIKI = {
+    "_id": "8a",
+    "type": "bridge",
+    "question": "Who?",
+    "answer": "Ann",
+    "context": [["Tower", ["Ann built it.", "It is old."]], ["Light", ["Bo kept it."]]],
+    "supporting_facts": [["Tower", 0], ["Tower", 1]],
+    "evidences": [["Tower", "builder", "Ann"]],
+}
+TOWER = Passage(id="Tower", title="Tower", text="Ann built it. It is old.")
+LIGHT = Passage(id="Light", title="Light", text="Bo kept it.")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "known"),
+    [
+        (
+            "test.json",
+            json.dumps([{"qId": "wqr1", "qText": "Who?", "answers": ["Ann", "A. Lee"]}]),
+            {"id": "wqr1", "answers": (("Ann", "A. Lee"),)},
+        ),
+        (
+            "webquestions.examples.test.json",
+            json.dumps(
+                [
+                    {
+                        "url": "http://www.freebase.com/view/en/ann",
+                        "utterance": "Who?",
+                        "targetValue": '(list (description "Ann \\"A\\" Lee") (description Oslo))',
+                    }
+                ]
+            ),
+            {"id": "1", "answers": (('Ann "A" Lee', "Oslo"),)},
+        ),
+        (
+            "dev_data.jsonl",
+            json.dumps(
+                {
+                    "qid": "9",
+                    "question_text": "Who?",
+                    "answer_list": [{"answer_text": "Ann", "aliases": ["Lee"], "proof": []}],
+                }
+            ),
+            {"id": "9", "task": "qampari", "answers": (("Ann", "Lee"),)},
+        ),
+        (
+            "ASQA.json",
+            json.dumps(
+                {
+                    "train": {"1": {}},
+                    "dev": {
+                        "-5": {
+                            "ambiguous_question": "Who?",
+                            "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
+                            "annotations": [{"long_answer": "Ann.", "knowledge": []}],
+                        }
+                    },
+                }
+            ),
+            {"id": "-5", "task": "asqa", "answers": (("Ann",),), "references": ("Ann.",)},
+        ),
+        ("nq-test.qa.csv", "Who?\t['Ann', \"L'Ann\"]\n", {"answers": (("Ann", "L'Ann"),)}),
+        ("nq-test.qa.csv", '"Who?"\t["Ann"]\n', {"answers": (("Ann",),)}),
+        (
+            "dev.json",
+            json.dumps([WIKI]),
+            {"id": "8a", "documents": (TOWER, LIGHT), "gold": ("Tower",), "task": "qa"},
+        ),
+        (
+            "set.jsonl",
+            json.dumps({"question": "Who?", "docs": [{"title": None, "text": "Ann."}]}),
+            {"documents": (Passage(id=Passage.make_id("", "Ann."), text="Ann."),)},
+        ),
+    ],
+)
+def test_sets_as_their_authors_publish_them(
+    tmp_path: Path, name: str, text: str, known: dict[str, Any]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    [own] = read_examples(tmp_path / name)
+    assert own.question == "Who?"
+    assert {key: getattr(own, key) for key in known} == known
+    out = tmp_path / "alce.json"
+    write_outputs(out, [(own, Output(question="Who?", text="Ann [1].", passages=(LIGHT,)))])
+    [(again, output)] = read_outputs(out)
+    assert (again.id, again.question, again.answers) == (own.id, "Who?", own.answers)
+    assert output.passages == (LIGHT,)
 
 
 @pytest.mark.parametrize("limit", [0, -3])
@@ -332,7 +429,17 @@ def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
             {"answers": (("Ann", "A. Lee"),)},
         ),
         ("webquestions", {"question": "Who?", "answers": ["Ann"]}, {"answers": (("Ann",),)}),
-        ("hotpotqa", {"id": "5", "question": "Who?", "answer": "yes"}, {"answers": (("yes",),)}),
+        (
+            "hotpotqa",
+            {
+                "id": "5",
+                "question": "Who?",
+                "answer": "yes",
+                "context": {"title": ["Light"], "sentences": [["Bo kept it."]]},
+                "supporting_facts": {"title": ["Light"], "sent_id": [0]},
+            },
+            {"id": "5", "answers": (("yes",),), "documents": (LIGHT,), "gold": ("Light",)},
+        ),
         ("2wikimultihopqa", {"id": "5", "question": "Who?", "answer": "Ann"}, {"id": "5"}),
         (
             "squad",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from citeproof import Passage, build_calm, build_llatrieval, build_vtg
+from citeproof import Passage, build_calm, build_vtg
 from citeproof.console.trace import find_trace, read_trace
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
@@ -294,21 +294,10 @@ async def test_examples_must_be_there_and_have_ids_of_their_own(tmp_path: Path) 
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("build", "parameters", "given"),
-    [
-        (build_vtg, {"k": 3}, 3),
-        (build_calm, {"k": 3, "pool": 7}, 7),
-        (build_llatrieval, {"k": 3, "candidates": 5}, 12),
-    ],
-)
-async def test_documents_of_an_example_are_given_as_far_as_the_method_reads(
-    tmp_path: Path, build: Any, parameters: dict[str, int], given: int
-) -> None:
+async def test_an_example_is_asked_with_all_its_documents(tmp_path: Path) -> None:
     asked: list[Any] = []
 
     class Graph:
-        context_schema = build(toolbox(), **parameters).context_schema
         output_channels = ("answer",)
 
         async def astream(self, question: Any, **_: Any) -> Any:
@@ -320,7 +309,7 @@ async def test_documents_of_an_example_are_given_as_far_as_the_method_reads(
     one = Example(id="a", question="?", task="qa", documents=documents)
     bare = Example(id="b", question="?", task="qa")
     manifest = await run(Graph(), "x", [one, bare], tmp_path / "run", at_once=1)
-    assert asked == [{"question": "?", "documents": list(documents[:given])}, {"question": "?"}]
+    assert asked == [{"question": "?", "documents": list(documents)}, {"question": "?"}]
     assert manifest.totals.errors == 2  # the stand-in answers nothing
 
 

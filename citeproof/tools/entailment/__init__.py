@@ -14,15 +14,15 @@ from citeproof.tools.entailment.base import (
     question_hypothesis,
 )
 from citeproof.tools.entailment.support import (
-    Premise,
     OUTAGE,
+    Premise,
     Support,
     denies,
     find_support,
     find_supports,
     trimmed_support,
-    whole_support,
     unchecked,
+    whole_support,
 )
 
 __all__ = [
@@ -41,6 +41,6 @@ __all__ = [
     "premise",
     "question_hypothesis",
     "trimmed_support",
-    "whole_support",
     "unchecked",
+    "whole_support",
 ]

@@ -1,0 +1,87 @@
+"""What a run searches: all documents of a question, or the index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.evaluation.examples import Example
+from citeproof.tools.pool import ListPool
+from citeproof.tools.retrieval import HybridRetriever, Kind, Retriever
+from citeproof.tools.toolbox import Toolbox
+from citeproof.types import Passage
+
+__all__ = ["Corpus", "bare", "nothing_new", "searching_documents"]
+
+Corpus = Literal["documents", "index"]
+"""documents: those that a question brings, the index for questions without any; index: for all."""
+
+_KEPT = 32
+"""Questions whose vectors are kept: more than are in work at a time."""
+
+
+class DocumentSearch:
+    """A retriever that also searches documents of a question, the way that an index is searched.
+
+    Args:
+        retriever: For questions without documents.
+        embeddings: For vectors; without them documents are searched by their words.
+        kind: How documents are searched.
+    """
+
+    def __init__(self, retriever: Retriever, embeddings: Embeddings | None, kind: Kind) -> None:
+        self._retriever = retriever
+
+        @lru_cache(_KEPT)
+        def within(passages: tuple[Passage, ...]) -> HybridRetriever:
+            return HybridRetriever(ListPool(passages, embeddings), kind if embeddings else "bm25")
+
+        self._within = within
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """What the retriever finds."""
+        return await self._retriever.retrieve(query, k)
+
+    def within(self, passages: Sequence[Passage]) -> Retriever:
+        """A retriever over these passages; their vectors are computed at its first query."""
+        return self._within(tuple(passages))
+
+
+def searching_documents(tools: Toolbox) -> Toolbox:
+    """The same tools; graphs built from them search a question's documents as these the index.
+
+    Elsewhere documents of a question are searched by their words. Here the methods are to meet
+    the same kind of search, whether the passages come from an index or with the questions.
+    """
+    found = tools.retriever
+    if found is None or tools.index is None or not isinstance(found, HybridRetriever):
+        return tools
+    return tools.over(DocumentSearch(found, tools.index.embeddings, found.kind))
+
+
+def bare(examples: Sequence[Example]) -> list[Example]:
+    """The examples without their documents, so that the index is searched for them."""
+    return [example.model_copy(update={"documents": ()}) for example in examples]
+
+
+def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> int:
+    """Questions whose documents a method has all met before it searches on by itself.
+
+    For VTG, the composed flow and CaLM these are questions with at most k documents; for
+    LLatrieval with at most as many as the candidates of its first round.
+
+    Args:
+        parameters: The method's; one that never searches on has none such question.
+        examples: Those of the run.
+    """
+    known = parameters.get
+    if known("window"):  # LLatrieval
+        met = max(known("candidates", 0), known("k", 0)) if known("max_rounds", 1) > 1 else 0
+    elif known("pool") or (known("passages_per_query") and known("verify") and known("memory")):
+        met = known("k", 0)
+    else:
+        met = 0
+    return sum(0 < len(example.documents) <= met for example in examples)
