@@ -43,8 +43,16 @@ if TYPE_CHECKING:
     from citeproof.graphs.composed import build_composed as build_composed
     from citeproof.graphs.llatrieval import LLatrievalParameters as LLatrievalParameters
     from citeproof.graphs.llatrieval import build_llatrieval as build_llatrieval
+    from citeproof.graphs.quote_first import QuoteFirstParameters as QuoteFirstParameters
+    from citeproof.graphs.quote_first import build_quote_first as build_quote_first
     from citeproof.graphs.r2_mga import R2MGAParameters as R2MGAParameters
     from citeproof.graphs.r2_mga import build_r2_mga as build_r2_mga
+    from citeproof.graphs.structured import StructuredParameters as StructuredParameters
+    from citeproof.graphs.structured import build_structured as build_structured
+    from citeproof.graphs.verbatim import VerbatimParameters as VerbatimParameters
+    from citeproof.graphs.verbatim import build_verbatim as build_verbatim
+    from citeproof.graphs.vericite import VeriCiteParameters as VeriCiteParameters
+    from citeproof.graphs.vericite import build_vericite as build_vericite
     from citeproof.graphs.vtg import PAPER_PARAMETERS as PAPER_PARAMETERS
     from citeproof.graphs.vtg import VTGParameters as VTGParameters
     from citeproof.graphs.vtg import build_vtg as build_vtg

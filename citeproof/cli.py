@@ -301,7 +301,8 @@ def ask(
 
     err.quiet = as_json and not err.is_terminal
     with downloading(err, "opening models…") as progress:
-        tools = Toolbox.from_settings(settings, progress=progress)
+        writes = find_method(method).writes
+        tools = Toolbox.from_settings(settings, llm=writes, progress=progress)
     with tools:
         if docs:
             read_first(tools.index, docs, err)

@@ -36,6 +36,7 @@ __all__ = [
     "Draft",
     "DraftState",
     "GivenState",
+    "GroundingState",
     "KeptResult",
     "KeptState",
     "LLatrievalResult",
@@ -524,6 +525,12 @@ class BaselineState(RunState):
 
     short_forms: Annotated[dict[str, str], latest]
     samples: Samples
+
+
+class GroundingState(BaselineState):
+    """The state of a run that verifies quotes or statements, and answers with them alone."""
+
+    kept: Claims
 
 
 class KeptState(RunState):

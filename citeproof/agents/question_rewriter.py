@@ -56,6 +56,9 @@ class QuestionRewriter(LLMNode):
         update: Update = {"documents": state.get("documents") or []}
         if not conversation:
             return update
+        if self.llm.absent:
+            note("question_rewriter: without a language model the question stays as it was asked")
+            return update
         task = fill(
             self.template(), conversation=conversation, question=defuse(" ".join(question.split()))
         )

@@ -27,8 +27,8 @@ _SHORT = 15
 class Summarizer(LLMNode):
     """Shortens passages to what helps with the question.
 
-    The prompts are `summarizer` and `summarizer_answer`; `condenser_summary` and
-    `condenser_snippet` are those of the styles.
+    The prompts are `summarizer` and `summarizer_answer`; `condenser_summary`, `condenser_snippet`
+    and `condenser_evidence` are those of the styles.
     """
 
     summary_tokens: int = 96
@@ -37,10 +37,11 @@ class Summarizer(LLMNode):
     """What LLatrieval's selector reads: a summary for the question, or an answer to it."""
     at_once: int = 8
     """Most calls under way at a time. A budget of calls may be exceeded by as many, less one."""
-    style: Literal["", "summary", "snippet"] = ""
+    style: Literal["", "summary", "snippet", "evidence"] = ""
     """Empty summarises what LLatrieval's selector is going to read. `summary` (ALCE: SUMM, about
     50 words of the model's) and `snippet` (words of the passage) shorten the passages of the
-    memory, and take out those that do not help."""
+    memory, and take out those that do not help; so does `evidence` (VeriCite), what a passage
+    answers by itself."""
 
     @property
     def prompt_name(self) -> str:
@@ -69,7 +70,7 @@ class Summarizer(LLMNode):
         written = await self._summaries(state["question"], passages)
         summaries = {key: text for key, text in written.items() if not is_irrelevant(text)}
         kept = [passage.id for passage in passages if passage.id in summaries]
-        if passages and not kept:
+        if passages and not kept and self.style != "evidence":
             note("summarizer: no passage was called relevant; the first was read in full")
             kept = [passages[0].id]
         return {"short_forms": summaries, "long_term": kept}

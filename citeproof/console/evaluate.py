@@ -87,14 +87,15 @@ def evaluate(
     complete = True
     with ExitStack() as closing:
         tools: Toolbox | None = None
-        opened: Settings | None = None
+        opened: tuple[Settings, bool] | None = None
         for one in made:
-            if tools is None or opened != one.settings:
+            writes = one.method.writes
+            if tools is None or opened != (one.settings, writes):
                 closing.close()
                 with downloading(console, "opening models…") as progress:
-                    tools = Toolbox.from_settings(one.settings, progress=progress)
+                    tools = Toolbox.from_settings(one.settings, llm=writes, progress=progress)
                 closing.enter_context(tools)
-                opened = one.settings
+                opened = one.settings, writes
             complete &= one.answer(tools, console, at_once, resume=resume, trace=trace)
     return complete
 

@@ -14,10 +14,15 @@ __all__ = [
     "LLatrievalOptions",
     "Options",
     "ProofOptions",
+    "QuoteFirstOptions",
     "R2MGAOptions",
+    "ReadingOptions",
     "RerankOptions",
     "SamplingOptions",
+    "StructuredOptions",
     "VTGOptions",
+    "VerbatimOptions",
+    "VeriCiteOptions",
     "WritingOptions",
 ]
 
@@ -150,6 +155,49 @@ class R2MGAOptions(Options, total=False):
     whole_snippets: bool
     always_plan: bool
     may_abstain: bool
+
+
+class ReadingOptions(Options, total=False):
+    """Fields of `ReadingParameters`."""
+
+    k: int
+    ranked: bool
+
+
+class VerbatimOptions(ReadingOptions, total=False):
+    """Fields of `VerbatimParameters`."""
+
+    read: int
+    quotes: int
+    context: bool
+
+
+class VeriCiteOptions(ReadingOptions, total=False):
+    """Fields of `VeriCiteParameters`."""
+
+    statements: Literal["both", "draft", "evidence"]
+    refine: bool
+    prove: bool
+    shots: int
+    answer_tokens: int
+    summary_tokens: int
+    at_once: int
+
+
+class QuoteFirstOptions(ReadingOptions, total=False):
+    """Fields of `QuoteFirstParameters`."""
+
+    answer_tokens: int
+    write: bool
+    prove: bool
+
+
+class StructuredOptions(ReadingOptions, total=False):
+    """Fields of `StructuredParameters`."""
+
+    answer_tokens: int
+    may_abstain: bool
+    prove: bool
 
 
 class WritingOptions(Options, total=False):

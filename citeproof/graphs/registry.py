@@ -34,6 +34,8 @@ class Method:
     """`module:class` of its parameters."""
     paper: str = ""
     """Where it was published."""
+    writes: bool = True
+    """Whether it needs a language model."""
     served: bool = True
     """Whether `langgraph.json` offers it."""
 
@@ -61,7 +63,7 @@ class Method:
         return _load(self.builder)(tools, **parameters)
 
     def sketch(self, /, **parameters: Any) -> Any:
-        """Build the graph over a silent model, to look at it or to check parameters.
+        """Build the graph without a model, to look at it or to check parameters.
 
         Args:
             **parameters: Defaults of the graph's parameters.
@@ -69,11 +71,9 @@ class Method:
         Raises:
             SettingsError: A parameter is unknown or not allowed.
         """
-        from langchain_core.language_models import FakeListChatModel
-
         from citeproof.tools.toolbox import Toolbox
 
-        return self.build(Toolbox(FakeListChatModel(responses=[""])), **parameters)
+        return self.build(Toolbox(None), **parameters)
 
 
 def find_method(name: str) -> Method:
@@ -135,6 +135,37 @@ METHODS = {
             builder="citeproof.graphs.r2_mga:build_r2_mga",
             schema="citeproof.graphs.r2_mga:R2MGAParameters",
             paper="https://doi.org/10.1609/aaai.v39i23.34599",
+        ),
+        Method(
+            name="verbatim",
+            about="quotes the sentences that answer, each with the context it needs",
+            cost="no call, no language model; seconds at most",
+            builder="citeproof.graphs.verbatim:build_verbatim",
+            schema="citeproof.graphs.verbatim:VerbatimParameters",
+            writes=False,
+        ),
+        Method(
+            name="vericite",
+            about="verifies a draft and what each passage says, and answers with what is proved",
+            cost="2 calls, and a short one for each passage",
+            builder="citeproof.graphs.vericite:build_vericite",
+            schema="citeproof.graphs.vericite:VeriCiteParameters",
+            paper="https://arxiv.org/abs/2510.11394",
+        ),
+        Method(
+            name="quote-first",
+            about="quotes the passages, verifies the quotes word for word, then answers from them",
+            cost="2 calls",
+            builder="citeproof.graphs.quote_first:build_quote_first",
+            schema="citeproof.graphs.quote_first:QuoteFirstParameters",
+            paper="https://arxiv.org/abs/2408.04568",
+        ),
+        Method(
+            name="structured",
+            about="answers in one call held to a schema: each sentence with its passages",
+            cost="1 call",
+            builder="citeproof.graphs.structured:build_structured",
+            schema="citeproof.graphs.structured:StructuredParameters",
         ),
         Method(
             name="vanilla",

@@ -23,6 +23,7 @@ __all__ = [
     "adds_nothing",
     "cite",
     "marks",
+    "quotation",
     "quote",
     "strip_flags",
     "strip_marks",
@@ -84,7 +85,13 @@ def quote(passage: Passage, claim: str) -> Quotation:
     """The sentence of a passage that supports a claim best, and where it stands on its page."""
     sentence = supporting_sentence(passage.text, claim)
     start = passage.text.find(sentence)
-    boxes = tuple(boxes_within(passage.boxes, start, start + len(sentence)))
+    return quotation(passage, start, start + len(sentence))
+
+
+def quotation(passage: Passage, start: int, end: int) -> Quotation:
+    """The stretch `passage.text[start:end]`, and where it stands on its page."""
+    sentence = passage.text[start:end]
+    boxes = tuple(boxes_within(passage.boxes, start, end))
     unplaced = ""
     if passage.page is not None and not boxes:
         unplaced = "its source does not say where the lines of the page stand"

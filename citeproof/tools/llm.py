@@ -42,12 +42,13 @@ from citeproof.tools.retries import retry, shows_key, translate
 from citeproof.tools.structured_output import object_text, prepare, refusable, refuses
 from citeproof.types import Usage
 
-__all__ = ["LLM", "coerce_llm", "open_llm"]
+__all__ = ["LLM", "coerce_llm", "no_llm", "open_llm"]
 
 _log = logging.getLogger("citeproof")
 LONGEST_TOKEN = 32
 """Characters. Some servers know no `max_tokens`; a reply that is longer is cut here."""
 
+NO_LLM = "no language model"
 JUDGE_SLOT = 1
 """The judge reads single passages, so its prompts begin otherwise than those of the writers."""
 
@@ -93,6 +94,11 @@ class LLM:
         """The model and where it is, for people to read."""
         return self._models.name
 
+    @property
+    def absent(self) -> bool:
+        """Whether there is no language model, so that every call fails."""
+        return self.name == NO_LLM
+
     def close(self) -> None:
         """Stop the embedded server, if this model started one; the roles' models as well."""
         for llm in (self._base, *self._roles.values()):
@@ -108,6 +114,12 @@ class LLM:
         """The same model, asked for whole answers as text with citation marks."""
         twin = copy.copy(self)
         twin.answers_in_json = False
+        return twin
+
+    def in_json(self) -> LLM:
+        """The same model, asked for whole answers as JSON."""
+        twin = copy.copy(self)
+        twin.answers_in_json = True
         return twin
 
     async def text(
@@ -407,6 +419,19 @@ def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
         f"A {type(model).__name__} is not a language model",
         fix="Give a LangChain chat model, an LLM, or a name such as openai:gpt-4o.",
     )
+
+
+def no_llm() -> LLM:
+    """Stands where no language model is to be asked; a call of it raises a `SettingsError`."""
+
+    def build() -> BaseChatModel:
+        raise SettingsError(
+            "There is no language model to ask",
+            why="the tools were opened without one",
+            fix="Give Toolbox a language model, or leave out llm=False.",
+        )
+
+    return LLM(ChatModels(build, NO_LLM))
 
 
 def open_llm(

@@ -27,7 +27,7 @@ from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
-from citeproof.tools.llm import LLM, coerce_llm, open_llm
+from citeproof.tools.llm import LLM, coerce_llm, no_llm, open_llm
 from citeproof.tools.remote_embeddings import open_embedder
 from citeproof.tools.retrieval import Retriever, coerce_retriever
 
@@ -43,6 +43,7 @@ class Toolbox:
 
     Args:
         llm: A LangChain chat model, or an `LLM`; it serves every role that `roles` leaves out.
+            None where no node is to ask one, as in the method `verbatim`.
         retriever: A citeproof or LangChain retriever. Without one, questions must come with
             their documents.
         entailment: What verifies; without one, the language model judges. Its scores are kept, so
@@ -59,7 +60,7 @@ class Toolbox:
 
     def __init__(
         self,
-        llm: BaseChatModel | LLM,
+        llm: BaseChatModel | LLM | None,
         *,
         retriever: BaseRetriever | Retriever | None = None,
         entailment: Entailment | None = None,
@@ -74,7 +75,7 @@ class Toolbox:
             raise SettingsError(
                 f"Unknown role {', '.join(unknown)}", fix=f"Known: {', '.join(ROLES)}."
             )
-        self.llm = coerce_llm(llm)
+        self.llm = no_llm() if llm is None else coerce_llm(llm)
         self._roles = {role: coerce_llm(model) for role, model in (roles or {}).items()}
         self.retriever = None if retriever is None else coerce_retriever(retriever)
         verifier = entailment or Judge(self.llm_for("judge"))
@@ -109,7 +110,11 @@ class Toolbox:
 
     @classmethod
     def from_settings(
-        cls, settings: Settings | None = None, *, progress: Progress | None = None
+        cls,
+        settings: Settings | None = None,
+        *,
+        llm: bool = True,
+        progress: Progress | None = None,
     ) -> Toolbox:
         """Open everything that the settings name: models, index, evidence log.
 
@@ -118,6 +123,7 @@ class Toolbox:
 
         Args:
             settings: By default those of `citeproof.toml` and the environment.
+            llm: False opens no language model; a node that asks one then ends the run.
             progress: Told about downloads.
 
         Raises:
@@ -166,12 +172,16 @@ class Toolbox:
             fetching = beside.submit(fetch_entailment)
             roles = {role: chosen.for_role(role) for role in chosen.roles}
             try:
-                llm = open_llm(chosen.llm, chosen.models, roles=roles, progress=progress)
-                held.callback(llm.close)
+                model = (
+                    open_llm(chosen.llm, chosen.models, roles=roles, progress=progress)
+                    if llm
+                    else no_llm()
+                )
+                held.callback(model.close)
                 fetching.result()
                 entailment = open_entailment(
                     chosen.entailment,
-                    lambda: llm.for_role("judge"),
+                    lambda: model.for_role("judge"),
                     chosen.models,
                     progress,
                     judge_name=judge_label(chosen),
@@ -187,7 +197,7 @@ class Toolbox:
             embeddings, index, bank, evidence = opening.result()
             held.pop_all()
         tools = cls(
-            llm,
+            model,
             retriever=index.retriever(),
             entailment=entailment,
             answerability=answerability,
@@ -199,7 +209,7 @@ class Toolbox:
         tools.index = index
         tools.embeddings = embeddings
         tools.english_only = chosen.entailment.own
-        tools._closing.callback(llm.close)
+        tools._closing.callback(model.close)
         tools._closing.callback(bank.close)
         tools._closing.callback(evidence.close)
         tools._closing.callback(index.close)

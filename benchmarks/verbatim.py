@@ -1,0 +1,99 @@
+"""Answers without a language model: how fast, and is the gold answer in them?
+
+    python benchmarks/verbatim.py --pool POOL.jsonl --set nq.jsonl:20 --set squad.jsonl:20 --out RUN
+
+The pool is indexed once, into RUN/store; `--store` names an index that is there. RUN/answers.jsonl
+holds the answers, RUN/verbatim.md the table. Pool and question sets are as in `vtg.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+from citeproof import Answer, Settings, Toolbox, build_verbatim
+
+
+def questions(entry: str, seed: int) -> list[dict[str, Any]]:
+    """So many questions of a set, `FILE:COUNT`, drawn with a fixed seed."""
+    path, _, count = entry.rpartition(":")
+    rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    rows = random.Random(seed).sample(rows, int(count))
+    return [{**row, "set": Path(path).stem} for row in rows]
+
+
+def record(row: dict[str, Any], answer: Answer, seconds: float) -> dict[str, Any]:
+    """What the table needs of one answer, and the answer itself."""
+    cited = {citation.passage_id for claim in answer.claims for citation in claim.citations}
+    texts = {passage.id: " ".join(passage.text.split()) for passage in answer.passages}
+    said = " ".join(claim.text for claim in answer.claims).lower()
+    return {
+        "id": row["id"],
+        "set": row["set"],
+        "question": row["question"],
+        "gold": row.get("answers", []),
+        "seconds": seconds,
+        "status": answer.status,
+        "words": len(said.split()),
+        "hit": any(alias.lower() in said for alias in row.get("answers", [])),
+        "gold_cited": bool(cited & set(row.get("gold_passages", []))),
+        "verbatim": all(c.text in texts[c.citations[0].passage_id] for c in answer.claims),
+        "text": answer.text,
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """One line for each set, then all."""
+    lines = [
+        "| set | questions | answered | gold answer in text | gold passage cited | all verbatim "
+        "| words, mean | seconds, median | slowest |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name in [*dict.fromkeys(row["set"] for row in rows), "all"]:
+        part = [row for row in rows if name in (row["set"], "all")]
+        found = [row for row in part if row["status"] != "not_found"]
+        counts = [sum(row[key] for row in part) for key in ("hit", "gold_cited", "verbatim")]
+        words = statistics.mean(row["words"] for row in found) if found else 0
+        times = [row["seconds"] for row in part]
+        cells = [name, len(part), len(found), *counts, f"{words:.0f}"]
+        cells += [f"{statistics.median(times):.2f}", f"{max(times):.2f}"]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return lines
+
+
+def main() -> None:
+    """Ask all questions, and write what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pool", type=Path, help="passages; needed where there is no index yet")
+    parser.add_argument("--set", action="append", required=True, help="FILE:COUNT")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--store", type=Path, help="by default OUT/store")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    asked = [row for entry in given.set for row in questions(entry, given.seed)]
+    settings = Settings.load(chroma={"path": given.store or given.out / "store"})
+    rows = []
+    with Toolbox.from_settings(settings, llm=False) as tools:
+        assert tools.index is not None
+        if not tools.index.count():
+            tools.index.update([given.pool])
+        graph = build_verbatim(tools)
+        graph.invoke({"question": "What is this about?"})  # loads the models
+        for row in asked:
+            start = time.perf_counter()
+            answer = graph.invoke({"question": row["question"]})["answer"]
+            rows.append(record(row, answer, time.perf_counter() - start))
+    kept = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (given.out / "answers.jsonl").write_text(kept, encoding="utf-8")
+    (given.out / "verbatim.md").write_text("\n".join(table(rows)) + "\n", encoding="utf-8")
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()

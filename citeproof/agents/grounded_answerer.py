@@ -1,0 +1,59 @@
+"""Writes the answer from statements that were verified (VeriCite, stage 3; FRONT, generation)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from citeproof.agents.base import LLMNode
+from citeproof.prompts import Prompt, context, defuse, fill
+from citeproof.state import MemoryState, Update, numbered
+from citeproof.tools.answer_text import citing, read_claims, telling
+from citeproof.tools.citations import marks
+from citeproof.tools.meter import note
+from citeproof.tools.replies import is_end
+from citeproof.types import Claim, Passage
+
+__all__ = ["GroundedAnswerer"]
+
+
+class GroundedState(MemoryState):
+    """What the answerer reads."""
+
+    kept: list[Claim]
+    """The statements, each with the passages that prove it."""
+
+
+@dataclass(frozen=True)
+class GroundedAnswerer(LLMNode):
+    """Puts the kept statements together; only the passages that they cite are shown and cited."""
+
+    answer_tokens: int = 300
+    """Longest answer, in tokens."""
+
+    async def __call__(self, state: GroundedState) -> Update:
+        """Set `claims`, unchecked; where nothing is kept it is empty and costs no call.
+
+        Where no answer can be read the kept statements stand for it.
+
+        Raises:
+            ModelOutageError: No answer in spite of retries.
+            ModelError: The provider refuses the call.
+            BudgetExceededError: The budget allows no further call.
+        """
+        kept = state["kept"]
+        passages = numbered(state, (c.passage_id for claim in kept for c in claim.citations))
+        if not passages:
+            return {"claims": []}
+        prompt = self._prompt(state["question"], kept, passages)
+        reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=telling())
+        claims = [] if is_end(reply) else read_claims(reply, passages, "prose")
+        if not claims:
+            note("grounded_answerer: no answer could be read; the statements stand for it")
+        return {"claims": claims or kept}
+
+    def _prompt(self, question: str, kept: list[Claim], passages: Mapping[int, Passage]) -> Prompt:
+        words, schema = citing(self.llm, passages)
+        statements = "\n".join(f"- {defuse(marks(claim))}" for claim in kept)
+        task = fill(self.template(), question=question, statements=statements, citing=words)
+        return Prompt(self.template("system"), context(question, passages), task, schema=schema)

@@ -1,0 +1,50 @@
+"""Are the quotes words of the passages? Proof by identity; no model is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citeproof.agents.base import Node
+from citeproof.state import NodeState, Update
+from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
+from citeproof.tools.meter import note
+from citeproof.tools.quotes import find_quote
+from citeproof.types import Claim, Passage, Verdict
+
+__all__ = ["QuoteVerifier"]
+
+IDENTICAL = Verdict(status="supported", tier="cited", score=1.0)
+
+
+class QuotesState(NodeState):
+    """What the verifier reads."""
+
+    passages: list[Passage]
+    claims: list[Claim]
+
+
+@dataclass(frozen=True)
+class QuoteVerifier(Node):
+    """Keeps the quotes that a passage has word for word, as the passage has them."""
+
+    async def __call__(self, state: QuotesState) -> Update:
+        """Set `claims` and `kept` to the quotes that were found, without the others.
+
+        A quote of another passage than the one that is cited cites the right one from then on.
+        """
+        found: list[Claim] = []
+        for claim in state["claims"]:
+            if verified := self._verified(claim, state["passages"]):
+                if all(verified.text != other.text for other in found):
+                    emit(ClaimVerified(text=verified.text, verdict=verified.verdict))
+                    found.append(verified)
+                continue
+            emit(ClaimRejected(text=claim.text, reason="no passage has these words"))
+            note(f"quote_verifier: no passage says {claim.text!r}")
+        return {"claims": found, "kept": found}
+
+    def _verified(self, claim: Claim, passages: list[Passage]) -> Claim | None:
+        cited = {citation.passage_id for citation in claim.citations}
+        numbered = sorted(enumerate(passages, start=1), key=lambda one: one[1].id not in cited)
+        quotes = ((find_quote(claim.text, passage), number) for number, passage in numbered)
+        return next((quote.claim(n, IDENTICAL) for quote, n in quotes if quote), None)

@@ -1,0 +1,136 @@
+"""VERBATIM from question to answer: no language model, and every claim is the passage's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import Answer, Toolbox, build_verbatim
+from citeproof.testing import ListRetriever, TableEntailment, passage
+from citeproof.types import Passage
+from tests.watching import started, watch
+
+QUESTION = "Who built the tower?"
+TOWER = Passage(
+    id="tower",
+    title="Tower",
+    text="The tower stands on Pellow Head.\nAnn Lee came from Oake. She built the tower  in 1871. "
+    "A storm broke its lamp.",
+)
+LAMP = passage("Bo Ray kept the lamp for 40 years.", title="Lamp", id="lamp")
+BOARD = passage(
+    "The tower was built by eleven masons, whose names a board of slate keeps.",
+    title="Board",
+    id="board",
+)
+BUILT = "Ann Lee came from Oake. She built the tower in 1871."
+
+
+def tools(*found: Passage, **more: Any) -> Toolbox:
+    """Without a language model; a text answers a question if it says a word."""
+    judge = TableEntailment(
+        lambda text, asked: next(
+            (score for word, score in ASKED[asked.rstrip("?")].items() if word in text), 0.1
+        )
+    )
+    return Toolbox(None, retriever=ListRetriever(list(found)), answerability=judge, **more)
+
+
+ASKED = {
+    "Who built the tower": {"She built": 0.9, "built by": 0.8},
+    "Who kept the lamp": {"Bo Ray kept": 0.9},
+    "When was the lamp of the tower lit": {},
+}
+
+
+def ask(given: Toolbox, question: str = QUESTION, **parameters: Any) -> Answer:
+    result = build_verbatim(given, **parameters).invoke({"question": question})
+    assert isinstance(result["answer"], Answer)
+    return result["answer"]
+
+
+def said(answer: Answer) -> list[str]:
+    return [claim.text for claim in answer.claims]
+
+
+def test_sentences_of_the_passages_are_the_answer() -> None:
+    answer = ask(tools(LAMP, TOWER, BOARD))
+    assert said(answer) == [BUILT, BOARD.text]
+    assert answer.text == f"{BUILT[:-1]} [1]. {BOARD.text[:-1]} [2]."
+    assert (answer.status, answer.method) == ("answered", "verbatim")
+    assert [p.id for p in answer.passages] == ["tower", "board"]
+    assert answer.usage.llm_calls == 0
+    verdicts = [claim.verdict for claim in answer.claims]
+    assert {(v.status, v.tier, v.score) for v in verdicts} == {("supported", "cited", 1.0)}
+
+
+def test_a_citation_holds_the_quote_as_its_passage_has_it() -> None:
+    [claim, _] = ask(tools(TOWER, BOARD)).claims
+    [citation] = claim.citations
+    assert citation.sentence == "Ann Lee came from Oake. She built the tower  in 1871."
+    assert citation.sentence in TOWER.text
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("context", [True, False])
+def test_every_claim_stands_word_for_word_in_what_it_cites(k: int, context: bool) -> None:
+    answer = ask(tools(TOWER, BOARD, LAMP), k=k, context=context, check_answer=False, quotes=9)
+    texts = {p.id: " ".join(p.text.split()) for p in answer.passages}
+    assert answer.claims
+    for claim in answer.claims:
+        assert [claim.text in texts[citation.passage_id] for citation in claim.citations] == [True]
+
+
+def test_a_sentence_that_refers_to_another_brings_it() -> None:
+    assert said(ask(tools(TOWER))) == [BUILT]
+    assert said(ask(tools(TOWER), context=False)) == ["She built the tower in 1871."]
+
+
+def test_each_part_of_a_question_has_its_quote() -> None:
+    both = "Who built the tower, and who kept the lamp?"
+    assert said(ask(tools(TOWER, LAMP), both, quotes=1)) == [BUILT, LAMP.text]
+
+
+def test_what_says_nothing_new_is_not_quoted_twice() -> None:
+    twin = passage("She built the tower in 1871.", title="Twin", id="twin")
+    assert said(ask(tools(TOWER, twin))) == [BUILT]
+    assert said(ask(tools(TOWER, BOARD), quotes=1)) == [BUILT]
+
+
+def test_nothing_is_quoted_where_nothing_answers() -> None:
+    answer = ask(tools(TOWER, LAMP), "When was the lamp of the tower lit?")
+    assert (answer.status, answer.claims) == ("not_found", ())
+    assert {passage.id for passage in answer.nearest} == {"tower", "lamp"}
+    assert "answers the question" in answer.reason
+
+
+def test_without_a_model_of_answers_the_words_of_the_question_count() -> None:
+    alone = Toolbox(None, retriever=ListRetriever([LAMP, TOWER]))
+    assert said(ask(alone, "What broke the lamp of the tower?")) == ["A storm broke its lamp."]
+    assert ask(alone, "What is the price of cod?").status == "not_found"
+
+
+async def test_what_happens_is_told() -> None:
+    moments = await watch(build_verbatim(tools(TOWER)), {"question": QUESTION})
+    assert started(moments) == [
+        "question_reader",
+        "retriever",
+        "answerability_verifier",
+        "sentence_selector",
+        "quote_verifier",
+        "answer_composer",
+    ]
+    events = [getattr(moment.event, "type", "") for moment in moments]
+    assert [e for e in events if e.startswith("claim")] == [
+        "claim_drafted",
+        "claim_verified",
+        "claim_accepted",
+    ]
+
+
+def test_a_follow_up_stays_as_it_is_without_a_language_model() -> None:
+    talk = [("human", "Where is the tower?"), ("ai", "On Pellow Head."), ("human", QUESTION)]
+    answer = build_verbatim(tools(TOWER)).invoke({"messages": talk})["answer"]
+    assert said(answer) == [BUILT]
+    assert any("without a language model" in note for note in answer.notes)
