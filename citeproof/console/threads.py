@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -171,8 +171,8 @@ async def resumable(
 
 async def told(
     kept: Kept, decide: Callable[[ReviewRequested], dict[str, str]]
-) -> AsyncIterator[Moment]:
-    """What happens in a run up to its end.
+) -> AsyncGenerator[Moment]:
+    """What happens in a run up to its end; closed before that, it ends the run.
 
     Args:
         kept: The run.
@@ -181,9 +181,10 @@ async def told(
     given: Any = kept.given
     while True:
         streamed = kept.graph.astream(given, kept.config, durability=kept.durability, **STREAM)
-        async for part in streamed:
-            if moment := observe(*part):
-                yield moment
+        async with aclosing(streamed):
+            async for part in streamed:
+                if moment := observe(*part):
+                    yield moment
         if kept.config is None:  # without a checkpointer it cannot wait
             return
         thread = {"configurable": {"thread_id": kept.config["configurable"]["thread_id"]}}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from citeproof import Answer, Toolbox, cli
@@ -167,6 +172,39 @@ def test_a_run_that_nobody_asked_to_keep_needs_no_file(outage: Outage, named: bo
     assert run(cli.app, ["ask", QUESTION, *name]).exit_code == (2 if named else 0)
 
 
+def test_ctrl_c_between_two_moments_leaves_no_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", __name__, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    told = (
+        r"Interrupted; closing the models\.\nThe run is kept: .* --thread run-\S+, it goes on\.\n"
+    )
+    assert re.fullmatch(told, done.stderr), done.stderr
+    assert done.returncode == 130
+
+
 def kept() -> list[str]:
     with closing(sqlite3.connect(".citeproof/threads.sqlite")) as file:
         return [name for (name,) in file.execute("SELECT DISTINCT thread_id FROM checkpoints")]
+
+
+def interrupted(folder: Path) -> None:
+    """The command line, interrupted by its own fifth line: then it waits for no model."""
+    printed, lines = Console.print, [0]
+
+    def show(self: Console, *what: Any, **how: Any) -> None:
+        printed(self, *what, **how)
+        lines[0] += 1
+        if lines[0] == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    os.chdir(folder)
+    Path(".citeproof").mkdir()
+    script = Script([BUILT, LIT, "DONE"], [[1], [2]])
+    setattr(Console, "print", show)  # noqa: B010
+    setattr(Toolbox, "from_settings", lambda *_, **__: script.toolbox())  # noqa: B010
+    sys.argv = ["citeproof", "ask", QUESTION, "--trace"]
+    cli.main()
+
+
+if __name__ == "__main__":
+    interrupted(Path(sys.argv[1]))
