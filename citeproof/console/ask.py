@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 
 from rich.console import Console
 from rich.text import Text
@@ -48,7 +49,7 @@ def run(
         nonlocal goes_on
         async with resumable(build, question, thread, review=review) as kept:
             goes_on = kept.given is None
-            async with aclosing(told(kept, lambda request: decide(request, err))) as run:
+            async with aclosing(told(kept, partial(decide, console=err))) as run:
                 async for moment in run:
                     moments.append(moment)
                     yield moment

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -122,7 +123,7 @@ class Chat:
         async def stream() -> AsyncGenerator[Moment]:
             async with self.thread.opened(self.build) as kept:
                 asked = kept._replace(given={"question": question})
-                async with aclosing(told(asked, lambda one: decide(one, self.err))) as run:
+                async with aclosing(told(asked, partial(decide, console=self.err))) as run:
                     async for moment in run:
                         moments.append(moment)
                         yield moment

@@ -51,6 +51,7 @@ def serve(
     app = create_app(
         lambda progress: Toolbox.from_settings(settings, progress=progress),
         settings.chroma.path,
+        checkpointer=settings.checkpointer,
         llm=settings.llm.model,
         hosts=host_names(host, names),
         token=token,

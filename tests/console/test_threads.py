@@ -88,6 +88,20 @@ def test_a_file_that_is_no_store_is_told(script: Failing) -> None:
     assert "The run cannot be kept in .citeproof/threads.sqlite" in result.output
 
 
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("postgresql://citeproof@127.0.0.1:1/runs", "The run cannot be kept in PostgreSQL: "),
+        ("mysql://runs", "checkpointer = 'mysql://runs' (from the arguments) is not allowed"),
+    ],
+)
+def test_a_checkpointer_that_is_not_there_is_told(script: Failing, where: str, told: str) -> None:
+    ask = ["ask", QUESTION, "--thread", "t", "--set", f"checkpointer={where}"]
+    result = run(cli.app, ask)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(told)
+
+
 class Outage(Script):
     """A script whose server is gone after so many calls."""
 
