@@ -181,7 +181,8 @@ async def told(
                     yield moment
         if kept.config is None:  # without a checkpointer it cannot wait
             return
-        thread = {"configurable": {"thread_id": kept.config["configurable"]["thread_id"]}}
+        own = {"thread_id": kept.config["configurable"]["thread_id"]}
+        thread = {**kept.config, "configurable": own}
         kept = kept._replace(config=thread)  # no more at the step that it went on with
         state = await kept.graph.aget_state(thread)
         if not state.interrupts:
