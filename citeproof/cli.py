@@ -264,6 +264,7 @@ def ask(
     """
     from citeproof.console import arguments
     from citeproof.console.ask import run
+    from citeproof.console.checkpoints import Checkpoints
     from citeproof.console.drawing import shape
     from citeproof.console.opening import downloading
     from citeproof.console.page import render_page
@@ -310,9 +311,9 @@ def ask(
             raise nothing_indexed(chroma.path)
         moments: list[Moment] = []
         build = partial(find_method(method).build, tools, **parameters)
-        kept = None if thread is None else Thread(thread, chroma.path)
+        kept = None if thread is None else Thread(thread, Checkpoints.of(settings))
         if kept is None and is_folder(chroma.path) and not chroma.in_memory:
-            kept = Thread.unnamed(chroma.path)
+            kept = Thread.unnamed(Checkpoints.of(settings))
         # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
         console = None if as_json else _console()
         try:
@@ -363,6 +364,7 @@ def chat(
     """
     from citeproof.console import arguments
     from citeproof.console.chat import Chat
+    from citeproof.console.checkpoints import Checkpoints
     from citeproof.console.opening import downloading
     from citeproof.console.reading import nothing_indexed
     from citeproof.console.threads import Passing, Thread
@@ -382,7 +384,7 @@ def chat(
         if reads and tools.index is not None and tools.index.count() == 0:
             raise nothing_indexed(chroma.path)
         build = partial(find_method(method).build, tools, **parameters)
-        kept = Passing() if thread is None else Thread(thread, chroma.path)
+        kept = Passing() if thread is None else Thread(thread, Checkpoints.of(settings))
         if Chat(build, kept, _console(), err).run(sys.stdin) and not sys.stdin.isatty():
             raise typer.Exit(1)
 

@@ -381,8 +381,18 @@ class Settings(_Section):
     models: ModelSettings = ModelSettings()
     prompts: HomePath | None = None
     """A folder of prompts, `<name>.md` each, that replace the packaged ones."""
+    checkpointer: str = "sqlite"
+    """Where runs and conversations are kept step by step: `sqlite`, a file of the store, or the
+    address of a PostgreSQL database (`postgresql://…`), which several stores cannot share."""
     trace: Literal["none", "otel"] = "none"
     """`otel`: every run is sent as OpenTelemetry spans to where the `OTEL_…` variables say."""
+
+    @field_validator("checkpointer")
+    @classmethod
+    def _is_a_database(cls, value: str) -> str:
+        if value == "sqlite" or value.startswith(("postgresql://", "postgres://")):
+            return value
+        raise ValueError("write sqlite, or an address such as postgresql://user@localhost/runs")
 
     @model_validator(mode="wrap")
     @classmethod

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
 
 from rich.console import Console
 from rich.text import Text
@@ -43,13 +45,14 @@ def run(
     """
     goes_on = False
 
-    async def stream() -> AsyncIterator[Moment]:
+    async def stream() -> AsyncGenerator[Moment]:
         nonlocal goes_on
         async with resumable(build, question, thread, review=review) as kept:
             goes_on = kept.given is None
-            async for moment in told(kept, lambda request: decide(request, err)):
-                moments.append(moment)
-                yield moment
+            async with aclosing(told(kept, partial(decide, console=err))) as run:
+                async for moment in run:
+                    moments.append(moment)
+                    yield moment
 
     if console is None:
         return asyncio.run(follow(stream(), err, question=question, trace=trace))

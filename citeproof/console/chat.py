@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -118,12 +120,13 @@ class Chat:
     async def _ask(self, question: str) -> None:
         moments: list[Moment] = []
 
-        async def stream() -> AsyncIterator[Moment]:
+        async def stream() -> AsyncGenerator[Moment]:
             async with self.thread.opened(self.build) as kept:
                 asked = kept._replace(given={"question": question})
-                async for moment in told(asked, lambda request: decide(request, self.err)):
-                    moments.append(moment)
-                    yield moment
+                async with aclosing(told(asked, partial(decide, console=self.err))) as run:
+                    async for moment in run:
+                        moments.append(moment)
+                        yield moment
 
         self.answer = await follow(stream(), self.console)
         self.moments = moments

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
@@ -44,7 +45,7 @@ _LOOK = {
 
 
 async def show(
-    moments: AsyncIterator[Moment], console: Console, *, question: str = "", trace: bool = False
+    moments: AsyncGenerator[Moment], console: Console, *, question: str = "", trace: bool = False
 ) -> Answer:
     """Print a run while it goes on, then its sources and its cost.
 
@@ -63,28 +64,19 @@ async def show(
 
 
 async def follow(
-    moments: AsyncIterator[Moment], console: Console, *, question: str = "", trace: bool = False
+    moments: AsyncGenerator[Moment], console: Console, *, question: str = "", trace: bool = False
 ) -> Answer:
-    """The part of `show` that goes on while the run does."""
+    """The part of `show` that goes on while the run does; an interruption ends the run first."""
     view = _View(console, trace)
     if question:
         console.print(Text(plain(question), style="bold"), soft_wrap=not console.is_terminal)
         console.print()
-    with Live(
+    live = Live(
         console=console, transient=True, auto_refresh=console.is_terminal, refresh_per_second=10
-    ) as live:
-        async for moment in moments:
-            view.take(moment)
-            if isinstance(moment.event, ReviewRequested):
-                # What moves would be written over the prompt that comes now.
-                live.update("", refresh=True)
-                live.stop()
-            elif console.is_terminal and (live.is_started or isinstance(moment.event, NodeStarted)):
-                live.start()
-                # Pieces of a claim come faster than a screen needs them.
-                live.update(view.moving(), refresh=not isinstance(moment.event, ClaimDelta))
-            # A graph whose nodes never wait would hold back the keyboard's interrupt.
-            await asyncio.sleep(0)
+    )
+    with live:
+        async with aclosing(moments):
+            await _follow(moments, view, live)
         live.update("")
     if view.answer is None:
         raise CiteproofError(
@@ -93,6 +85,22 @@ async def follow(
         )
     view.settle(view.answer)
     return view.answer
+
+
+async def _follow(moments: AsyncGenerator[Moment], view: _View, live: Live) -> None:
+    console = view.console
+    async for moment in moments:
+        view.take(moment)
+        if isinstance(moment.event, ReviewRequested):
+            # What moves would be written over the prompt that comes now.
+            live.update("", refresh=True)
+            live.stop()
+        elif console.is_terminal and (live.is_started or isinstance(moment.event, NodeStarted)):
+            live.start()
+            # Pieces of a claim come faster than a screen needs them.
+            live.update(view.moving(), refresh=not isinstance(moment.event, ClaimDelta))
+        # A graph whose nodes never wait would hold back the keyboard's interrupt.
+        await asyncio.sleep(0)
 
 
 def conclude(answer: Answer, console: Console) -> None:

@@ -36,7 +36,7 @@ def attended(console: Console) -> None:
         )
 
 
-def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
+async def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
     """Show a claim and what it cites, and ask.
 
     Returns:

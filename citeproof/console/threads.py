@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from citeproof.console.checkpoints import Checkpoints, Opened
 from citeproof.errors import MissingExtraError, StoreError
 from citeproof.tools.events import ReviewRequested
 from citeproof.tools.moments import STREAM, Moment, NodeFinished, observe
@@ -38,6 +38,8 @@ class Kept(NamedTuple):
     """LangGraph's, with the thread; None where nothing is kept."""
     durability: Literal["sync"] | None = None
     """With a checkpointer, each step is kept before the next one begins."""
+    context: Any = None
+    """Parameters of the run; None for those that the graph was built with."""
 
 
 class Passing:
@@ -56,10 +58,10 @@ class Passing:
 
 @dataclass
 class Thread:
-    """A name under which a conversation is kept in a file `threads.sqlite`."""
+    """A name under which a conversation is kept."""
 
     name: str
-    folder: Path
+    checkpoints: Checkpoints
     automatic: bool = False
     """Whether nobody has asked for it: then a run that is done is forgotten, and one that cannot
     be kept runs without."""
@@ -67,10 +69,10 @@ class Thread:
     """Whether there is a run to go on with, once the thread is left."""
 
     @classmethod
-    def unnamed(cls, folder: Path) -> Thread:
+    def unnamed(cls, checkpoints: Checkpoints) -> Thread:
         """A thread with a name of its own, for a run that may be cut off."""
         name = f"{_AUTOMATIC}{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        return cls(name, folder, automatic=True)
+        return cls(name, checkpoints, automatic=True)
 
     @property
     def advice(self) -> str:
@@ -89,9 +91,10 @@ class Thread:
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
-            StoreError: The file cannot be read or written.
+            StoreError: It cannot be read or written.
         """
-        async with self.opened(build) as kept:
+        async with self.checkpoints.opened() as opened:
+            kept = self._kept(build, opened)
             graph, config = kept.graph, kept.config
             state = await graph.aget_state(config)
             lost = None if state.next else await _find_outage(graph, config)
@@ -106,7 +109,7 @@ class Thread:
                 if not await _find_outage(graph, config):
                     await graph.checkpointer.adelete_thread(config["configurable"]["thread_id"])
                     self.is_kept = False
-                await _forget_oldest(graph.checkpointer)
+                await _forget_oldest(opened)
 
     @asynccontextmanager
     async def opened(self, build: Build) -> AsyncIterator[Kept]:
@@ -114,23 +117,13 @@ class Thread:
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
-            StoreError: The file cannot be read or written.
+            StoreError: It cannot be read or written.
         """
-        what = "To keep a run, citeproof needs LangGraph's SQLite checkpointer"
-        with MissingExtraError.unless_installed("sqlite", what):
-            from aiosqlite import Error
-            from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-        file = self.folder / "threads.sqlite"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
-                yield _kept(build(checkpointer=saver), self.name)._replace(durability="sync")
-        except (OSError, Error) as error:
-            raise StoreError(
-                f"The run cannot be kept in {file}",
-                why=str(error),
-                fix="Make sure that you may write there, or move the file away.",
-            ) from error
+        async with self.checkpoints.opened() as opened:
+            yield self._kept(build, opened)
+
+    def _kept(self, build: Build, opened: Opened) -> Kept:
+        return _kept(build(checkpointer=opened.saver), self.name)._replace(durability="sync")
 
 
 def _kept(graph: Any, name: str) -> Kept:
@@ -152,7 +145,7 @@ async def resumable(
 
     Raises:
         MissingExtraError: The checkpointer's package is not installed.
-        StoreError: The thread's file cannot be read or written.
+        StoreError: The thread cannot be read or written.
     """
     async with AsyncExitStack() as held:
         kept: Kept | None = None
@@ -170,9 +163,9 @@ async def resumable(
 
 
 async def told(
-    kept: Kept, decide: Callable[[ReviewRequested], dict[str, str]]
-) -> AsyncIterator[Moment]:
-    """What happens in a run up to its end.
+    kept: Kept, decide: Callable[[ReviewRequested], Awaitable[dict[str, str]]]
+) -> AsyncGenerator[Moment]:
+    """What happens in a run up to its end; closed before that, it ends the run.
 
     Args:
         kept: The run.
@@ -180,18 +173,22 @@ async def told(
     """
     given: Any = kept.given
     while True:
-        streamed = kept.graph.astream(given, kept.config, durability=kept.durability, **STREAM)
-        async for part in streamed:
-            if moment := observe(*part):
-                yield moment
+        how = {"context": kept.context, "durability": kept.durability, **STREAM}
+        streamed = kept.graph.astream(given, kept.config, **how)
+        async with aclosing(streamed):
+            async for part in streamed:
+                if moment := observe(*part):
+                    yield moment
         if kept.config is None:  # without a checkpointer it cannot wait
             return
-        thread = {"configurable": {"thread_id": kept.config["configurable"]["thread_id"]}}
+        own = {"thread_id": kept.config["configurable"]["thread_id"]}
+        thread = {**kept.config, "configurable": own}
         kept = kept._replace(config=thread)  # no more at the step that it went on with
         state = await kept.graph.aget_state(thread)
         if not state.interrupts:
             return
-        given = Command(resume=decide(ReviewRequested.model_validate(state.interrupts[0].value)))
+        request = ReviewRequested.model_validate(state.interrupts[0].value)
+        given = Command(resume=await decide(request))
 
 
 def is_outage(moments: Iterable[Moment]) -> bool:
@@ -211,10 +208,13 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
     return None
 
 
-async def _forget_oldest(saver: Any) -> None:
+async def _forget_oldest(opened: Opened) -> None:
     """Keep the latest of the runs that have no name of their own."""
-    found = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
-    async with saver.conn.execute(found, (f"%/{_AUTOMATIC}%",)) as rows:
-        names = sorted([row[0] async for row in rows], key=lambda name: name.rpartition("/")[2])
+    found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
+    names = sorted((name for (name,) in await opened.rows(found)), key=_own_name)
     for name in names[:-_MOST]:
-        await saver.adelete_thread(name)
+        await opened.saver.adelete_thread(name)
+
+
+def _own_name(thread_id: str) -> str:
+    return thread_id.rpartition("/")[2]

@@ -11,7 +11,7 @@ out, as the call's reply holds them all.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -247,7 +247,7 @@ def render_trace(trace: Trace) -> str:
     return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
 
 
-async def replayed(trace: Trace) -> AsyncIterator[Moment]:
+async def replayed(trace: Trace) -> AsyncGenerator[Moment]:
     """The moments of a trace, as fast as they are taken; one tells the outcome."""
     for moment in trace.moments:
         yield moment

@@ -104,6 +104,12 @@
         case "claim_rejected":
           this.reject(event.text);
           break;
+        case "review_requested":
+          this.review(event);
+          break;
+        case "claim_reviewed":
+          find(".review", this.place)?.remove();
+          break;
         case "claim_accepted":
           this.accept(event.claim);
           break;
@@ -180,6 +186,64 @@
       return chip;
     }
 
+    // A person decides on a claim: the run waits meanwhile, and leaves its turn to others.
+    review({ claim, passages, problem }) {
+      find(".review", this.place)?.remove();
+      const form = find("#review").content.cloneNode(true).firstElementChild;
+      const [heading, words, again] = ["h3", "textarea", '[value="edit"]'].map((one) => find(one, form));
+      heading.id = `${this.prefix}review`;
+      form.setAttribute("aria-labelledby", heading.id);
+      find(".claim", form).textContent = claim.text;
+      find(".problem", form).textContent = problem;
+      find(".problem", form).hidden = !problem;
+      find(".hint", form).textContent = passages.length ? "It cites:" : "It cites nothing.";
+      find(".cited", form).append(...passages.map((passage, n) => {
+        const sentence = claim.citations[n]?.sentence;
+        return create("blockquote", {}, create("b", { textContent: passage.title }), ` ${sentence || passage.text}`);
+      }));
+      const decide = async (decision, text = "") => {
+        for (const button of form.querySelectorAll("button")) button.disabled = true;
+        try {
+          await request(`/api/ask/${this.run}/decision`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ decision, text }),
+          });
+          this.doing("Going on…");
+          this.place.focus({ preventScroll: true });
+          form.remove();
+        } catch (error) {
+          find(".problem", form).textContent = error.message;
+          find(".problem", form).hidden = false;
+          for (const button of form.querySelectorAll("button")) button.disabled = false;
+        }
+      };
+      const reword = () => {
+        if (words.value.trim()) decide("edit", words.value.trim());
+        else words.focus();
+      };
+      form.addEventListener("click", ({ target }) => {
+        if (target.value === "approve" || target.value === "drop") decide(target.value);
+        if (target !== again) return;
+        if (again.ariaExpanded === "true") return reword();
+        again.ariaExpanded = "true";
+        again.textContent = "Check the new words";
+        find(".rewording", form).hidden = false;
+        words.value = claim.text;
+        words.focus();
+      });
+      form.addEventListener("submit", (event) => event.preventDefault());
+      words.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        reword();
+      });
+      find(".written", this.place).after(form);
+      this.doing("Waiting for your decision…");
+      speak(`Your decision is needed. Nothing proves this claim: ${claim.text}`);
+      heading.focus();
+    }
+
     card(id, ...content) {
       const card = create("template", { id });
       card.content.append(...content);
@@ -195,6 +259,7 @@
 
     end() {
       find(".doing", this.place).hidden = true;
+      find(".review", this.place)?.remove();
       for (const half of this.place.querySelectorAll(".claim:is(.writing, .checking)")) half.remove();
     }
 
@@ -257,7 +322,7 @@
       });
       for await (const [name, event] of events(response)) {
         if (name === "error") throw new Error(event.error.message);
-        if (name === "run") run = event.run;
+        if (name === "run") run = turn.run = event.run;
         if (name === "answer_ready") understood = event.answer.question;
         turn.take(name, event);
       }

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
+from citeproof.console.checkpoints import Checkpoints
 from citeproof.errors import CiteproofError
 from citeproof.guard import LOOPBACK
 from citeproof.models.progress import Progress
@@ -40,6 +41,7 @@ def create_app(
     open_tools: Callable[[Progress], Toolbox],
     folder: Path,
     *,
+    checkpointer: str = "sqlite",
     llm: str = "local",
     hosts: Sequence[str] = LOOPBACK,
     token: str | None = None,
@@ -51,7 +53,8 @@ def create_app(
 
     Args:
         open_tools: Opens models and index; called in a thread when the server starts.
-        folder: Of the store: conversations and added documents are kept in it.
+        folder: Of the store: added documents are kept in it, and by default conversations.
+        checkpointer: Where conversations are kept: the setting of that name.
         llm: The name of the language model, for `check:NAME`.
         hosts: Names under which the server is reached.
         token: Needed for all but the health checks, if there is one.
@@ -61,7 +64,7 @@ def create_app(
             many may wait.
     """
     opening, runs = Opening(open_tools), Runs()
-    conversations = Conversations(folder)
+    conversations = Conversations(Checkpoints(folder, checkpointer))
     asking = Asking(opening, Turns(at_once, waiting), runs, conversations)
 
     @asynccontextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,16 +14,15 @@ from starlette.responses import JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
-from citeproof.server.asking import Asking, Message, Question
+from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question
 from citeproof.server.errors import described
 from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
-from citeproof.tools.checking import check
 from citeproof.tools.moments import NodeFinished, NodeStarted
 from citeproof.types import CheckReport
 
-__all__ = ["ask_routes", "check_against_index"]
+__all__ = ["ask_routes", "check_against_index", "described_methods"]
 
 LONGEST_TEXT = 50_000
 """Characters that are checked at once."""
@@ -43,6 +44,14 @@ class AskBody(_Body):
     stream: bool = True
 
 
+class Decision(_Body):
+    """A person's word on a claim that nothing proves."""
+
+    decision: Literal["approve", "edit", "drop"]
+    text: str = Field(default="", max_length=LONGEST_CLAIM)
+    """The claim in other words, where it is edited."""
+
+
 class CheckBody(_Body):
     """A text that anyone wrote."""
 
@@ -61,7 +70,9 @@ def ask_routes(asking: Asking) -> APIRouter:
         said = list(body.messages)
         if body.question:
             said.append(Message(role="user", content=body.question))
-        question = asking.question(said, body.method, body.parameters, body.conversation)
+        question = asking.question(
+            said, body.method, body.parameters, body.conversation, attended=body.stream
+        )
         base = _base(request)
         if body.stream:
             return EventStream(_frames(asking, question, base))
@@ -69,6 +80,12 @@ def ask_routes(asking: Asking) -> APIRouter:
         assert run.answer is not None
         answer = with_sources(run.answer, lambda source: document_link(source, base))
         return JSONResponse(answer.model_dump(mode="json"))
+
+    @router.post("/ask/{run}/decision", summary="Decide on a claim", response_model=None)
+    async def decide(run: str, body: Decision) -> Response:
+        """What becomes of the claim of the last `review_requested`."""
+        asking.reviews.decide(run, body.model_dump())
+        return Response(status_code=204)
 
     @router.post("/check", summary="Check a text against the index", response_model=None)
     async def check_text(body: CheckBody, request: Request) -> Response:
@@ -81,9 +98,15 @@ def ask_routes(asking: Asking) -> APIRouter:
     @router.get("/methods", summary="The methods and their parameters")
     async def methods() -> dict[str, Any]:
         """What each does and costs, with a JSON schema of its parameters."""
-        return {"methods": [_told(method) for method in METHODS.values() if method.served]}
+        return {"methods": await asyncio.to_thread(described_methods)}
 
     return router
+
+
+@cache
+def described_methods() -> list[dict[str, Any]]:
+    """Each method, with a JSON schema of its parameters; the first call imports their graphs."""
+    return [_told(method) for method in METHODS.values() if method.served]
 
 
 async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckReport:
@@ -97,6 +120,8 @@ async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckRep
         tools = await asking.opening.tools()
         if tools.retriever is None:
             raise InputError("There is nothing to check against", fix="Add documents first.")
+        from citeproof.tools.checking import check  # it loads numpy, which the page need not await
+
         return await check(text, (), tools.entailment, retriever=tools.retriever, k=k)
 
 
@@ -126,7 +151,6 @@ def _base(request: Request) -> str:
 
 def _told(method: Any) -> dict[str, Any]:
     schema = method.parameters.model_json_schema()
-    for hidden in ("prompts", "review"):
-        schema["properties"].pop(hidden, None)
+    schema["properties"].pop("prompts", None)
     told = {"name": method.name, "about": method.about, "cost": method.cost}
     return {**told, "paper": method.paper, "parameters": schema}

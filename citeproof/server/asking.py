@@ -9,25 +9,29 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, ConfigDict
 
+from citeproof.console.threads import Kept, told
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import Method, find_method
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.server.conversations import Conversations, as_messages
 from citeproof.server.opening import Opening
+from citeproof.server.reviews import Reviews
 from citeproof.server.runs import Run, Runs
 from citeproof.server.turns import Turns
-from citeproof.tools.events import AnswerReady
-from citeproof.tools.moments import STREAM, Moment, observe
+from citeproof.tools.events import AnswerReady, ReviewRequested
+from citeproof.tools.moments import Moment
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["LONGEST_QUESTION", "Asking", "Message", "Question"]
+__all__ = ["LONGEST_CLAIM", "LONGEST_QUESTION", "Asking", "Message", "Question"]
 
 LONGEST_QUESTION = 4_000
 """Characters."""
+LONGEST_CLAIM = 2_000
 LONGEST_CONVERSATION = 100_000
 
 
@@ -66,6 +70,7 @@ class Asking:
         self.turns = turns
         self.runs = runs
         self.conversations = conversations
+        self.reviews = Reviews()
         self._graphs: dict[tuple[str, bool], Any] = {}
 
     def question(
@@ -74,8 +79,17 @@ class Asking:
         method: str = "vtg",
         parameters: dict[str, Any] | None = None,
         conversation: str | None = None,
+        *,
+        attended: bool = False,
     ) -> Question:
         """Check what was asked, before anything is spent on it.
+
+        Args:
+            messages: The conversation; the question is its last message.
+            method: Name of the method.
+            parameters: Those of the method that are set apart.
+            conversation: Where it is kept, if anywhere.
+            attended: Whether a person can be asked about a claim.
 
         Raises:
             BusyError: Too many questions wait already.
@@ -99,9 +113,11 @@ class Asking:
         found, given = find_method(method), parameters or {}
         override_defaults(found.parameters, given)
         context = found.parameters(**given)
-        if getattr(context, "review", False):
+        if getattr(context, "review", False) and not attended:
             raise InputError(
-                "A person cannot be asked over HTTP", fix="Use citeproof ask --review."
+                "Nobody can be asked about a claim",
+                why="a review needs the events of the run",
+                fix="Ask at /api/ask with a stream, on the page, or with citeproof ask --review.",
             )
         return Question(asked, found, context, conversation, said if len(said) > 1 else [])
 
@@ -116,24 +132,28 @@ class Asking:
         async with AsyncExitStack() as held:
             if question.conversation:
                 held.enter_context(self.conversations.alone(question.conversation))
-            await held.enter_async_context(self.turns.turn())
+            turn = await held.enter_async_context(self.turns.turn())
             tools = await self.opening.tools()
             await _refuse_nothing(tools, question.context)
-            graph, given, config = await self._prepared(tools, question)
+            kept = await self._prepared(tools, question)
             from citeproof.console.drawing import shape  # the page need not wait for numpy
 
-            run = Run(question.run, question.asked, shape=shape(graph))
-            durability = "sync" if config else None
-            streamed = graph.astream(
-                given, config, context=question.context, durability=durability, **STREAM
-            )
-            async with aclosing(streamed) as parts:
-                async for part in parts:
-                    if moment := observe(*part):
-                        run.moments.append(moment)
-                        if isinstance(moment.event, AnswerReady):
-                            run.answer = moment.event.answer
-                        yield moment
+            run = Run(question.run, question.asked, shape=shape(kept.graph))
+
+            async def decide(request: ReviewRequested) -> dict[str, str]:
+                turn.leave()
+                decision = await self.reviews.decision(question.run)
+                await turn.take()
+                return decision
+
+            async with aclosing(told(kept, decide)) as moments:
+                async for moment in moments:
+                    run.moments.append(moment)
+                    if isinstance(moment.event, AnswerReady):
+                        run.answer = moment.event.answer
+                    if isinstance(moment.event, ReviewRequested):
+                        self.reviews.expect(question.run)
+                    yield moment
             if run.answer is None:
                 raise CiteproofError("The run ended without an answer")
             self.runs.keep(run)
@@ -145,11 +165,11 @@ class Asking:
                 await asyncio.sleep(0)
         return self.runs.get(question.run)
 
-    async def _prepared(self, tools: Toolbox, question: Question) -> tuple[Any, Any, Any]:
-        """The graph, what to give it, and its config."""
+    async def _prepared(self, tools: Toolbox, question: Question) -> Kept:
+        """The graph, and what to give it."""
         config: Any = None
         messages = question.messages
-        graph = self._graph(tools, question.method, kept=question.conversation is not None)
+        graph = self._graph(tools, question)
         if question.conversation is not None:
             turns = await self.conversations.turns(question.conversation)
             if turns:  # a thread of this method's own knows its turns
@@ -158,14 +178,21 @@ class Asking:
             config = self.conversations.config(
                 question.method, question.conversation, turns, question.asked, question.run
             )
+        elif getattr(question.context, "review", False):
+            config = {"configurable": {"thread_id": question.run}}
+        given: dict[str, Any] = {"question": question.asked}
         if messages and "messages" in graph.channels:
-            return graph, {"messages": messages}, config
-        return graph, {"question": question.asked}, config
+            given = {"messages": messages}
+        return Kept(graph, given, config, "sync" if config else None, question.context)
 
-    def _graph(self, tools: Toolbox, method: Method, *, kept: bool) -> Any:
-        key = (method.name, kept)
+    def _graph(self, tools: Toolbox, question: Question) -> Any:
+        method = question.method
+        if question.conversation is None and getattr(question.context, "review", False):
+            # It waits in memory, for this one run.
+            return method.build(tools, checkpointer=InMemorySaver())
+        key = (method.name, question.conversation is not None)
         if key not in self._graphs:
-            saver = self.conversations.saver if kept else None
+            saver = self.conversations.saver if question.conversation else None
             self._graphs[key] = method.build(tools, checkpointer=saver)
         return self._graphs[key]
 

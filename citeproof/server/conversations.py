@@ -7,10 +7,10 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from citeproof.errors import InputError, MissingExtraError, StoreError
+from citeproof.console.checkpoints import Checkpoints, Opened
+from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS, Method
 from citeproof.server.errors import NotFoundError
 from citeproof.types import Answer
@@ -53,39 +53,30 @@ class Conversations:
     """All conversations of a store.
 
     Args:
-        folder: The store's; the file `threads.sqlite` in it is made when it is opened.
+        checkpoints: Where they are kept.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "threads.sqlite"
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self._checkpoints = checkpoints
         self._busy: set[str] = set()
         self._graphs: dict[str, Any] = {}
-        self.saver: Any = None
+        self._kept: Opened
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Open the file for the block.
+        """Open them for the block.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
-            StoreError: The file cannot be read or written.
+            StoreError: They cannot be read or written.
         """
-        what = "To keep conversations, citeproof needs LangGraph's SQLite checkpointer"
-        with MissingExtraError.unless_installed("serve", what):
-            from aiosqlite import Error
-            from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            async with AsyncSqliteSaver.from_conn_string(str(self._file)) as saver:
-                await saver.setup()
-                self.saver = saver
-                yield
-        except (OSError, Error) as error:
-            raise StoreError(
-                f"Conversations cannot be kept in {self._file}",
-                why=str(error),
-                fix="Make sure that you may write there, or delete the file.",
-            ) from error
+        async with self._checkpoints.opened() as self._kept:
+            yield
+
+    @property
+    def saver(self) -> Any:
+        """LangGraph's checkpointer."""
+        return self._kept.saver
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
@@ -112,14 +103,16 @@ class Conversations:
 
     async def titles(self) -> list[dict[str, Any]]:
         """Id, title and time of each conversation, the latest first."""
+        last = "SELECT MAX(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' "
         query = (
-            "SELECT thread_id, metadata, MAX(checkpoint_id) FROM checkpoints "
-            "WHERE checkpoint_ns = '' GROUP BY thread_id ORDER BY 3 DESC LIMIT ?"
+            "SELECT thread_id, metadata FROM checkpoints WHERE checkpoint_ns = '' AND "
+            f"checkpoint_id IN ({last} GROUP BY thread_id) ORDER BY checkpoint_id DESC "
+            f"LIMIT {_MOST}"
         )
         found: dict[str, dict[str, Any]] = {}
-        for thread, metadata, _ in await self.saver.conn.execute_fetchall(query, (_MOST,)):
+        for thread, metadata in await self._kept.rows(query):
             name = thread.partition("/")[2] or thread
-            told = json.loads(metadata)
+            told = metadata if isinstance(metadata, dict) else json.loads(metadata)
             title = told.get("title") or name
             found.setdefault(name, {"id": name, "title": title, "at": told.get("asked_at", 0.0)})
         return list(found.values())
@@ -146,8 +139,9 @@ class Conversations:
 
     async def _threads(self, name: str) -> list[str]:
         query = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = ''"
-        rows = await self.saver.conn.execute_fetchall(query)
-        return [thread for (thread,) in rows if thread.partition("/")[2] == name]
+        return [
+            thread for (thread,) in await self._kept.rows(query) if thread.partition("/")[2] == name
+        ]
 
     async def _of_thread(self, method: Method, thread: str) -> AsyncIterator[Turn]:
         graph = self._graphs.setdefault(method.name, method.sketch(checkpointer=self.saver))

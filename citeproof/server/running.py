@@ -11,7 +11,9 @@ from citeproof.server.safety import host_names, refuse_open_host
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from citeproof.models.progress import Progress
     from citeproof.settings import Settings
+    from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["serve"]
 
@@ -46,11 +48,18 @@ def serve(
         import uvicorn
 
         from citeproof.server.app import create_app
-    from citeproof.tools.toolbox import Toolbox
+
+    def open_tools(progress: Progress) -> Toolbox:
+        from citeproof.server.ask_routes import described_methods
+        from citeproof.tools.toolbox import Toolbox
+
+        described_methods()  # the page asks for them; later they would wait for torch's import
+        return Toolbox.from_settings(settings, progress=progress)
 
     app = create_app(
-        lambda progress: Toolbox.from_settings(settings, progress=progress),
+        open_tools,
         settings.chroma.path,
+        checkpointer=settings.checkpointer,
         llm=settings.llm.model,
         hosts=host_names(host, names),
         token=token,

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from citeproof.errors import CiteproofError
 
-__all__ = ["BusyError", "Turns"]
+__all__ = ["BusyError", "Turn", "Turns"]
 
 
 class BusyError(CiteproofError):
@@ -16,6 +16,25 @@ class BusyError(CiteproofError):
 
     retry_after = 5
     """Seconds after which to try again."""
+
+
+class Turn:
+    """The turn of one question, which it may leave to others while it waits for a person."""
+
+    def __init__(self, gate: asyncio.Semaphore) -> None:
+        self._gate = gate
+        self._is_taken = False
+
+    async def take(self) -> None:
+        """Wait for it."""
+        await self._gate.acquire()
+        self._is_taken = True
+
+    def leave(self) -> None:
+        """Let others have it."""
+        if self._is_taken:
+            self._is_taken = False
+            self._gate.release()
 
 
 class Turns:
@@ -50,7 +69,7 @@ class Turns:
             )
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def turn(self) -> AsyncIterator[Turn]:
         """Wait for a turn, and keep it while the block runs.
 
         Raises:
@@ -58,8 +77,10 @@ class Turns:
         """
         self.refuse_more()
         self._inside += 1
+        turn = Turn(self._gate)
         try:
-            async with self._gate:
-                yield
+            await turn.take()
+            yield turn
         finally:
+            turn.leave()
             self._inside -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import re
@@ -141,7 +142,7 @@ def test_what_strangers_wrote_is_neither_markup_nor_control(
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=100)
     monkeypatch.setattr(sys, "stdin", Keys("a\n"))
-    assert review.decide(request, console) == {"decision": "approve", "text": ""}
+    assert asyncio.run(review.decide(request, console)) == {"decision": "approve", "text": ""}
     assert out.getvalue().count("[red]R[/red] ]0;ownedabc") == 5
     assert "score 0.30, 2 trials" in out.getvalue()
 
@@ -153,10 +154,10 @@ def test_a_prompt_leaves_the_signals_as_they_were(monkeypatch: pytest.MonkeyPatc
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(sys, "stdin", Keys(""))
     with pytest.raises(KeyboardInterrupt):
-        review.decide(request, Console(file=io.StringIO(), force_terminal=True))
+        asyncio.run(review.decide(request, Console(file=io.StringIO(), force_terminal=True)))
     assert signal.getsignal(signal.SIGINT) is before
     with pytest.raises(InputError):
-        review.decide(request, Console(file=io.StringIO(), force_terminal=False))
+        asyncio.run(review.decide(request, Console(file=io.StringIO(), force_terminal=False)))
 
 
 class Keys(io.StringIO):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from citeproof import Answer, Toolbox, cli
@@ -81,6 +86,20 @@ def test_a_file_that_is_no_store_is_told(script: Failing) -> None:
     result = run(cli.app, ["ask", QUESTION, "--thread", "t"])
     assert result.exit_code == 2
     assert "The run cannot be kept in .citeproof/threads.sqlite" in result.output
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("postgresql://citeproof@127.0.0.1:1/runs", "The run cannot be kept in PostgreSQL: "),
+        ("mysql://runs", "checkpointer = 'mysql://runs' (from the arguments) is not allowed"),
+    ],
+)
+def test_a_checkpointer_that_is_not_there_is_told(script: Failing, where: str, told: str) -> None:
+    ask = ["ask", QUESTION, "--thread", "t", "--set", f"checkpointer={where}"]
+    result = run(cli.app, ask)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(told)
 
 
 class Outage(Script):
@@ -167,6 +186,39 @@ def test_a_run_that_nobody_asked_to_keep_needs_no_file(outage: Outage, named: bo
     assert run(cli.app, ["ask", QUESTION, *name]).exit_code == (2 if named else 0)
 
 
+def test_ctrl_c_between_two_moments_leaves_no_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", __name__, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    told = (
+        r"Interrupted; closing the models\.\nThe run is kept: .* --thread run-\S+, it goes on\.\n"
+    )
+    assert re.fullmatch(told, done.stderr), done.stderr
+    assert done.returncode == 130
+
+
 def kept() -> list[str]:
     with closing(sqlite3.connect(".citeproof/threads.sqlite")) as file:
         return [name for (name,) in file.execute("SELECT DISTINCT thread_id FROM checkpoints")]
+
+
+def interrupted(folder: Path) -> None:
+    """The command line, interrupted by its own fifth line: then it waits for no model."""
+    printed, lines = Console.print, [0]
+
+    def show(self: Console, *what: Any, **how: Any) -> None:
+        printed(self, *what, **how)
+        lines[0] += 1
+        if lines[0] == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    os.chdir(folder)
+    Path(".citeproof").mkdir()
+    script = Script([BUILT, LIT, "DONE"], [[1], [2]])
+    setattr(Console, "print", show)  # noqa: B010
+    setattr(Toolbox, "from_settings", lambda *_, **__: script.toolbox())  # noqa: B010
+    sys.argv = ["citeproof", "ask", QUESTION, "--trace"]
+    cli.main()
+
+
+if __name__ == "__main__":
+    interrupted(Path(sys.argv[1]))

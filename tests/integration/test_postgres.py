@@ -18,14 +18,17 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.types import Command
+from typer.testing import CliRunner
 
-from citeproof import build_vtg
+from citeproof import Toolbox, build_vtg, cli
 from tests.graphs.scripts import LIT, Script
 from tests.robustness.test_resume import process
+from tests.server.serving import ANSWER, QUESTION, client
 
 pytestmark = pytest.mark.integration
 
@@ -81,8 +84,6 @@ def server() -> Iterator[str]:
 @pytest.fixture
 def database(server: str) -> Iterator[str]:
     """The address of a schema of its own, for one test."""
-    import psycopg
-
     name = f"citeproof_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
@@ -170,3 +171,38 @@ def test_the_program_of_the_page_runs(database: str) -> None:
     [address] = re.findall(r'"(postgresql://[^"]+)"', program)
     exec(program.replace(address, database), names)
     assert names["answer"].text == "The tower was lit in 1871 [1]."
+
+
+def test_the_command_line_goes_on_with_a_run(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = script()
+    (tmp_path / ".citeproof").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: told.toolbox())
+    ask = ["ask", "Who?", "--set", f"checkpointer={database}", "--set", "max_trials=0"]
+    told.at = 4
+    lost = CliRunner().invoke(cli.app, ask)
+    [name] = re.findall(r"with --thread (run-[0-9a-f-]+), it goes on", lost.stderr)
+    told.at = -1
+    done = CliRunner().invoke(cli.app, [*ask, "--thread", name])
+    assert done.exit_code == 0, done.output
+    assert told.calls == {"claim_generator": 4, "citation_generator": 3, "evidence_finder": 1}
+    assert list((tmp_path / ".citeproof").iterdir()) == []
+    assert CliRunner().invoke(cli.app, ask).exit_code == 2  # the script is at its end
+    with psycopg.connect(database) as connection:
+        found = connection.execute("SELECT DISTINCT thread_id FROM checkpoints").fetchall()
+    assert len(found) == 2
+
+
+async def test_the_server_keeps_its_conversations_there(database: str, tmp_path: Path) -> None:
+    asked = {"question": QUESTION, "stream": False, "conversation": "c"}
+    for _ in range(2):
+        async with client(tmp_path, checkpointer=database) as web:
+            assert (await web.post("/api/ask", json=asked)).json()["text"] == ANSWER
+    async with client(tmp_path, checkpointer=database) as web:
+        [kept] = (await web.get("/api/conversations")).json()["conversations"]
+        assert (kept["id"], kept["title"]) == ("c", QUESTION)
+        assert len((await web.get("/api/conversations/c")).json()["turns"]) == 2
+        assert (await web.delete("/api/conversations/c")).status_code == 200
+        assert (await web.get("/api/conversations")).json()["conversations"] == []

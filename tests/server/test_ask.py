@@ -61,7 +61,10 @@ async def test_without_a_stream_the_answer_comes_as_json(tmp_path: Path) -> None
         ({"question": "Who?", "method": "magic"}, "There is no method 'magic'"),
         ({"question": "Who?", "parameters": {"kk": 3}}, "Unknown parameter kk"),
         ({"question": "Who?", "parameters": {"k": 0}}, "The parameter k cannot be 0"),
-        ({"question": "Who?", "parameters": {"review": True}}, "A person cannot be asked"),
+        (
+            {"question": "Who?", "parameters": {"review": True}, "stream": False},
+            "Nobody can be asked about a claim",
+        ),
         ({"question": "Who?", "conversation": "../x"}, "conversation cannot be used"),
         ({"question": "Who?", "path": "/etc"}, "path cannot be used"),
     ],

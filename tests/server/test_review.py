@@ -1,0 +1,145 @@
+"""A person decides on claims that nothing proves: over HTTP, and on the page by the keyboard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from citeproof import Toolbox
+from tests.graphs.scripts import BUILT, LIT, Script
+from tests.integration.chromium import Tab, installed, tab
+from tests.server.serving import QUESTION, client, served
+
+WRONG = "Cy Fox built the tower."
+REVIEWED = {"review": True, "max_trials": 0}
+
+
+def tools() -> Toolbox:
+    """Say what nothing proves, twice, then what is proved, then that it is done."""
+    said = [WRONG, WRONG, LIT, "DONE"]
+    return Script(said, [[1], [1], [2]], questions=[["Who?"]]).toolbox()
+
+
+async def run(http: httpx.AsyncClient, decisions: list[dict[str, str]], **more: Any) -> list[Any]:
+    """The events of a question whose reviews get these decisions in turn."""
+    left, told, name, run_id = list(decisions), [], "", ""
+    body = {"question": QUESTION, "parameters": REVIEWED, **more}
+    async with http.stream("POST", "/api/ask", json=body) as response:
+        async for line in response.aiter_lines():
+            if line.startswith("event: "):
+                name = line[7:]
+            if not line.startswith("data: "):
+                continue
+            told.append((name, json.loads(line[6:])))
+            run_id = told[-1][1]["run"] if name == "run" else run_id
+            if name == "review_requested":
+                path = f"/api/ask/{run_id}/decision"
+                assert (await http.post(path, json=left.pop(0))).status_code == 204
+    assert left == []
+    return told
+
+
+@pytest.mark.parametrize(
+    ("decisions", "text"),
+    [
+        (
+            [{"decision": "approve"}],
+            f"{WRONG[:-1]} [1]. [unverified] The tower was lit in 1871 [2].",
+        ),
+        ([{"decision": "drop"}], "The tower was lit in 1871 [1]."),
+        (
+            [{"decision": "edit", "text": BUILT}],
+            f"{BUILT[:-1]} [1]. The tower was lit in 1871 [2].",
+        ),
+        (
+            [{"decision": "edit"}, {"decision": "drop"}],  # an edit without words is asked again
+            "The tower was lit in 1871 [1].",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kept", [{}, {"conversation": "c"}])
+async def test_a_claim_is_decided_on(
+    tmp_path: Path, decisions: list[dict[str, str]], text: str, kept: dict[str, str]
+) -> None:
+    with served(tmp_path, tools()) as url:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            told = await run(http, decisions, **kept)
+            name, last = told[-1]
+            assert (name, last["answer"]["text"]) == ("answer_ready", text)
+            found = (await http.get("/api/conversations")).json()["conversations"]
+    assert [one["title"] for one in found] == ([QUESTION] if kept else [])
+
+
+async def test_a_run_that_waits_for_a_person_holds_up_nobody(tmp_path: Path) -> None:
+    with served(tmp_path, tools(), at_once=1) as url:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            body = {"question": QUESTION, "parameters": REVIEWED}
+            async with http.stream("POST", "/api/ask", json=body) as waiting:
+                async for line in waiting.aiter_lines():
+                    if line == "event: review_requested":
+                        break
+                other = {"question": QUESTION, "stream": False}
+                answer = await asyncio.wait_for(http.post("/api/ask", json=other), 30)
+                assert answer.json()["text"] == "The tower was lit in 1871 [1]."
+
+
+async def test_what_waits_for_nothing_cannot_be_decided_on(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        lost = await http.post("/api/ask/none/decision", json={"decision": "drop"})
+        wrong = await http.post("/api/ask/none/decision", json={"decision": "perhaps"})
+    assert (lost.status_code, wrong.status_code) == (404, 400)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Tab]:
+    if (program := installed()) is None:
+        pytest.skip("there is no Chromium")
+    with (
+        served(tmp_path / "store", tools()) as url,
+        tab(program, tmp_path / "chromium") as opened,
+    ):
+        opened.show()
+        opened.call("Page.navigate", url=url)
+        opened.wait("!!document.getElementById('parameter-review')")
+        opened.value("document.getElementById('parameter-review').checked = true")
+        opened.value("document.getElementById('parameter-max_trials').value = 0")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        (["Tab", "Enter"], WRONG),
+        (["Tab", "Tab", "Enter", f"Cy Fox helped.{chr(10)}", "Tab", "Enter"], "Cy Fox helped."),
+        (["Tab", "Tab", "Tab", "Enter"], LIT),
+    ],
+    ids=["approve", "edit", "drop"],
+)
+def test_the_keyboard_decides_on_the_page(page: Tab, keys: list[str], shown: str) -> None:
+    page.value("document.getElementById('question').focus()")
+    page.call("Input.insertText", text=QUESTION)
+    page.press("Enter")
+    page.wait("document.activeElement.matches('.review h3')")
+    spoken = page.value("document.getElementById('spoken').innerText")
+    assert spoken == f"Your decision is needed. Nothing proves this claim: {WRONG}"
+    for key in keys:
+        if key in ("Tab", "Enter"):
+            page.press(key)
+            continue
+        page.wait("document.activeElement.matches('.review textarea')")
+        page.value("document.activeElement.select()")
+        page.call("Input.insertText", text=key.strip())
+        page.press("Enter")
+        page.wait("document.querySelector('.review .claim')?.innerText === 'Cy Fox helped.'")
+        page.wait("document.activeElement.matches('.review h3')")
+    page.wait("!!document.querySelector('.turn .settled')")
+    text = page.value("document.querySelector('.turn .answer').innerText")
+    assert text.startswith(shown)
+    assert page.value("document.querySelector('.review')") is None
+    assert page.complaints == []
