@@ -170,6 +170,14 @@ def index(
     remove: Annotated[bool, _flag("Remove DOCS from the index.", "--remove")] = False,
     watch: Annotated[bool, _flag("Stay, and index anew what changes.", "--watch")] = False,
     name: Annotated[str | None, _option("What to call stdin: notes.md.")] = None,
+    vectors: Annotated[
+        str | None,
+        _option(
+            "Ready vectors of the passages of a JSONL file (an .npy file), or of a Parquet file "
+            "(its column).",
+            metavar="FILE.npy|COLUMN",
+        ),
+    ] = None,
     follow_links: Annotated[
         bool, _flag("Also follow links that lead out of a folder.", "--follow-links")
     ] = False,
@@ -203,11 +211,15 @@ def index(
         from citeproof.console.watching import refuse_unwatchable
 
         refuse_unwatchable(given)
-    shown.refuse(given, name, rebuild=rebuild)
+    ready = shown.import_of(given, vectors, name) if vectors else None
+    if ready is None:
+        shown.refuse(given, name, rebuild=rebuild)
     err = _console(stderr=True)
     web = Web(crawl=crawl, max_pages=max_pages, allow_private=allow_private)
     with contextlib.closing(shown.opened(settings, err, rebuild=rebuild)) as opened:
-        if given == ["-"]:
+        if ready is not None:
+            report = shown.add_import(opened, ready, err, rebuild=rebuild)
+        elif given == ["-"]:
             report = shown.read_stdin(opened, name)
         else:
             options: dict[str, Any] = {"web": web, "follow_links": follow_links}

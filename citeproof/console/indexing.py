@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -21,15 +21,19 @@ from citeproof.console.reports import indexed
 from citeproof.console.standing import Standing, showing, sizes
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
-from citeproof.memory.documents import check_name, match, named_source
+from citeproof.memory.documents import match
 from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
 from citeproof.models.embedder import embedder_for
 from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.tools.documents.files import READERS
+from citeproof.tools.documents.imports import Import, open_import
+from citeproof.tools.documents.sources import check_name, named_source
 from citeproof.tools.web import is_url, normalize
 
 __all__ = [
+    "add_import",
+    "import_of",
     "listed",
     "opened",
     "read_stdin",
@@ -58,9 +62,40 @@ def update(
         KeyboardInterrupt: With a message.
     """
     standing = Standing(sizes(documents, follow_links=follow_links))
+    with _telling(console, standing, rebuild=rebuild):
+        return index.update(documents, web=web, follow_links=follow_links, progress=standing)
+
+
+def import_of(documents: Sequence[str], vectors: str, name: str | None) -> Import:
+    """The passages of a file with their vectors.
+
+    Raises:
+        InputError: There is not one file, or it does not fit the vectors.
+    """
+    if len(documents) != 1:
+        raise InputError(
+            "--vectors are those of one file",
+            fix="Name it: citeproof index passages.jsonl --vectors vectors.npy.",
+        )
+    return open_import(Path(documents[0]), vectors, name)
+
+
+def add_import(index: Index, given: Import, console: Console, *, rebuild: bool) -> IndexReport:
+    """Index passages with their vectors; Ctrl-C says what is kept.
+
+    Raises:
+        KeyboardInterrupt: With a message.
+    """
+    standing = Standing(dict.fromkeys(given.pieces, 1))
+    with _telling(console, standing, rebuild=rebuild):
+        return index.add_import(given, progress=standing)
+
+
+@contextmanager
+def _telling(console: Console, standing: Standing, *, rebuild: bool) -> Iterator[None]:
     try:
         with showing(console, standing):
-            return index.update(documents, web=web, follow_links=follow_links, progress=standing)
+            yield
     except KeyboardInterrupt:
         told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
         if not rebuild:
