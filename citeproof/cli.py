@@ -291,7 +291,7 @@ def ask(
         raise InputError("The question is empty", fix="Ask something, in words.")
     more, parameters = arguments.pairs(sets or [])
     if docs and store is None:
-        more = {"chroma.in_memory": "true", **more}
+        more = {"chroma.in_memory": "true", "retriever.source": "index", **more}
     settings = arguments.settings(config, llm=llm, store=store, more=more)
     if unverified is not None:
         parameters["unverified"] = unverified
@@ -308,7 +308,8 @@ def ask(
         refuse_place(path, sources)
     chroma = settings.chroma
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
-    if reads and not (docs or chroma.in_memory or chroma.host or is_folder(chroma.path)):
+    is_there = settings.retriever.elsewhere or chroma.in_memory or chroma.host
+    if reads and not (docs or is_there or is_folder(chroma.path)):
         raise nothing_indexed(chroma.path)  # before a folder is made for nothing
 
     err.quiet = as_json and not err.is_terminal
@@ -384,7 +385,7 @@ def chat(
     settings = arguments.settings(config, llm=llm, store=store, more=more)
     fixed = find_method(method).sketch(**parameters).context_schema()
     chroma, reads = settings.chroma, getattr(fixed, "cite", True)
-    if reads and not (chroma.host or is_folder(chroma.path)):
+    if reads and not (settings.retriever.elsewhere or chroma.host or is_folder(chroma.path)):
         raise nothing_indexed(chroma.path)
     err = _console(stderr=True)
     with downloading(err, "opening models…") as progress:

@@ -23,6 +23,8 @@ from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
 from citeproof.memory.documents import match
 from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
+from citeproof.memory.postgres import PostgresIndex
+from citeproof.memory.searched import OwnRetriever, open_searched, open_written
 from citeproof.models.embedder import embedder_for
 from citeproof.settings import Settings
 from citeproof.text import plain
@@ -39,6 +41,7 @@ __all__ = [
     "read_stdin",
     "refuse",
     "removed",
+    "searched",
     "show_documents",
     "show_removed",
     "show_report",
@@ -48,7 +51,7 @@ __all__ = [
 
 
 def update(
-    index: Index,
+    index: Index | PostgresIndex,
     documents: Sequence[str],
     console: Console,
     *,
@@ -80,7 +83,9 @@ def import_of(documents: Sequence[str], vectors: str, name: str | None) -> Impor
     return open_import(Path(documents[0]), vectors, name)
 
 
-def add_import(index: Index, given: Import, console: Console, *, rebuild: bool) -> IndexReport:
+def add_import(
+    index: Index | PostgresIndex, given: Import, console: Console, *, rebuild: bool
+) -> IndexReport:
     """Index passages with their vectors; Ctrl-C says what is kept.
 
     Raises:
@@ -107,7 +112,12 @@ def _telling(console: Console, standing: Standing, *, rebuild: bool) -> Iterator
 
 
 def stay(
-    index: Index, documents: Sequence[str], store: Path, console: Console, *, follow_links: bool
+    index: Index | PostgresIndex,
+    documents: Sequence[str],
+    store: Path,
+    console: Console,
+    *,
+    follow_links: bool,
 ) -> None:
     """Index anew whenever documents change, until Ctrl-C; errors are told and do not end it."""
     console.print(Text("Watching for changes; Ctrl-C ends it.", style="dim"))
@@ -134,11 +144,16 @@ def _tell(report: IndexReport, console: Console) -> None:
         console.print(Text.assemble(("✗ ", "red"), plain(message)), soft_wrap=True)
 
 
-def opened(settings: Settings, console: Console, *, rebuild: bool = False) -> Index:
+def opened(settings: Settings, console: Console, *, rebuild: bool = False) -> Index | PostgresIndex:
     """The index to be changed, with its embedding model."""
     with downloading(console, "opening the index…") as progress:
-        embeddings = embedder_for(settings, progress)
-        return Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
+        return open_written(settings, embedder_for(settings, progress), rebuild=rebuild)
+
+
+def searched(settings: Settings, console: Console) -> Index | PostgresIndex | OwnRetriever:
+    """What is searched, with its embedding model."""
+    with downloading(console, "opening the index…") as progress:
+        return open_searched(settings, embedder_for(settings, progress))
 
 
 def listed(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
@@ -165,8 +180,10 @@ def removed(settings: Settings, names: Sequence[str]) -> list[str]:
         return index.remove(names)
 
 
-def _opened_for_looking(settings: Settings) -> Index:
-    """The index, without its embedding model: nothing will be embedded."""
+def _opened_for_looking(settings: Settings) -> Index | PostgresIndex:
+    """The index; citeproof's own without its embedding model: nothing will be embedded."""
+    if settings.retriever.elsewhere:
+        return open_written(settings, embedder_for(settings))
     by_words = settings.retriever.model_copy(update={"kind": "bm25"})
     return Index.open(settings.chroma, by_words)
 
@@ -230,7 +247,7 @@ def _echo(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())  # UTF-8 everywhere
 
 
-def read_stdin(index: Index, name: str | None) -> IndexReport:
+def read_stdin(index: Index | PostgresIndex, name: str | None) -> IndexReport:
     """Index the standard input as a document of this name, whose ending says how it is read.
 
     Raises:

@@ -28,7 +28,7 @@ from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents.files import find
 from citeproof.tools.documents.imports import Import, to_import
 from citeproof.tools.documents.sources import Source, text_sources
-from citeproof.tools.embeddings import embed_queries, embedder_name
+from citeproof.tools.embeddings import embed_queries, embedder_name, similarity_of
 from citeproof.tools.pool import Candidate, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind
 from citeproof.tools.web import Fetched, Web, fetch_pages, is_url
@@ -93,6 +93,7 @@ class Index:
                 fix="Give one, or set `retriever.kind` to `bm25`.",
             )
         store = open_store(chroma, "index")
+        store.space = "ip" if similarity_of(embeddings) == "inner_product" else "cosine"
         names = [chroma.collection, f"{chroma.collection}-documents"]
         with ExitStack() as opened:
             opened.callback(store.close)
@@ -332,7 +333,8 @@ class Index:
                 }
                 held = fetch(passages, list(scores.keys() - cosines.keys()), "embeddings")
                 scores |= words.scores(query, cosines.keys() - scores.keys())
-                cosines |= {key: _cosine(vector, other) for key, (other,) in held.items()}
+                is_unit = self._store.space == "cosine"
+                cosines |= {key: _product(vector, other, is_unit) for key, (other,) in held.items()}
                 found.append([Candidate(k, c, scores.get(k, 0.0)) for k, c in cosines.items()])
         return found
 
@@ -402,8 +404,10 @@ def _passage(key: str, text: str, data: Any) -> Passage:
     return Passage(id=key, text=text, page=data["page"] or None, boxes=boxes, **fields)
 
 
-def _cosine(one: Sequence[float], other: Any) -> float:
+def _product(one: Sequence[float], other: Any, is_unit: bool) -> float:
+    """The inner product of two vectors, or their cosine: that of vectors of length 1."""
     import numpy as np
 
     a, b = np.asarray(one, np.float32), np.asarray(other, np.float32)
-    return float(a @ b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-12)
+    length = float(np.linalg.norm(a) * np.linalg.norm(b)) if is_unit else 1.0
+    return float(a @ b) / max(length, 1e-12)

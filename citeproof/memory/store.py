@@ -43,7 +43,7 @@ _SYNC, _SERVER_SYNC, _FILLING_SYNC = 1_000, 10_000, 10_000
 """Records after which Chroma writes its vector files; at a server, where these cannot be guarded,
 they are seldom written, and so many records are read from SQLite when it starts. A copy of the
 files before each write costs what they hold, so during a large import they are seldom written."""
-_HNSW = {"space": "cosine", "ef_search": 200, "max_neighbors": 32}
+_HNSW = {"ef_search": 200, "max_neighbors": 32}
 """With 16 neighbours some of many near-duplicates cannot be reached."""
 _NEW = ".new"
 """Ending of the collections that are about to replace others."""
@@ -107,6 +107,8 @@ class Store:
         self._fix = fix
         self._sync = sync
         self.beside = beside
+        self.space: Literal["cosine", "ip"] = "cosine"
+        """How vectors of new collections are compared."""
         self._is_closed = False
         self._known: dict[str, Any] = {}
         """Collections as they were found last."""
@@ -266,7 +268,7 @@ class Store:
             name,
             embedding_function=None,
             metadata={"embedder": embedder},
-            configuration={"hnsw": {**_HNSW, "sync_threshold": self._sync}},
+            configuration={"hnsw": {**_HNSW, "space": self.space, "sync_threshold": self._sync}},
         )
         self.check_embedder(made, embedder)
         return made

@@ -17,6 +17,8 @@ from citeproof.errors import SettingsError
 from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
+from citeproof.memory.postgres import PostgresIndex
+from citeproof.memory.searched import OwnRetriever, open_searched
 from citeproof.models.embedder import embedder_for
 from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import Progress
@@ -138,13 +140,14 @@ class Toolbox:
             if progress is not None:
                 progress(label, done, total)
 
-        def open_stores() -> tuple[Index, Bank, EvidenceLog]:
+        def open_stores() -> tuple[Index | PostgresIndex | OwnRetriever, Bank, EvidenceLog]:
             embeddings = embedder_for(chosen, told)
             by_words = chosen.retriever.kind == "bm25"  # then no model is loaded for the log alone
             with ExitStack() as opened:
-                index = Index.open(chosen.chroma, chosen.retriever, embeddings)
+                index = open_searched(chosen, embeddings)
                 opened.callback(index.close)
-                if embeddings is not None and not by_words and index.count():
+                is_empty = isinstance(index, Index) and not index.count()
+                if embeddings is not None and not by_words and not is_empty:
                     embeddings.embed_query("")  # loads the model now, beside the other one
                 bank = Bank.open(chosen.chroma, embeddings, namespace=chosen.bank.namespace)
                 opened.callback(bank.close)
@@ -189,7 +192,7 @@ class Toolbox:
             budget=chosen.budget,
             prompts=prompts,
         )
-        tools.index = index
+        tools.index = index if isinstance(index, Index) else None
         tools.english_only = chosen.entailment.embedded
         tools._closing.callback(llm.close)
         tools._closing.callback(bank.close)
