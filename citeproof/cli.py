@@ -170,6 +170,14 @@ def index(
     remove: Annotated[bool, _flag("Remove DOCS from the index.", "--remove")] = False,
     watch: Annotated[bool, _flag("Stay, and index anew what changes.", "--watch")] = False,
     name: Annotated[str | None, _option("What to call stdin: notes.md.")] = None,
+    vectors: Annotated[
+        str | None,
+        _option(
+            "Ready vectors of the passages of a JSONL file (an .npy file), or of a Parquet file "
+            "(its column).",
+            metavar="FILE.npy|COLUMN",
+        ),
+    ] = None,
     follow_links: Annotated[
         bool, _flag("Also follow links that lead out of a folder.", "--follow-links")
     ] = False,
@@ -203,11 +211,15 @@ def index(
         from citeproof.console.watching import refuse_unwatchable
 
         refuse_unwatchable(given)
-    shown.refuse(given, name, rebuild=rebuild)
+    ready = shown.import_of(given, vectors, name) if vectors else None
+    if ready is None:
+        shown.refuse(given, name, rebuild=rebuild)
     err = _console(stderr=True)
     web = Web(crawl=crawl, max_pages=max_pages, allow_private=allow_private)
     with contextlib.closing(shown.opened(settings, err, rebuild=rebuild)) as opened:
-        if given == ["-"]:
+        if ready is not None:
+            report = shown.add_import(opened, ready, err, rebuild=rebuild)
+        elif given == ["-"]:
             report = shown.read_stdin(opened, name)
         else:
             options: dict[str, Any] = {"web": web, "follow_links": follow_links}
@@ -280,7 +292,7 @@ def ask(
         raise InputError("The question is empty", fix="Ask something, in words.")
     more, parameters = arguments.pairs(sets or [])
     if docs and store is None:
-        more = {"chroma.in_memory": "true", **more}
+        more = {"chroma.in_memory": "true", "retriever.source": "index", **more}
     settings = arguments.settings(config, llm=llm, store=store, more=more)
     if unverified is not None:
         parameters["unverified"] = unverified
@@ -297,7 +309,8 @@ def ask(
         refuse_place(path, sources)
     chroma = settings.chroma
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
-    if reads and not (docs or chroma.in_memory or chroma.host or is_folder(chroma.path)):
+    is_there = settings.retriever.elsewhere or chroma.in_memory or chroma.host
+    if reads and not (docs or is_there or is_folder(chroma.path)):
         raise nothing_indexed(chroma.path)  # before a folder is made for nothing
 
     err.quiet = as_json and not err.is_terminal
@@ -375,7 +388,7 @@ def chat(
     settings = arguments.settings(config, llm=llm, store=store, more=more)
     fixed = find_method(method).sketch(**parameters).context_schema()
     chroma, reads = settings.chroma, getattr(fixed, "cite", True)
-    if reads and not (chroma.host or is_folder(chroma.path)):
+    if reads and not (settings.retriever.elsewhere or chroma.host or is_folder(chroma.path)):
         raise nothing_indexed(chroma.path)
     err = _console(stderr=True)
     with downloading(err, "opening models…") as progress:

@@ -289,14 +289,26 @@ class EmbeddingSettings(ServedSettings):
     model: str = "local"
     """`local` (all-MiniLM-L6-v2), or a sentence-transformers model (name or folder). With
     `base_url`, its name at that OpenAI-compatible server; `local` is what `citeproof serve` has."""
+    query_model: str | None = None
+    """Another model for questions, of those that are trained as a pair (DPR); `model` then embeds
+    passages only."""
+    query_prefix: str | None = None
+    """Text before each question: `query: ` (E5). By default what the model's own settings say, with
+    `base_url` none; an empty text is no prefix."""
+    passage_prefix: str | None = None
+    """Text before each passage: `passage: ` (E5)."""
+    similarity: Literal["cosine", "inner_product"] = "cosine"
+    """How vectors are compared; `inner_product` for models that are trained with it (DPR)."""
     batch_size: int = Field(default=64, ge=1)
     """Texts in one forward pass, or with `base_url` in one request. text-embeddings-inference takes
     32, unless told otherwise."""
-    query_prefix: str = ""
-    """What a model wants before each question, such as `query: `. With `base_url` only: in this
-    process its own configuration says it."""
-    passage_prefix: str = ""
-    """The same for passages."""
+
+    def full_name(self, name: str) -> str:
+        """A model's name with whatever else its vectors depend on, as a store notes it."""
+        parts = {"query_model", "query_prefix", "passage_prefix", "similarity"}
+        chosen = self.model_dump(include=parts, exclude_defaults=True)
+        told = ", ".join(f"{key} {value!r}" for key, value in chosen.items())
+        return f"{name} ({told})" if told else name
 
     @property
     def embedded(self) -> bool:
@@ -305,12 +317,28 @@ class EmbeddingSettings(ServedSettings):
 
 
 class RetrieverSettings(_Section):
-    """How passages are cut and found."""
+    """How passages are cut and found. `retriever = "postgresql://…"` is short for its `source`."""
+
+    source: str = "index"
+    """What is searched: `index` (citeproof's own, in Chroma), `postgresql://user@host/database`
+    (with pgvector), or `python:package.module:factory`, which makes a retriever of your own."""
 
     kind: Literal["fused", "dense", "bm25"] = "fused"
     """`dense` goes by vectors, `bm25` by words, `fused` by both."""
     passage_words: int = Field(default=100, ge=20, le=1000)
     """About how long a passage is; it is cut at sentence ends."""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether something else than citeproof's own index is searched."""
+        return self.source != "index"
+
+    @field_validator("source")
+    @classmethod
+    def _is_known(cls, value: str) -> str:
+        if value == "index" or value.startswith(("postgresql://", "postgres://", "python:")):
+            return value
+        raise ValueError("write index, postgresql://… or python:package.module:factory")
 
 
 class ChromaSettings(_Section):

@@ -21,8 +21,8 @@ __all__ = ["load", "refused", "unknown"]
 
 FILE = "citeproof.toml"
 PREFIX = "CITEPROOF_"
-_SHORT = ("llm", "entailment", "embedding")
-"""Sections for which a plain string means the model; so does it for each role."""
+_SHORT = {"llm": "model", "entailment": "model", "embedding": "model", "retriever": "source"}
+"""Sections for which a plain string means this key; for each role it means the model."""
 _WITH_PROVIDER = re.compile(
     r"(anthropic|azure_ai|azure_openai|bedrock|bedrock_converse|cohere|deepseek|fireworks"
     r"|google_genai|google_vertexai|groq|huggingface|mistralai|nvidia|ollama|openai|openrouter"
@@ -226,7 +226,7 @@ def _settings(
         for name, inner in value.items():
             yield from _settings(known, source, (*place, str(name)), inner)
     elif isinstance(value, str) and (place[0] in _SHORT or len(place) == 2):
-        yield (*place, "model"), value
+        yield (*place, _SHORT.get(place[0], "model")), value
     else:
         raise SettingsError(
             f"{source.spell(*place)} (from {source.name}) is a section, "
@@ -263,7 +263,9 @@ def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Sou
 
     own, environment = read[0], read[1]
     spelled = ".".join(place)
-    if section.get("vllm_args") and origin("vllm_args") is own:
+    if section.get("source", "index") != "index" and origin("source") is own:
+        what = f"sets {spelled}.source, which gets the questions, and may be a program"
+    elif section.get("vllm_args") and origin("vllm_args") is own:
         what = f"sets {spelled}.vllm_args, arguments of a program"
     elif section.get("api_key") is None or origin("api_key") is not environment:
         return

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from citeproof.console.indexing import opened
+from citeproof.console.indexing import searched
 from citeproof.console.reading import nothing_indexed
+from citeproof.memory.index import Index
 from citeproof.paths import is_folder
 from citeproof.settings import Settings
 from citeproof.tools.checking import check
@@ -78,12 +79,13 @@ def against(
         yield Evidence(read.passages, None, read.files, read.problems)
         return
     chroma = settings.chroma
-    if not (chroma.in_memory or chroma.host or is_folder(chroma.path)):
+    is_there = settings.retriever.elsewhere or chroma.in_memory or chroma.host
+    if not (is_there or is_folder(chroma.path)):
         raise nothing_indexed(chroma.path)  # before a folder is made for nothing
     with ExitStack() as closing:
-        index = opened(settings, console)
+        index = searched(settings, console)
         closing.callback(index.close)
-        if not index.count():
+        if isinstance(index, Index) and not index.count():
             raise nothing_indexed(chroma.path)
         if read is None:
             yield Evidence(None, index.retriever())

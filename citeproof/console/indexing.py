@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -21,20 +21,27 @@ from citeproof.console.reports import indexed
 from citeproof.console.standing import Standing, showing, sizes
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
-from citeproof.memory.documents import check_name, match, named_source
+from citeproof.memory.documents import match
 from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
+from citeproof.memory.postgres import PostgresIndex
+from citeproof.memory.searched import OwnRetriever, open_searched, open_written
 from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.tools.documents.files import READERS
+from citeproof.tools.documents.imports import Import, open_import
+from citeproof.tools.documents.sources import check_name, named_source
 from citeproof.tools.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
 __all__ = [
+    "add_import",
+    "import_of",
     "listed",
     "opened",
     "read_stdin",
     "refuse",
     "removed",
+    "searched",
     "show_documents",
     "show_removed",
     "show_report",
@@ -44,7 +51,7 @@ __all__ = [
 
 
 def update(
-    index: Index,
+    index: Index | PostgresIndex,
     documents: Sequence[str],
     console: Console,
     *,
@@ -58,9 +65,42 @@ def update(
         KeyboardInterrupt: With a message.
     """
     standing = Standing(sizes(documents, follow_links=follow_links))
+    with _telling(console, standing, rebuild=rebuild):
+        return index.update(documents, web=web, follow_links=follow_links, progress=standing)
+
+
+def import_of(documents: Sequence[str], vectors: str, name: str | None) -> Import:
+    """The passages of a file with their vectors.
+
+    Raises:
+        InputError: There is not one file, or it does not fit the vectors.
+    """
+    if len(documents) != 1:
+        raise InputError(
+            "--vectors are those of one file",
+            fix="Name it: citeproof index passages.jsonl --vectors vectors.npy.",
+        )
+    return open_import(Path(documents[0]), vectors, name)
+
+
+def add_import(
+    index: Index | PostgresIndex, given: Import, console: Console, *, rebuild: bool
+) -> IndexReport:
+    """Index passages with their vectors; Ctrl-C says what is kept.
+
+    Raises:
+        KeyboardInterrupt: With a message.
+    """
+    standing = Standing(dict.fromkeys(given.pieces, 1))
+    with _telling(console, standing, rebuild=rebuild):
+        return index.add_import(given, progress=standing)
+
+
+@contextmanager
+def _telling(console: Console, standing: Standing, *, rebuild: bool) -> Iterator[None]:
     try:
         with showing(console, standing):
-            return index.update(documents, web=web, follow_links=follow_links, progress=standing)
+            yield
     except KeyboardInterrupt:
         told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
         if not rebuild:
@@ -72,7 +112,12 @@ def update(
 
 
 def stay(
-    index: Index, documents: Sequence[str], store: Path, console: Console, *, follow_links: bool
+    index: Index | PostgresIndex,
+    documents: Sequence[str],
+    store: Path,
+    console: Console,
+    *,
+    follow_links: bool,
 ) -> None:
     """Index anew whenever documents change, until Ctrl-C; errors are told and do not end it."""
     console.print(Text("Watching for changes; Ctrl-C ends it.", style="dim"))
@@ -99,11 +144,16 @@ def _tell(report: IndexReport, console: Console) -> None:
         console.print(Text.assemble(("✗ ", "red"), plain(message)), soft_wrap=True)
 
 
-def opened(settings: Settings, console: Console, *, rebuild: bool = False) -> Index:
+def opened(settings: Settings, console: Console, *, rebuild: bool = False) -> Index | PostgresIndex:
     """The index to be changed, with its embedding model."""
     with downloading(console, "opening the index…") as progress:
-        embeddings = open_embedder(settings, progress)
-        return Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
+        return open_written(settings, open_embedder(settings, progress), rebuild=rebuild)
+
+
+def searched(settings: Settings, console: Console) -> Index | PostgresIndex | OwnRetriever:
+    """What is searched, with its embedding model."""
+    with downloading(console, "opening the index…") as progress:
+        return open_searched(settings, open_embedder(settings, progress))
 
 
 def listed(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
@@ -130,8 +180,10 @@ def removed(settings: Settings, names: Sequence[str]) -> list[str]:
         return index.remove(names)
 
 
-def _opened_for_looking(settings: Settings) -> Index:
-    """The index, without its embedding model: nothing will be embedded."""
+def _opened_for_looking(settings: Settings) -> Index | PostgresIndex:
+    """The index; citeproof's own without its embedding model: nothing will be embedded."""
+    if settings.retriever.elsewhere:
+        return open_written(settings, embedder_for(settings))
     by_words = settings.retriever.model_copy(update={"kind": "bm25"})
     return Index.open(settings.chroma, by_words)
 
@@ -195,7 +247,7 @@ def _echo(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())  # UTF-8 everywhere
 
 
-def read_stdin(index: Index, name: str | None) -> IndexReport:
+def read_stdin(index: Index | PostgresIndex, name: str | None) -> IndexReport:
     """Index the standard input as a document of this name, whose ending says how it is read.
 
     Raises:

@@ -17,18 +17,18 @@ from citeproof.errors import InputError, SettingsError
 from citeproof.memory.documents import (
     GONE,
     IndexedDocument,
-    Source,
     list_documents,
     match,
     read_marks,
     read_validators,
-    text_sources,
 )
 from citeproof.memory.ingest import IndexReport, Progress, Step, Update
 from citeproof.memory.store import Store, fetch, open_store
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents.files import find
-from citeproof.tools.embeddings import embed_queries, embedder_name
+from citeproof.tools.documents.imports import Import, to_import
+from citeproof.tools.documents.sources import Source, text_sources
+from citeproof.tools.embeddings import embed_queries, embedder_name, similarity_of
 from citeproof.tools.pool import Candidate, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind
 from citeproof.tools.web import Fetched, Web, fetch_pages, is_url
@@ -38,7 +38,7 @@ from citeproof.types import Box, Passage
 __all__ = ["Index", "IndexReport", "IndexedDocument", "Step", "Web"]
 
 _TASK = "searching"
-_DOCUMENTS_AT_ONCE = 50
+_DOCUMENTS_AT_ONCE = 20
 """Documents whose passages are read at a time to find their words."""
 
 
@@ -98,6 +98,7 @@ class Index:
                 fix="Give one, or set `retriever.kind` to `bm25`.",
             )
         store = open_store(chroma, "index")
+        store.space = "ip" if similarity_of(embeddings) == "inner_product" else "cosine"
         names = [chroma.collection, f"{chroma.collection}-documents"]
         with ExitStack() as opened:
             opened.callback(store.close)
@@ -166,26 +167,42 @@ class Index:
 
     def add(
         self,
-        texts: Sequence[str | Document],
+        texts: Sequence[str | Document] | Sequence[Passage],
+        vectors: Any = None,
         *,
         ids: Sequence[str] | None = None,
+        name: str = "passages",
         progress: Progress | None = None,
     ) -> list[str]:
-        """Index texts and LangChain documents, and return their ids.
+        """Index texts and LangChain documents, or passages with their vectors; return their ids.
 
-        Each is a document of its own, cut into passages like a file. One with an id that is there
-        already replaces it; the same once more changes nothing. What its metadata say of `title`,
-        `source` and `page` goes into its passages.
+        Each text is a document of its own, cut into passages like a file. One with an id that is
+        there already replaces it; the same once more changes nothing. What its metadata say of
+        `title`, `source` and `page` goes into its passages.
+
+        Passages with vectors are stored as they are, and nothing is embedded. Together they are
+        the document of this name, in place of what had it before; what has not changed is not
+        written again, so that an interrupted call can be repeated.
 
         Args:
             texts: What to index.
+            vectors: For passages: an array of shape (passages, dimension), of the embedding model
+                that the index is searched with.
             ids: By default a document's own, or else made from source and text.
+            name: What passages with vectors are known by.
             progress: Called with each step.
 
         Raises:
-            InputError: A text is empty, or its id that of a file or a page.
+            InputError: A text is empty, or its id that of a file or a page; or vectors and
+                passages, or vectors and embedding model, do not fit.
         """
-        sources = text_sources(texts, ids)
+        if vectors is not None:
+            passages = [one for one in texts if isinstance(one, Passage)]
+            if len(passages) < len(texts) or ids is not None:
+                raise InputError("Only passages can have vectors", fix="Give `Passage` objects.")
+            self.add_import(to_import(passages, vectors, name), progress=progress)
+            return [passage.id for passage in passages]
+        sources = text_sources([one for one in texts if not isinstance(one, Passage)], ids)
         self.add_sources(sources, progress=progress)
         return [source.name for source in sources]
 
@@ -195,6 +212,32 @@ class Index:
         """Index documents that are neither files nor pages; `add` is for texts."""
         return self._update(
             lambda update: update.add_texts(sources), progress, is_needed=bool(sources)
+        )
+
+    def add_import(self, given: Import, *, progress: Progress | None = None) -> IndexReport:
+        """Index passages that come with vectors; `add` is for those in memory.
+
+        Raises:
+            InputError: The vectors are not of the length of the embedding model's, or a line
+                cannot be used.
+            SettingsError: The index was opened without an embedding model.
+        """
+        if self._embeddings is None or self._retriever.kind == "bm25":
+            raise SettingsError(
+                "Vectors cannot be indexed without an embedding model",
+                why="questions would have none to be compared with",
+                fix="Set `embedding.model` to the one that they are from.",
+            )
+        length = len(embed_queries(self._embeddings, ["length"])[0])
+        if given.rows and given.dimension != length:
+            raise InputError(
+                f"The vectors of {given.name} do not fit the embedding model",
+                why=f"they have {given.dimension} numbers, and those of "
+                f"{embedder_name(self._embeddings)} have {length}",
+                fix="Set `embedding.model` to the model that the vectors are from.",
+            )
+        return self._update(
+            lambda update: update.add_import(given), progress, is_needed=bool(given.rows)
         )
 
     def remove(self, names: Sequence[Path | str]) -> list[str]:
@@ -295,7 +338,8 @@ class Index:
                 }
                 held = fetch(passages, list(scores.keys() - cosines.keys()), "embeddings")
                 scores |= words.scores(query, cosines.keys() - scores.keys())
-                cosines |= {key: _cosine(vector, other) for key, (other,) in held.items()}
+                is_unit = self._store.space == "cosine"
+                cosines |= {key: _product(vector, other, is_unit) for key, (other,) in held.items()}
                 found.append([Candidate(k, c, scores.get(k, 0.0)) for k, c in cosines.items()])
         return found
 
@@ -365,8 +409,10 @@ def _passage(key: str, text: str, data: Any) -> Passage:
     return Passage(id=key, text=text, page=data["page"] or None, boxes=boxes, **fields)
 
 
-def _cosine(one: Sequence[float], other: Any) -> float:
+def _product(one: Sequence[float], other: Any, is_unit: bool) -> float:
+    """The inner product of two vectors, or their cosine: that of vectors of length 1."""
     import numpy as np
 
     a, b = np.asarray(one, np.float32), np.asarray(other, np.float32)
-    return float(a @ b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-12)
+    length = float(np.linalg.norm(a) * np.linalg.norm(b)) if is_unit else 1.0
+    return float(a @ b) / max(length, 1e-12)

@@ -15,21 +15,15 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import DocumentError, MissingExtraError, StoreError
-from citeproof.memory.documents import (
-    GONE,
-    VERSION,
-    WAITING,
-    Source,
-    digest,
-    file_source,
-    named_source,
-    read_marks,
-)
+from citeproof.memory.documents import GONE, VERSION, WAITING, digest, read_marks
 from citeproof.memory.store import Store, fetch
 from citeproof.paths import exists
 from citeproof.settings import RetrieverSettings
+from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.files import Found, find_gone
+from citeproof.tools.documents.imports import Import
 from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.sources import PIECE, Source, file_source, named_source
 from citeproof.tools.embeddings import embed_texts, embedder_name
 from citeproof.tools.pool import searchable
 from citeproof.tools.web import Fetched
@@ -52,7 +46,7 @@ class Step(NamedTuple):
 
 Progress = Callable[[Step], None]
 
-_FIRST, _BATCH = 64, 512
+_FIRST, _BATCH = 64, 500
 """Passages that are embedded and stored at a time: few at first, so that it is soon known how fast
 that is; many later on, since an embedder sorts by length."""
 _TASK = "updating the index"
@@ -172,6 +166,15 @@ class Update:
         self._read_marks([source.name for source in sources])
         self.add(sources)
 
+    def add_import(self, given: Import) -> None:
+        """Index passages that come with vectors, in place of what had the import's name."""
+        held = self._read_marks(None)
+        old = [name for name in held if _whole(name) == given.name]
+        embedders = dict(zip(self.names, [self._embedder, ""], strict=True))
+        with self.store.filling(_TASK, embedders, given.rows):
+            self.add(given.read())
+        self._remove(sorted(set(old) - set(given.pieces)))
+
     def drop(self, names: Sequence[str]) -> None:
         """Remove documents, whether they are still where they came from or not."""
         self._read_marks(names)
@@ -262,7 +265,7 @@ class Update:
                 self.progress(Step(name, "done"))
                 return []
             parsed = source.read(data)
-            passages = cut(parsed, self.settings.passage_words)
+            passages = parsed if isinstance(parsed, list) else self._cut_up(parsed)
         except (DocumentError, MissingExtraError) as error:
             # A file that cannot be opened, or not without an extra, may not have changed at all.
             # One that has changed is no longer evidence for what it said.
@@ -270,8 +273,11 @@ class Update:
             self._remove([name] if held is not None and changed else [])
             self._fail(source, str(error))
             return []
-        self._done["problems"] += [(name, problem) for problem in parsed.problems]
         return [_Document(source, key, passages, self._moved.get(name, ""))]
+
+    def _cut_up(self, parsed: Document) -> list[Passage]:
+        self._done["problems"] += [(parsed.source, problem) for problem in parsed.problems]
+        return cut(parsed, self.settings.passage_words)
 
     def _fail(self, source: Source, why: str) -> None:
         self._done["errors"].append((source.name, why))
@@ -286,13 +292,17 @@ class Update:
         with self.store.reading(_TASK, *self.names) as (passages, _):
             held = fetch(passages, wanted, "metadatas") if passages else {}
             old = [one.moved_from for one in documents if one.moved_from]
-            vectors = _read_vectors(passages, old) if self._embedder else {}
+            vectors: dict[str, Any] = _read_vectors(passages, old) if self._embedder else {}
         owners = {key: str(data["document"]) for key, (data,) in held.items()}
+        for one in documents:
+            if one.source.vectors is not None:
+                vectors |= zip(map(searchable, one.passages), one.source.vectors, strict=True)
         accepted, refused = [], []
         for one in documents:
             owned = {passage.id: one.name for passage in one.passages}
-            mine = (one.name, one.moved_from)
-            if clash := next((key for key in owned if owners.get(key, one.name) not in mine), ""):
+            mine = (_whole(one.name), one.moved_from)
+            others = (key for key in owned if _whole(owners.get(key, one.name)) not in mine)
+            if clash := next(others, ""):
                 error = DocumentError(
                     f"{one.name} cannot be indexed",
                     why=f"its id {clash!r} is already that of a passage of {owners[clash]}",
@@ -306,7 +316,8 @@ class Update:
             (one.name, passage)
             for one in accepted
             for passage in one.passages
-            if passage.id not in held
+            if one.source.vectors is not None
+            or passage.id not in held
             or held[passage.id][0]["digest"] != _content(passage)
             or held[passage.id][0]["document"] != one.name
         ]
@@ -353,9 +364,7 @@ class Update:
             self._there[one.name] = one.hash
         return refused
 
-    def _embed(
-        self, passages: Sequence[Passage], known: Mapping[str, Sequence[float]]
-    ) -> list[Sequence[float]] | None:
+    def _embed(self, passages: Sequence[Passage], known: Mapping[str, Any]) -> list[Any] | None:
         """The vectors of passages, of which some are known by what is embedded."""
         if not self._embedder:
             return None
@@ -405,9 +414,9 @@ class Update:
                 self.publish(passages, marks)
 
 
-def _read_vectors(passages: Any, documents: Sequence[str]) -> dict[str, Sequence[float]]:
+def _read_vectors(passages: Any, documents: Sequence[str]) -> dict[str, Any]:
     """The vectors of documents' passages, by what was embedded."""
-    found: dict[str, Sequence[float]] = {}
+    found: dict[str, Any] = {}
     for name in documents:
         got = passages.get(
             where={"document": name}, include=["documents", "metadatas", "embeddings"]
@@ -415,7 +424,7 @@ def _read_vectors(passages: Any, documents: Sequence[str]) -> dict[str, Sequence
         rows = zip(got["documents"], got["metadatas"], got["embeddings"], strict=True)
         for text, data, vector in rows:
             passage = Passage(id="", text=text, title=data["title"])
-            found[searchable(passage)] = vector.tolist()
+            found[searchable(passage)] = vector
     return found
 
 
@@ -425,6 +434,11 @@ def _metadata(document: str, passage: Passage) -> dict[str, str | int]:
     boxes = json.dumps([list(box.model_dump().values()) for box in passage.boxes])
     own = {"boxes": boxes} if passage.boxes else {}
     return {**fields, **own, "document": document, "digest": _content(passage), "page": page}
+
+
+def _whole(name: str) -> str:
+    """The document that this is, or is a piece of."""
+    return name.partition(PIECE)[0]
 
 
 def _content(passage: Passage) -> str:

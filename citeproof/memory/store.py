@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -38,10 +39,11 @@ Act = Literal["upsert", "update", "delete"]
 
 _BATCH = 500
 """Most records in one request: Chroma then writes its vector files once at most."""
-_SYNC, _SERVER_SYNC = 1_000, 10_000
+_SYNC, _SERVER_SYNC, _FILLING_SYNC = 1_000, 10_000, 10_000
 """Records after which Chroma writes its vector files; at a server, where these cannot be guarded,
-they are seldom written, and so many records are read from SQLite when it starts."""
-_HNSW = {"space": "cosine", "ef_search": 200, "max_neighbors": 32}
+they are seldom written, and so many records are read from SQLite when it starts. A copy of the
+files before each write costs what they hold, so during a large import they are seldom written."""
+_HNSW = {"ef_search": 200, "max_neighbors": 32}
 """With 16 neighbours some of many near-duplicates cannot be reached."""
 _NEW = ".new"
 """Ending of the collections that are about to replace others."""
@@ -105,6 +107,8 @@ class Store:
         self._fix = fix
         self._sync = sync
         self.beside = beside
+        self.space: Literal["cosine", "ip"] = "cosine"
+        """How vectors of new collections are compared."""
         self._is_closed = False
         self._known: dict[str, Any] = {}
         """Collections as they were found last."""
@@ -125,7 +129,20 @@ class Store:
     def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
         """Collections with their embedders' names, made if need be, to be written."""
         with self._errors(), self._use("write", task):
-            yield [self._make(name, embedder) for name, embedder in embedders.items()]
+            made = [self._make(name, embedder) for name, embedder in embedders.items()]
+            if sum(map(self._set_sync, made)):
+                self._let_go()  # Chroma goes by the number that a client found when it was made
+                self._reopen()
+                made = [self._make(name, embedder) for name, embedder in embedders.items()]
+            yield made
+
+    @contextmanager
+    def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
+        """While so many records are written, the vector files are written more seldom.
+
+        Whoever opens the folder before the end waits for up to `_FILLING_SYNC` records.
+        """
+        yield
 
     @contextmanager
     def updating(self, task: str, *names: str, rebuild: bool = False) -> Iterator[Sequence[str]]:
@@ -177,7 +194,8 @@ class Store:
                     raise
                 time.sleep(pause)
         fewest = min(map(len, got["ids"]), default=k)
-        if "where" not in options and 2 * fewest < min(k, collection.count()):
+        is_short = "where" not in options and 2 * fewest < k  # counting reads every record
+        if is_short and 2 * fewest < min(k, collection.count()):
             # Seen: with its vector files deleted, Chroma finds the latest and says nothing.
             told = f"The Chroma collection {collection.name!r} {self._where} is damaged"
             raise StoreError(told, why="most of its vectors are not found", fix=self._fix)
@@ -238,12 +256,19 @@ class Store:
     def _clean(self, *, is_rebuilt: bool) -> None:
         """Before and after a rebuild: set a damaged database aside, and make room."""
 
+    def _set_sync(self, collection: Any) -> bool:
+        """Set after how many records the vector files are written; True if that is a change."""
+        return False
+
+    def _reopen(self) -> None:
+        """Open the store if it is not."""
+
     def _make(self, name: str, embedder: str) -> Any:
         made = self._client.get_or_create_collection(
             name,
             embedding_function=None,
             metadata={"embedder": embedder},
-            configuration={"hnsw": {**_HNSW, "sync_threshold": self._sync}},
+            configuration={"hnsw": {**_HNSW, "space": self.space, "sync_threshold": self._sync}},
         )
         self.check_embedder(made, embedder)
         return made
@@ -329,7 +354,7 @@ class FolderStore(Store):
     @contextmanager
     def _guard(self, collection: Any, records: int) -> Iterator[None]:
         segment, written, waiting = self._look_up(str(collection.id))
-        if waiting + records < _SYNC - 1:
+        if waiting + records < self._sync - 1:
             yield
             return
         copy, draft = self._path / f"copies/{segment}@{written}", self._path / "copies/draft"
@@ -340,6 +365,31 @@ class FolderStore(Store):
         draft.rename(copy)  # half of one is none
         yield
         shutil.rmtree(copy)
+
+    @contextmanager
+    def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
+        """While so many records are written, the vector files are written more seldom."""
+        if records < _FILLING_SYNC:
+            yield
+            return
+        self._sync = _FILLING_SYNC
+        try:
+            yield
+        finally:
+            self._sync = _SYNC
+            with self.writing(task, embedders) as (made, *_):
+                # With one record more they are written, so that nobody has to read the rest.
+                if (last := made.get(limit=1, include=["embeddings"]))["ids"]:
+                    self.write(made, "update", last["ids"], embeddings=last["embeddings"])
+
+    def _set_sync(self, collection: Any) -> bool:
+        """Set after how many records the vector files are written; True if that is a change."""
+        if collection.configuration_json["hnsw"]["sync_threshold"] == self._sync:
+            return False
+        with warnings.catch_warnings():  # Chroma warns of collections without a function of its own
+            warnings.simplefilter("ignore", DeprecationWarning)
+            collection.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
+        return True
 
     def _take_turn(self, task: str, name: str) -> AbstractContextManager[None]:
         self._path.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
 
@@ -28,7 +28,8 @@ _log = logging.getLogger("citeproof")
 
 
 class LocalEmbeddings(Embeddings):
-    """Vectors of length 1, so that their dot product is their cosine.
+    """Vectors of length 1, so that their dot product is their cosine; with the similarity
+    `inner_product` those that the model gives.
 
     The model is loaded when the first text comes. Threads may share one embedder; they take
     turns, since each call uses all cores by itself.
@@ -36,19 +37,28 @@ class LocalEmbeddings(Embeddings):
     Args:
         name: What a store notes, to see that it is later read with the same model.
         locate: Gives the folder or hub name to load, when it comes to that.
-        batch_size: Texts that go through the model together.
+        settings: Prefixes, a model for questions apart, the similarity, and how many texts go
+            through the model together.
         offline: Never ask the hub.
     """
 
     def __init__(
-        self, name: str, locate: Callable[[], str], *, batch_size: int = 64, offline: bool = False
+        self,
+        name: str,
+        locate: Callable[[], str],
+        settings: EmbeddingSettings | None = None,
+        *,
+        offline: bool = False,
     ) -> None:
-        self.name = name
-        self.batch_size = batch_size
+        self._settings = settings or EmbeddingSettings()
+        self.name = self._settings.full_name(name)
+        self.batch_size = self._settings.batch_size
+        self.similarity = self._settings.similarity
         self._locate = locate
         self._offline = offline
         self._lock = threading.RLock()
-        self._model: Any = None
+        self._models: dict[str, Any] = {}
+        """By what they embed, `query` or `passage`."""
 
     @property
     def dimension(self) -> int:
@@ -58,34 +68,41 @@ class LocalEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector for each text; a few thousand texts at once are fastest."""
-        return self._vectors(texts, "encode_document")
+        return self._vectors(texts, "passage")
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question, with the model's own prompt for questions if it has one."""
+        """The vector of a question, with its prefix, or the model's own prompt if it has one."""
         return self.embed_queries([text])[0]
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """One vector for each question, in one batch."""
-        return self._vectors(texts, "encode_query")
+        return self._vectors(texts, "query")
 
     def embed_raw(self, texts: list[str]) -> list[list[float]]:
         """One vector for each text as it is, without a prompt of the model's."""
-        return self._vectors(texts, "encode")
+        return self._vectors(texts, "raw")
 
-    def _vectors(self, texts: list[str], method: str) -> list[list[float]]:
+    def _vectors(
+        self, texts: list[str], kind: Literal["query", "passage", "raw"]
+    ) -> list[list[float]]:
         if not texts:
             return []
         with self._lock:
-            model = self._loaded()
+            model = self._loaded(query=kind == "query")
             import torch
 
-            encode = getattr(model, method)
+            encode, prefix = {
+                "query": (model.encode_query, self._settings.query_prefix),
+                "passage": (model.encode_document, self._settings.passage_prefix),
+                "raw": (model.encode, None),
+            }[kind]
             device = str(model.device.type)
 
             def run(part: list[str]) -> Any:
                 with torch.inference_mode(), half_precision(device):
                     return encode(
                         part,
+                        prompt=prefix,
                         batch_size=self.batch_size,
                         convert_to_tensor=True,
                         show_progress_bar=False,
@@ -100,18 +117,22 @@ class LocalEmbeddings(Embeddings):
                 for start in range(0, len(texts), size)
             ]
             ranked = torch.cat(in_lanes(run, parts, device)).float().cpu()
-            vectors = torch.nn.functional.normalize(ranked, dim=-1)
+            vectors = ranked
+            if self.similarity == "cosine":
+                vectors = torch.nn.functional.normalize(ranked, dim=-1)
             listed: list[list[float]] = vectors[torch.tensor(order).argsort()].tolist()
             del ranked, vectors
             if len(texts) > self.batch_size:
                 trim_heap()
             return listed
 
-    def _loaded(self) -> Any:
-        if self._model is None:
-            source = self._locate()
+    def _loaded(self, *, query: bool = False) -> Any:
+        apart = self._settings.query_model if query else None
+        kind = "query" if apart else "passage"
+        if kind not in self._models:
+            source = str(expanded(Path(apart))) if apart else self._locate()
             try:
-                self._model = _load(source, self._offline)
+                self._models[kind] = _load(source, self._offline)
                 _log.info("The embedding model %s is loaded.", source)
             except Exception as error:  # of a damaged file the libraries raise their own
                 raise ModelError(
@@ -120,7 +141,7 @@ class LocalEmbeddings(Embeddings):
                     fix="Set `embedding.model` to a sentence-transformers model (a folder or a "
                     "name on the hub), or leave it out to use the embedded one.",
                 ) from error
-        return self._model
+        return self._models[kind]
 
 
 def load_embedder(
@@ -141,7 +162,7 @@ def load_embedder(
         return LocalEmbeddings(
             MINILM.name,
             lambda: str(fetch(MINILM, models, progress=progress)),
-            batch_size=settings.batch_size,
+            settings,
             offline=True,
         )
     name = str(expanded(Path(settings.model)))
@@ -150,9 +171,7 @@ def load_embedder(
             f"The embedding model folder {name} does not exist",
             fix="Correct `embedding.model`, or leave it out to use the embedded model.",
         )
-    return LocalEmbeddings(
-        name, lambda: name, batch_size=settings.batch_size, offline=models.offline
-    )
+    return LocalEmbeddings(name, lambda: name, settings, offline=models.offline)
 
 
 def _load(source: str, offline: bool) -> Any:

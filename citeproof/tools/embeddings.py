@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import CiteproofError, ModelError
 
-__all__ = ["embed_queries", "embed_raw", "embed_texts", "embedder_name"]
+__all__ = [
+    "Similarity",
+    "embed_queries",
+    "embed_raw",
+    "embed_texts",
+    "embedder_name",
+    "similarity_of",
+]
+
+Similarity = Literal["cosine", "inner_product"]
 
 
 def embed_texts(embeddings: Embeddings, texts: list[str], fix: str = "") -> list[list[float]]:
@@ -59,3 +68,9 @@ def embedder_name(embeddings: Embeddings | None) -> str:
         if isinstance(name := getattr(embeddings, attribute, None), str) and name:
             return name
     return type(embeddings).__name__
+
+
+def similarity_of(embeddings: Embeddings | None) -> Similarity:
+    """How vectors are compared: by cosine, unless the embedder says otherwise."""
+    found: Similarity = getattr(embeddings, "similarity", "cosine")
+    return found

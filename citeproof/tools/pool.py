@@ -10,7 +10,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import InputError
-from citeproof.tools.embeddings import embed_queries
+from citeproof.tools.embeddings import embed_queries, similarity_of
 from citeproof.tools.words import Row, Words
 from citeproof.types import Passage
 
@@ -22,6 +22,7 @@ class Candidate(NamedTuple):
 
     id: str
     cosine: float
+    """Or the inner product, where the embedding model's vectors are compared by that."""
     bm25: float
 
 
@@ -96,18 +97,19 @@ class ListPool:
         with self._lock:
             if self._vectors is None:
                 texts = [searchable(passage) for passage in self._passages.values()]
-                self._vectors = _unit(self._embeddings.embed_documents(texts))
-        return _unit(embed_queries(self._embeddings, queries)) @ self._vectors.T
+                self._vectors = self._scaled(self._embeddings.embed_documents(texts))
+        return self._scaled(embed_queries(self._embeddings, queries)) @ self._vectors.T
+
+    def _scaled(self, vectors: Sequence[Sequence[float]]) -> Any:
+        rows = np.asarray(vectors, dtype=np.float32)
+        if similarity_of(self._embeddings) == "inner_product":
+            return rows
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def _best(scores: Any, ids: Iterable[str], k: int) -> list[str]:
     names = list(ids)
     return [names[row] for row in np.argsort(-scores, kind="stable")[:k]]
-
-
-def _unit(vectors: Sequence[Sequence[float]]) -> Any:
-    rows = np.asarray(vectors, dtype=np.float32)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def searchable(passage: Passage) -> str:

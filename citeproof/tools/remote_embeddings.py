@@ -20,15 +20,18 @@ _MOST_CHARACTERS = 200_000
 
 
 class RemoteEmbeddings(Embeddings):
-    """Vectors of length 1 from the server of the settings.
+    """Vectors from the server of the settings: of length 1, with the similarity `inner_product` as
+    they come.
 
     Args:
         settings: The `[embedding]` section, with a `base_url`.
     """
 
     def __init__(self, settings: EmbeddingSettings) -> None:
-        self.name = MINILM.name if settings.model == "local" else settings.model
+        self._model = MINILM.name if settings.model == "local" else settings.model
+        self.name = settings.full_name(self._model)
         """As the store notes it: a model is the same here and there."""
+        self.similarity = settings.similarity
         self.server = ModelServer("embedding", settings)
         self._settings = settings
 
@@ -42,7 +45,8 @@ class RemoteEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector for each text."""
-        return self.embed_raw([f"{self._settings.passage_prefix}{text}" for text in texts])
+        prefix = self._settings.passage_prefix or ""
+        return self.embed_raw([f"{prefix}{text}" for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a question."""
@@ -50,7 +54,9 @@ class RemoteEmbeddings(Embeddings):
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """One vector for each question."""
-        return self.embed_raw([f"{self._settings.query_prefix}{text}" for text in texts])
+        prefix = self._settings.query_prefix or ""
+        model = self._settings.query_model
+        return self._embed([f"{prefix}{text}" for text in texts], model)
 
     def embed_raw(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text as it is.
@@ -61,9 +67,11 @@ class RemoteEmbeddings(Embeddings):
         """
         return self._embed(texts)
 
-    def _embed(self, texts: Sequence[str], retries: int | None = None) -> list[list[float]]:
+    def _embed(
+        self, texts: Sequence[str], model: str | None = None, *, retries: int | None = None
+    ) -> list[list[float]]:
         parts = list(self._parts(texts))
-        asked = [{"model": self.name, "input": part} for part in parts]
+        asked = [{"model": model or self._model, "input": part} for part in parts]
         replies = self.server.post(f"{self.server.url}/embeddings", asked, retries=retries)
         found: list[list[float]] = []
         for part, reply in zip(parts, replies, strict=True):
@@ -89,16 +97,21 @@ class RemoteEmbeddings(Embeddings):
     def _read(self, reply: Any) -> list[list[float]]:
         try:
             ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
-            return [_unit([float(number) for number in one["embedding"]]) for one in ordered]
+            shape = _unit if self.similarity == "cosine" else _finite
+            return [shape([float(number) for number in one["embedding"]]) for one in ordered]
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
             shown = f"{type(error).__name__}: {error}"
             raise self.server.refuse(f"its reply holds no vectors ({shown})") from error
 
 
-def _unit(vector: list[float]) -> list[float]:
-    length = math.sqrt(sum(number * number for number in vector))
-    if not math.isfinite(length):
+def _finite(vector: list[float]) -> list[float]:
+    if not all(map(math.isfinite, vector)):
         raise ValueError("a number is not finite")
+    return vector
+
+
+def _unit(vector: list[float]) -> list[float]:
+    length = math.sqrt(sum(number * number for number in _finite(vector)))
     return [number / length for number in vector]
 
 

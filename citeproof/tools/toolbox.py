@@ -18,6 +18,8 @@ from citeproof.errors import SettingsError
 from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
+from citeproof.memory.postgres import PostgresIndex
+from citeproof.memory.searched import OwnRetriever, open_searched
 from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import Progress
 from citeproof.prompts import check_template, load_templates
@@ -147,13 +149,16 @@ class Toolbox:
             if progress is not None:
                 progress(label, done, total)
 
-        def open_stores() -> tuple[Embeddings | None, Index, Bank, EvidenceLog]:
+        def open_stores() -> tuple[
+            Embeddings | None, Index | PostgresIndex | OwnRetriever, Bank, EvidenceLog
+        ]:
             embeddings = open_embedder(chosen, told)
             by_words = chosen.retriever.kind == "bm25"  # then no model is loaded for the log alone
             with ExitStack() as opened:
-                index = Index.open(chosen.chroma, chosen.retriever, embeddings)
+                index = open_searched(chosen, embeddings)
                 opened.callback(index.close)
-                if embeddings is not None and not by_words and index.count():
+                is_empty = isinstance(index, Index) and not index.count()
+                if embeddings is not None and not by_words and not is_empty:
                     embeddings.embed_query("")  # loads the model now, beside the other one
                 bank = Bank.open(chosen.chroma, embeddings, namespace=chosen.bank.namespace)
                 opened.callback(bank.close)
@@ -206,7 +211,7 @@ class Toolbox:
             budget=chosen.budget,
             prompts=prompts,
         )
-        tools.index = index
+        tools.index = index if isinstance(index, Index) else None
         tools.embeddings = embeddings
         tools.english_only = chosen.entailment.own
         tools._closing.callback(model.close)

@@ -2,19 +2,26 @@
 
 Rows are added and deleted one by one, so that a document more costs what that document costs.
 Processes that share the file see each other's changes at once.
+
+How often each word occurs is counted beside it: FTS5 itself would read all places of all words of
+a query first. Where these are too many, candidates are found by the rarer words alone, and ranked
+by all of them. So a search costs about the same however many rows there are.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import Stemmer
 from filelock import FileLock
@@ -23,6 +30,8 @@ from citeproof.errors import StoreError
 from citeproof.tools.sentences import MARKS, UNSPACED
 
 __all__ = ["Row", "Words", "tokens"]
+
+_V = TypeVar("_V")
 
 # Scripts without spaces are searched character by character.
 _TOKEN = re.compile(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}][{MARKS}]*)+")
@@ -33,11 +42,12 @@ _STOP_WORDS = frozenset(
         "then there these they this to was will with",
     )
 )
-_VERSION = 1
+_VERSION = 2
 """Goes up when the tokens or tables change, so that a file of another version is made anew."""
 _TABLES = f"""
-    CREATE TABLE note (text TEXT);
-    INSERT INTO note VALUES ('');
+    CREATE TABLE note (text TEXT, rows INTEGER, tokens INTEGER);
+    INSERT INTO note VALUES ('', 0, 0);
+    CREATE TABLE frequency (token TEXT PRIMARY KEY, rows INTEGER) WITHOUT ROWID;
     CREATE TABLE row (number INTEGER PRIMARY KEY, id TEXT UNIQUE, document TEXT, tokens TEXT);
     CREATE INDEX row_document ON row (document);
     CREATE VIRTUAL TABLE word USING fts5(
@@ -46,10 +56,20 @@ _TABLES = f"""
     PRAGMA user_version = {_VERSION};
 """
 _BEST = """
-    SELECT row.id, -rank
+    SELECT row.id, row.tokens
     FROM (SELECT rowid, rank FROM word WHERE word MATCH ? ORDER BY rank LIMIT ?)
     JOIN row ON row.number = rowid ORDER BY rank
 """
+_MOST_ROWS = 50_000
+"""Rows that a search may look at; a question with nothing but frequent words, of one word's."""
+_DEPTH = 200
+"""Least candidates, where these are found by the rarer words alone."""
+_K1, _B = 1.2, 0.75
+"""BM25's parameters, those of FTS5."""
+_CACHE = 64 * 1024
+"""KB of the file that a process keeps in memory."""
+_AT_ONCE = 500
+"""Values in one SQL statement; SQLite takes some thousands."""
 _WAIT = 60.0
 """Seconds that one process waits for another one's change."""
 
@@ -108,68 +128,127 @@ class Words:
             if documents is None:
                 self._db.execute("INSERT INTO word(word) VALUES ('delete-all')")
                 self._db.execute("DELETE FROM row")
+                self._db.execute("DELETE FROM frequency")
+                self._db.execute("UPDATE note SET rows = 0, tokens = 0")
             else:
                 self._delete("document", documents)
-            for row in rows:
-                self._delete("id", [row.id])
-                text = " ".join(tokens(row.text))
-                made = self._db.execute(
-                    "INSERT INTO row (id, document, tokens) VALUES (?, ?, ?)",
-                    [row.id, row.document, text],
-                )
-                self._db.execute(
-                    "INSERT INTO word (rowid, tokens) VALUES (?, ?)", [made.lastrowid, text]
-                )
+            for some in _chunks(rows):
+                self._insert(some)
             if note:
                 self._db.execute("UPDATE note SET text = ?", [note])
 
     def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         """For each query the k best texts with their scores; only those that share a word."""
-        return [self._run(_BEST, query, [k]) for query in queries]
+        return [self._search(query, k) for query in queries]
 
     def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
         """The scores of texts by their ids; those without a word of the query are left out."""
-        if not ids:
-            return {}
-        marks = ", ".join("?" * len(ids))
         with self._lock, self._errors():
-            found = self._db.execute(
-                f"SELECT number FROM row WHERE id IN ({marks})", list(ids)
-            ).fetchall()
-        numbers = [number for (number,) in found]
-        marks = ", ".join("?" * len(numbers))
-        return dict(
-            self._run(
-                "SELECT row.id, -word.rank FROM word JOIN row ON row.number = word.rowid "
-                f"WHERE word MATCH ? AND word.rowid IN ({marks})",
-                query,
-                numbers,
-            )
-        )
+            score = self._scorer(query)
+            found = [
+                pair
+                for some in _chunks(ids)
+                for pair in self._db.execute(
+                    f"SELECT id, tokens FROM row WHERE id IN ({_marks(some)})", some
+                )
+            ]
+        scored = ((key, score(text)) for key, text in found)
+        return {key: value for key, value in scored if value > 0}
 
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
             self._db.close()
 
-    def _run(self, sql: str, query: str, values: list[Any]) -> list[tuple[str, float]]:
-        wanted = tokens(query)
-        if not wanted:
-            return []
-        match = " OR ".join(f'"{token}"' for token in dict.fromkeys(wanted))
+    def _search(self, query: str, k: int) -> list[tuple[str, float]]:
         with self._lock, self._errors():
-            return self._db.execute(sql, [match, *values]).fetchall()
+            frequencies = self._frequencies(query)
+            if not frequencies:
+                return []
+            chosen: list[str] = []
+            looked_at = 0
+            for token, rows in sorted(frequencies.items(), key=lambda one: one[1]):
+                looked_at += rows
+                if chosen and looked_at > _MOST_ROWS:
+                    break
+                chosen.append(f'"{token}"')
+            depth = k if len(chosen) == len(frequencies) else max(_DEPTH, 4 * k)
+            found = self._db.execute(_BEST, [" OR ".join(chosen), depth]).fetchall()
+            score = self._scorer(query)
+        scored = [(key, score(text)) for key, text in found]
+        return sorted(scored, key=lambda pair: pair[1], reverse=True)[:k]
+
+    def _scorer(self, query: str) -> Callable[[str], float]:
+        """BM25 of a row's tokens, as FTS5 computes it."""
+        rows, total = self._db.execute("SELECT rows, tokens FROM note").fetchone()
+        mean = total / max(rows, 1)
+        weights = {
+            token: max(math.log((rows - held + 0.5) / (held + 0.5)), 1e-6)
+            for token, held in self._frequencies(query).items()
+        }
+
+        def score(text: str) -> float:
+            held = text.split()
+            counts = Counter(token for token in held if token in weights)
+            damping = _K1 * (1 - _B + _B * len(held) / max(mean, 1e-9))
+            parts = (weights[one] * n * (_K1 + 1) / (n + damping) for one, n in counts.items())
+            return float(sum(parts))
+
+        return score
+
+    def _frequencies(self, query: str) -> dict[str, int]:
+        """The query's words that occur, with the number of rows that have them."""
+        wanted = list(dict.fromkeys(tokens(query)))
+        return {
+            token: rows
+            for some in _chunks(wanted)
+            for token, rows in self._db.execute(
+                "SELECT token, rows FROM frequency "
+                f"WHERE rows > 0 AND token IN ({_marks(some)}) ORDER BY token",
+                some,
+            )
+        }
+
+    def _insert(self, rows: Iterable[Row]) -> None:
+        new = {row.id: (row.document, " ".join(tokens(row.text))) for row in rows}
+        self._delete("id", new)
+        [last] = self._db.execute("SELECT coalesce(max(number), 0) FROM row").fetchone()
+        numbered = [(last + place, *row) for place, row in enumerate(new.items(), start=1)]
+        self._db.executemany(
+            "INSERT INTO row (number, id, document, tokens) VALUES (?, ?, ?, ?)",
+            [(number, key, *rest) for number, key, rest in numbered],
+        )
+        self._db.executemany(
+            "INSERT INTO word (rowid, tokens) VALUES (?, ?)",
+            [(number, text) for number, _, (_, text) in numbered],
+        )
+        self._count([text for _, text in new.values()], 1)
 
     def _delete(self, column: str, values: Iterable[str]) -> None:
-        for value in values:
-            held = self._db.execute(
-                f"SELECT number, tokens FROM row WHERE {column} = ?", [value]
-            ).fetchall()
-            # FTS5 keeps no copy of the texts, and must be told what it is to forget.
-            self._db.executemany(
-                "INSERT INTO word (word, rowid, tokens) VALUES ('delete', ?, ?)", held
-            )
-            self._db.execute(f"DELETE FROM row WHERE {column} = ?", [value])
+        for some in _chunks(values):
+            where = f"{column} IN ({_marks(some)})"
+            held = self._db.execute(f"SELECT number, tokens FROM row WHERE {where}", some)
+            while rows := held.fetchmany(_AT_ONCE):
+                # FTS5 keeps no copy of the texts, and must be told what it is to forget.
+                self._db.executemany(
+                    "INSERT INTO word (word, rowid, tokens) VALUES ('delete', ?, ?)", rows
+                )
+                self._count([text for _, text in rows], -1)
+            self._db.execute(f"DELETE FROM row WHERE {where}", some)
+
+    def _count(self, texts: Sequence[str], sign: int) -> None:
+        """Count rows that are added, or deleted with the sign -1."""
+        split = [text.split() for text in texts]
+        changes = Counter(token for held in split for token in set(held))
+        self._db.executemany(
+            "INSERT INTO frequency VALUES (?, ?) "
+            "ON CONFLICT (token) DO UPDATE SET rows = rows + excluded.rows",
+            [(token, sign * count) for token, count in sorted(changes.items())],
+        )
+        self._db.execute(
+            "UPDATE note SET rows = rows + ?, tokens = tokens + ?",
+            [sign * len(texts), sign * sum(map(len, split))],
+        )
 
     @contextmanager
     def _making(self) -> Iterator[None]:
@@ -192,10 +271,11 @@ class Words:
         if self._path is not None:
             self._db.execute("PRAGMA journal_mode = WAL")  # who searches never waits
             self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.execute(f"PRAGMA cache_size = -{_CACHE}")
         if self._version() != _VERSION:
             with self._db:
                 self._db.execute("BEGIN IMMEDIATE")
-                for table in ("note", "row", "word"):
+                for table in ("note", "frequency", "row", "word"):
                     self._db.execute(f"DROP TABLE IF EXISTS {table}")
                 for statement in _TABLES.split(";"):
                     self._db.execute(statement)
@@ -220,6 +300,17 @@ def tokens(text: str) -> list[str]:
     """What is searched of a text: its words, folded and stemmed, without stop words."""
     found = _TOKEN.findall(_fold(text.lower()))
     return list(_stemmer().stemWords([word for word in found if word not in _STOP_WORDS]))
+
+
+def _chunks(values: Iterable[_V]) -> Iterator[list[_V]]:
+    """The values, some at a time."""
+    remaining = iter(values)
+    while some := list(islice(remaining, _AT_ONCE)):
+        yield some
+
+
+def _marks(values: Collection[str]) -> str:
+    return ", ".join("?" * len(values))
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, Part, decode, whole
 
-__all__ = ["read_jsonl"]
+__all__ = ["read_jsonl", "read_object"]
 
 
 def read_jsonl(data: bytes, path: Path) -> Document:
@@ -25,7 +25,7 @@ def read_jsonl(data: bytes, path: Path) -> Document:
     for number, line in enumerate(decode(data, path).split("\n"), start=1):
         if not line.strip():
             continue
-        part = _object(line, f"{path}, line {number}")
+        part = read_object(line, f"{path}, line {number}")
         if not part.text.strip():
             problems.append(f"line {number} has an empty text and was left out")
             continue
@@ -43,7 +43,16 @@ def read_jsonl(data: bytes, path: Path) -> Document:
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
 
 
-def _object(line: str, place: str) -> Part:
+def read_object(line: str, place: str) -> Part:
+    """The passage that a line is.
+
+    Args:
+        line: The line.
+        place: Where it stands, for errors.
+
+    Raises:
+        DocumentError: It is no object with a `text`.
+    """
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -1,0 +1,71 @@
+"""Opens what the settings say is searched: the own index, a database, or a retriever by name."""
+
+from __future__ import annotations
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.errors import SettingsError
+from citeproof.memory.index import Index
+from citeproof.memory.postgres import PostgresIndex
+from citeproof.settings import Settings
+from citeproof.tools.retrieval import Retriever
+from citeproof.tools.retrieval.factory import make_retriever
+
+__all__ = ["OwnRetriever", "open_searched", "open_written"]
+
+
+class OwnRetriever:
+    """A retriever that the user's own function makes."""
+
+    def __init__(self, source: str, settings: Settings) -> None:
+        self._retriever = make_retriever(source, settings)
+
+    def retriever(self) -> Retriever:
+        """What searches."""
+        return self._retriever
+
+    def close(self) -> None:
+        """Close it, if it can be closed."""
+        getattr(self._retriever, "close", lambda: None)()
+
+
+def open_searched(
+    settings: Settings, embeddings: Embeddings | None
+) -> Index | PostgresIndex | OwnRetriever:
+    """What `retriever.source` names.
+
+    Raises:
+        SettingsError: It cannot be had, or needs embeddings.
+        StoreError: The vectors of the index are from another model.
+    """
+    if settings.retriever.source.startswith("python:"):
+        return OwnRetriever(settings.retriever.source, settings)
+    return open_written(settings, embeddings)
+
+
+def open_written(
+    settings: Settings, embeddings: Embeddings | None, *, rebuild: bool = False
+) -> Index | PostgresIndex:
+    """The index that documents are written to.
+
+    Raises:
+        SettingsError: What is searched is not written by citeproof, or embeddings are needed.
+    """
+    source = settings.retriever.source
+    if source == "index":
+        return Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
+    if source.startswith("python:"):
+        raise SettingsError(
+            "There is no index of citeproof's to write to",
+            why=f"`retriever.source` is {source}",
+            fix="Set it to index or postgresql://…, or write with the retriever's own tools.",
+        )
+    if rebuild:
+        raise SettingsError(
+            "An index in PostgreSQL is not built anew as a whole",
+            fix="Name another table by `chroma.collection`, and index into that.",
+        )
+    if embeddings is None:
+        raise SettingsError("An index in PostgreSQL needs an embedding model")
+    collection = settings.chroma.collection
+    return PostgresIndex(source, settings.retriever, embeddings, collection=collection)

@@ -1,0 +1,228 @@
+"""Passages that come with their vectors: from Python, from JSONL beside NumPy, from Parquet.
+
+An import is split into pieces of `ROWS` passages, each a document of the index: so a million
+passages are read and stored piece by piece, and an interrupted import goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from citeproof.errors import InputError, MissingExtraError
+from citeproof.tools.documents.jsonl import read_object
+from citeproof.tools.documents.sources import PIECE, Source, check_name
+from citeproof.types import Passage
+
+__all__ = ["ROWS", "Import", "open_batches", "open_import", "to_import"]
+
+ROWS = 1000
+"""Passages of a piece."""
+
+
+class Import(NamedTuple):
+    """Passages with vectors, under one name."""
+
+    name: str
+    rows: int
+    """Passages."""
+    dimension: int
+    """Numbers of a vector."""
+    read: Callable[[], Iterator[Source]]
+    """Reads the pieces, each when its turn comes; raises `InputError`."""
+
+    @property
+    def pieces(self) -> list[str]:
+        """The names of the pieces."""
+        return [f"{self.name}{PIECE}{number:06}" for number in range(-(-self.rows // ROWS))]
+
+
+def to_import(passages: Sequence[Passage], vectors: Any, name: str = "passages") -> Import:
+    """Passages that are in memory, with an array of shape (passages, dimension).
+
+    Raises:
+        InputError: There are more or fewer vectors than passages.
+    """
+    rows = _check(np.asanyarray(vectors), len(passages), "passages")
+    return _beside(name, rows, lambda: iter(passages))
+
+
+def open_batches(
+    name: str, rows: int, dimension: int, batches: Callable[[], Iterator[tuple[list[Passage], Any]]]
+) -> Import:
+    """Passages and vectors that come from anywhere, `ROWS` at a time; the last may be fewer.
+
+    Args:
+        name: What the import is known by.
+        rows: Passages in all.
+        dimension: Numbers of a vector.
+        batches: Called for each pass over them.
+    """
+    return Import(
+        check_name(name),
+        rows,
+        dimension,
+        lambda: (_piece(name, number, *batch) for number, batch in enumerate(batches())),
+    )
+
+
+def open_import(path: Path, vectors: str, name: str | None = None) -> Import:
+    """Passages of a file with their vectors; neither is read into memory as a whole.
+
+    Args:
+        path: JSON lines (objects with `text`, and `id`, `title`, `source` if they have them), or a
+            Parquet file with columns of these names.
+        vectors: An .npy file with a row for each line, in float16 or float32; or the Parquet
+            file's column that holds the vectors.
+        name: What the import is known by, by default the file's name.
+
+    Raises:
+        InputError: A file cannot be read, or they do not fit each other.
+        MissingExtraError: Parquet is read, and pyarrow is not installed.
+    """
+    if not path.is_file():
+        raise InputError(f"There is no file {path}", fix="Check the path.")
+    known = check_name(name or path.name)
+    if path.suffix.lower() == ".parquet":
+        return _open_parquet(path, vectors, known)
+    try:
+        array = np.load(vectors, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"The vectors {vectors} cannot be read",
+            why=str(error),
+            fix="Name an .npy file, as numpy.save writes it.",
+        ) from error
+    with path.open("rb") as lines:
+        count = sum(1 for line in lines if line.strip())
+    return _beside(known, _check(array, count, f"lines of {path}"), partial(_read_lines, path))
+
+
+def _beside(name: str, vectors: Any, read: Callable[[], Iterator[Passage]]) -> Import:
+    def batches() -> Iterator[tuple[list[Passage], Any]]:
+        passages = read()
+        for place in range(0, len(vectors), ROWS):
+            yield list(islice(passages, ROWS)), vectors[place : place + ROWS]
+
+    rows, dimension = vectors.shape
+    return open_batches(name, rows, dimension, batches)
+
+
+def _piece(name: str, number: int, passages: list[Passage], vectors: Any) -> Source:
+    first = number * ROWS + 1
+    rows = np.asarray(vectors, np.float32)
+    if not np.isfinite(rows).all():
+        bad = first + int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise InputError(f"Vector {bad} of {name} cannot be stored", why="it is not finite")
+    if len({passage.id for passage in passages}) < len(passages):
+        raise InputError(
+            f"Passages {first} to {first + len(passages) - 1} of {name} cannot be stored",
+            why="two of them have the same id",
+            fix="Give each passage an id of its own.",
+        )
+
+    def load() -> bytes:
+        texts = "\n".join(passage.model_dump_json() for passage in passages)
+        return texts.encode() + rows.tobytes()
+
+    return Source(
+        f"{name}{PIECE}{number:06}", "text", ".jsonl", load, lambda _: passages, vectors=rows
+    )
+
+
+def _check(vectors: Any, count: int, of: str) -> Any:
+    """The vectors, if they are as many as the passages."""
+    if vectors.ndim != 2 or vectors.dtype.kind != "f":
+        raise InputError(
+            "The vectors cannot be used",
+            why=f"they are an array of shape {vectors.shape} of {vectors.dtype}",
+            fix="Give a row of float16 or float32 for each passage.",
+        )
+    if len(vectors) != count:
+        raise InputError(
+            f"There are {len(vectors):,} vectors for {count:,} {of}",
+            fix="Give a vector for each, in the same order.",
+        )
+    return vectors
+
+
+def _read_lines(path: Path) -> Iterator[Passage]:
+    with path.open(encoding="utf-8-sig", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                part = read_object(line, f"{path}, line {number}")
+                yield _passage(part.text, part.title, part.source, part.id, f"line {number}", path)
+
+
+def _passage(text: str, title: str, source: str, own: str, place: str, path: Path) -> Passage:
+    if not text.strip():
+        raise InputError(f"{path}, {place}, cannot be used", why="its text is empty")
+    source = source or str(path)
+    key = own or Passage.make_id(source, text)
+    return Passage(id=key, text=text, title=title, source=source, end=len(text))
+
+
+def _open_parquet(path: Path, column: str, name: str) -> Import:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise MissingExtraError(
+            "Parquet needs pyarrow, which is not installed",
+            fix='Run: pip install "citeproof[parquet]"',
+        ) from error
+    try:
+        file = parquet.ParquetFile(path)
+    except (OSError, arrow.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read", why=str(error)) from error
+    names = file.schema_arrow.names
+    if missing := [wanted for wanted in ("text", column) if wanted not in names]:
+        raise InputError(
+            f"{path} has no column {missing[0]!r}",
+            fix=f"It has: {', '.join(names)}. --vectors names the one with the vectors.",
+        )
+    kept = [own for own in ("id", "text", "title", "source") if own in names]
+    first = next(file.iter_batches(1, columns=[column]), None)
+    dimension = len(first.column(0)[0].as_py() or ()) if first is not None else 0
+
+    def batches() -> Iterator[tuple[list[Passage], Any]]:
+        for number, batch in enumerate(_even(file, [*kept, column])):
+            passages = [
+                _passage(
+                    text=str(row["text"] or ""),
+                    title=str(row.get("title") or ""),
+                    source=str(row.get("source") or ""),
+                    own="" if row.get("id") is None else str(row["id"]),
+                    place=f"row {number * ROWS + place}",
+                    path=path,
+                )
+                for place, row in enumerate(batch.select(kept).to_pylist(), start=1)
+            ]
+            flat = np.asarray(batch.column(column).combine_chunks().flatten())
+            if flat.size != len(passages) * dimension:
+                raise InputError(
+                    f"{path} cannot be used", why=f"not every vector has {dimension} numbers"
+                )
+            yield passages, flat.reshape(-1, dimension)
+
+    return open_batches(name, file.metadata.num_rows, dimension, batches)
+
+
+def _even(file: Any, columns: list[str]) -> Iterator[Any]:
+    """The rows of a Parquet file, `ROWS` at a time whatever its row groups are."""
+    import pyarrow as arrow
+
+    held = None
+    for batch in file.iter_batches(ROWS, columns=columns):
+        table = arrow.Table.from_batches([batch])
+        held = table if held is None else arrow.concat_tables([held, table])
+        while held.num_rows >= ROWS:
+            yield held.slice(0, ROWS)
+            held = held.slice(ROWS)
+    if held is not None and held.num_rows:
+        yield held

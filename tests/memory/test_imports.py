@@ -1,0 +1,153 @@
+"""Passages that come with their vectors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citeproof.errors import InputError, SettingsError
+from citeproof.memory import ingest
+from citeproof.memory.index import Index, Step
+from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.tools.documents import imports
+from citeproof.tools.documents.imports import open_import
+from citeproof.types import Passage
+from tests.memory.fakes import WordEmbeddings
+
+PASSAGES = [Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.") for n in range(7)]
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "ROWS", 3)
+    monkeypatch.setattr(ingest, "_BATCH", 3)
+
+
+def opened(tmp_path: Path, embeddings: WordEmbeddings | None = None) -> Index:
+    settings = ChromaSettings(path=tmp_path / "store")
+    return Index.open(settings, RetrieverSettings(), embeddings or WordEmbeddings())
+
+
+def vectors(passages: list[Passage]) -> np.ndarray:
+    return np.asarray(WordEmbeddings().embed_documents([one.text for one in passages]), "f2")
+
+
+def test_passages_with_vectors_are_stored_as_they_are(tmp_path: Path) -> None:
+    embeddings = WordEmbeddings()
+    index = opened(tmp_path, embeddings)
+    assert index.add(PASSAGES, vectors(PASSAGES)) == [f"p{n}" for n in range(7)]
+    assert embeddings.embedded == []
+    assert index.get(["p3"]) == [PASSAGES[3]]
+    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p5"]]
+    assert index.lexical(["hill 4"], 1) == [["p4"]]
+    [held] = index.documents()
+    assert (held.document, held.passages, held.whole) == ("passages", 7, True)
+    assert index.remove(["passages"])
+    assert index.count() == 0
+    index.close()
+
+
+def test_an_import_replaces_the_one_of_its_name(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    index.add(PASSAGES, vectors(PASSAGES))
+    # One fewer in front: each of the others moves to another place, some to another piece.
+    kept = [*PASSAGES[1:5], Passage(id="p5", text="Goats.")]
+    index.add(kept, vectors(kept))
+    assert {one.id: one.text for one in index.passages()} == {one.id: one.text for one in kept}
+    assert index.lexical(["goats"], 3) == [["p5"]]
+    assert index.lexical(["sheep 6"], 9)[0] == index.lexical(["sheep"], 9)[0]
+    turned = vectors(kept)[::-1].copy()
+    index.add(kept, turned)  # the same texts with other vectors
+    assert index.dense(["Goats."], 1) == [["p1"]]
+    index.close()
+
+
+def test_an_interrupted_import_goes_on_at_its_piece(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+
+    def stop(step: Step) -> None:
+        if step.document.endswith("000001") and step.state == "done":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.add(PASSAGES, vectors(PASSAGES), progress=stop)
+    index.close()
+    index = opened(tmp_path)
+    seen: list[Step] = []
+    index.add(PASSAGES, vectors(PASSAGES), progress=seen.append)
+    assert [step.stored for step in seen if step.state == "done"] == [0, 0, 1]
+    assert index.count() == 7
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("passages", "rows", "why"),
+    [
+        (PASSAGES, np.ones((6, 64), "f4"), "6 vectors for 7 passages"),
+        (PASSAGES, np.ones((7, 32), "f4"), "32 numbers, and those of words have 64"),
+        (PASSAGES, np.ones((7, 64), "i4"), "int32"),
+        (PASSAGES, np.full((7, 64), np.nan, "f4"), "Vector 1 of passages"),
+        ([PASSAGES[0]] * 2, np.ones((2, 64), "f4"), "same id"),
+        (["a text"], np.ones((1, 64), "f4"), "Only passages"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    tmp_path: Path, passages: list[Passage], rows: np.ndarray, why: str
+) -> None:
+    index = opened(tmp_path)
+    with pytest.raises(InputError, match=why):
+        index.add(passages, rows)
+    assert index.count() == 0
+    index.close()
+
+
+def test_an_index_of_words_takes_no_vectors(tmp_path: Path) -> None:
+    settings = ChromaSettings(path=tmp_path / "store")
+    index = Index.open(settings, RetrieverSettings(kind="bm25"))
+    with pytest.raises(SettingsError, match="without an embedding model"):
+        index.add(PASSAGES, vectors(PASSAGES))
+    index.close()
+
+
+def _write(tmp_path: Path, kind: str) -> tuple[Path, str]:
+    rows = [{"id": one.id, "text": one.text, "title": "Farm"} for one in PASSAGES]
+    if kind == "jsonl":
+        path = tmp_path / "farm.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+        np.save(tmp_path / "farm.npy", vectors(PASSAGES))
+        return path, str(tmp_path / "farm.npy")
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "farm.parquet"
+    table = arrow.Table.from_pylist(
+        [{**r, "v": v.astype("f4")} for r, v in zip(rows, vectors(PASSAGES), strict=True)]
+    )
+    parquet.write_table(table, path, row_group_size=2)
+    return path, "v"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_files_are_imported(tmp_path: Path, kind: str) -> None:
+    index = opened(tmp_path)
+    path, given = _write(tmp_path, kind)
+    report = index.add_import(open_import(path, given))
+    assert (report.passages, len(report.added)) == (7, 3)
+    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p5"]]
+    [passage] = index.get(["p5"])
+    assert (passage.title, passage.source) == ("Farm", str(path))
+    index.close()
+
+
+def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    path, given = _write(tmp_path, "jsonl")
+    with pytest.raises(InputError, match="cannot be read"):
+        open_import(path, str(path))
+    np.save(given, np.ones((6, 64), "f2"))
+    with pytest.raises(InputError, match="6 vectors for 7 lines"):
+        open_import(path, given)
+    table, _ = _write(tmp_path, "parquet")
+    with pytest.raises(InputError, match="no column 'w'"):
+        open_import(table, "w")
