@@ -122,6 +122,7 @@ Namespace = Annotated[str | None, _option("Which cases; by default those of `ban
 Everywhere = Annotated[bool, _flag("The cases of every namespace.", "--all")]
 AsJSON = Annotated[bool, _flag("Print it as JSON.", "--json")]
 Page = Annotated[Path | None, _option("Also write it as a page.", "--html")]
+On = Annotated[str | None, _option("ray: Ray actors share the work.", "--on", metavar="ray")]
 Yes = Annotated[bool, _flag("Do not ask.", "--yes")]
 
 
@@ -188,6 +189,7 @@ def index(
     ] = False,
     details: Annotated[bool, _flag("Name all that was left out.", "--details")] = False,
     as_json: AsJSON = False,
+    on: On = None,
     sets: Sets = None,
 ) -> None:
     """Read documents into the index; only what changed is read again.
@@ -196,9 +198,11 @@ def index(
     there was none, 130 after Ctrl-C: what is done by then is kept.
     """
     from citeproof.console import indexing as shown
+    from citeproof.console.on_ray import index_on_ray, is_on_ray
     from citeproof.memory.index import Web
 
     settings = _settings(config, store, sets)
+    with_ray = is_on_ray(on)
     given = documents or []
     if listed:
         held = shown.listed(settings, given)
@@ -216,7 +220,11 @@ def index(
         shown.refuse(given, name, rebuild=rebuild)
     err = _console(stderr=True)
     web = Web(crawl=crawl, max_pages=max_pages, allow_private=allow_private)
-    with contextlib.closing(shown.opened(settings, err, rebuild=rebuild)) as opened:
+    with (
+        index_on_ray(settings, err, rebuild=rebuild)
+        if with_ray
+        else contextlib.closing(shown.opened(settings, err, rebuild=rebuild))
+    ) as opened:
         if ready is not None:
             report = shown.add_import(opened, ready, err, rebuild=rebuild)
         elif given == ["-"]:
@@ -496,6 +504,7 @@ def entail(
     backend: Backend = None,
     model: Model = None,
     threshold: Threshold = None,
+    on: On = None,
     config: Config = None,
     sets: Sets = None,
 ) -> None:
@@ -505,13 +514,15 @@ def entail(
     the agreement with it is told at the end.
     """
     from citeproof.console.entail import checked, opened, result, run, told
+    from citeproof.console.on_ray import is_on_ray, verifier_on_ray
     from citeproof.console.verifier import verifier
 
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
+    opening = verifier_on_ray if is_on_ray(on) else verifier
     err = _console(stderr=True)
     with opened(pairs) as file:
         total = checked(file, pairs)
-        with result(out, pairs) as lines, verifier(settings, err) as entailment:
+        with result(out, pairs) as lines, opening(settings, err) as entailment:
             agreement = asyncio.run(run(file, pairs, total, entailment, lines, err))
     told(agreement, err)
 
@@ -579,6 +590,10 @@ def evaluate(
     ] = False,
     trace: Annotated[bool, _flag("Keep the events of each question, too.", "--trace")] = False,
     sweep: Annotated[Path | None, _option("A TOML file that names many runs.")] = None,
+    on: On = None,
+    shard: Annotated[
+        str | None, _option("Only a part of the questions: 2/4, the second of four.", metavar="N/M")
+    ] = None,
     store: Store = None,
     config: Config = None,
 ) -> None:
@@ -587,6 +602,8 @@ def evaluate(
     Exit code 0 where all are answered, 1 where one ended in an error.
     """
     from citeproof.console import evaluate as shown
+    from citeproof.console.on_ray import is_on_ray
+    from citeproof.evaluation.merging import Shard
     from citeproof.evaluation.sweep import Plan, read_sweep
 
     given: dict[str, Any] = {"method": method, "data": data, "limit": limit, "seed": seed}
@@ -597,6 +614,7 @@ def evaluate(
     plans = [Plan.model_validate(given)] if sweep is None else read_sweep(sweep, **given)
     err = _console(stderr=True)
     how: dict[str, Any] = {"at_once": at_once, "resume": resume, "trace": trace}
+    how |= {"on_ray": is_on_ray(on), "shard": None if shard is None else Shard.parse(shard)}
     try:
         complete = shown.evaluate(plans, out, err, config=config, store=store, **how)
     except KeyboardInterrupt as error:
@@ -621,15 +639,31 @@ def score(
     backend: Backend = None,
     model: Model = None,
     threshold: Threshold = None,
+    on: On = None,
     config: Config = None,
     sets: Sets = None,
 ) -> None:
     """Score runs by all metrics, from their outputs alone. A second time costs next to nothing."""
     from citeproof.console.evaluate import score_runs
+    from citeproof.console.on_ray import is_on_ray
 
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
-    how: dict[str, Any] = {"mode": mode, "reader": reader, "mauve": mauve}
+    how: dict[str, Any] = {"mode": mode, "reader": reader, "mauve": mauve, "on_ray": is_on_ray(on)}
     score_runs(runs, settings, _console(), _console(stderr=True), **how)
+
+
+@app.command()
+def merge(
+    runs: Annotated[list[Path], _argument("Folders of runs, in order.", "RUN...")],
+    out: Annotated[Path, _option("Folder of the run that they make together.")],
+) -> None:
+    """Put the runs of `eval --shard` into one, for `score`, `report` and `eval --resume`."""
+    from citeproof.evaluation.merging import merge as merged
+
+    totals = merged(runs, out).totals
+    answers = totals.answered + totals.partial + totals.not_found
+    typer.echo(f"{answers} answers, {totals.errors} errors, {totals.waiting} waiting")
+    typer.echo(f"Run: {out}")
 
 
 @app.command()

@@ -39,6 +39,7 @@ __all__ = [
     "EntailmentSettings",
     "LLMSettings",
     "ModelSettings",
+    "RaySettings",
     "RetrieverSettings",
     "ServedSettings",
     "Settings",
@@ -388,6 +389,28 @@ class ModelSettings(_Section):
     """Never download; a missing model is an error."""
 
 
+class RaySettings(_Section):
+    """The Ray actors of `--on ray` (docs/ray.md)."""
+
+    address: str | None = None
+    """Of a Ray cluster: `auto` on one of its machines, `HOST:6379`, or `ray://HOST:10001`. By
+    default Ray is started on this machine, and stopped at the end."""
+    actors: int | None = Field(default=None, ge=1)
+    """Processes that work, each with models of its own; by default one for each GPU of the
+    cluster, or one for each machine where there is none."""
+    cpus: float | None = Field(default=None, gt=0)
+    """Cores of an actor; by default its even share of a machine's."""
+    gpus: float | None = Field(default=None, ge=0)
+    """GPUs of an actor; 0.5 lets two share one. By default 1 where there are any."""
+
+    @field_validator("cpus", "gpus")
+    @classmethod
+    def _is_a_share(cls, value: float | None) -> float | None:
+        if value is not None and value > 1 and not value.is_integer():
+            raise ValueError("write a whole number, or a share below 1")
+        return value
+
+
 class Settings(_Section):
     """All settings of a run.
 
@@ -407,6 +430,7 @@ class Settings(_Section):
     bank: BankSettings = BankSettings()
     budget: BudgetSettings = BudgetSettings()
     models: ModelSettings = ModelSettings()
+    ray: RaySettings = RaySettings()
     prompts: HomePath | None = None
     """A folder of prompts, `<name>.md` each, that replace the packaged ones."""
     checkpointer: str = "sqlite"

@@ -17,7 +17,7 @@ LAYERS = (
     ("types",),
     ("pages",),
     ("settings", "settings_sources", "settings_toml", "trust"),
-    ("state", "parameters", "prompts", "models"),
+    ("state", "parameters", "prompts", "models", "actors"),
     ("tools", "cases"),
     ("memory",),
     ("tools.toolbox", "testing", "integrations.tracing"),
@@ -36,6 +36,7 @@ A module imports from its own layer and from those below, be it at its top, insi
 for type checkers only.
 """
 EXCEPTIONS = {
+    ("evaluation.merging", "console.trace"): "a merged run keeps its traces",
     ("evaluation.runner", "console.trace"): "a run keeps traces, which the console also shows",
 }
 """Imports that go the other way, and why they still do."""

@@ -18,25 +18,19 @@ from citeproof.types import Claim, Passage
 __all__ = ["EvidenceSelector"]
 
 
-class EvidenceState(ShortenedState):
-    """What the selector reads."""
-
-    claims: list[Claim]
-
-
 @dataclass(frozen=True)
 class EvidenceSelector(Node):
     """Verifies the statements of the draft, and those that single passages gave."""
 
     entailment: Entailment
 
-    async def __call__(self, state: EvidenceState) -> Update:
+    async def __call__(self, state: ShortenedState) -> Update:
         """Set `kept` and `claims` to what is entailed: evidence first, as the paper has it.
 
         A statement that repeats one before it is left out.
         """
         passages = dict(enumerate(state["passages"], start=1))
-        given = [*_evidence(passages, state.get("short_forms", {})), *state["claims"]]
+        given = [*_evidence(passages, state.get("short_forms", {})), *state.get("claims", [])]
         verifier = ClaimsVerifier(self.entailment)
         judged = await verifier.verified(state["question"], state["passages"], given)
         kept: list[Claim] = []

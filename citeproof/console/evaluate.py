@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from citeproof.actors import Actors
 from citeproof.console import arguments
+from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
 from citeproof.console.opening import downloading
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
@@ -29,10 +32,12 @@ from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.examples import Example, Scores
 from citeproof.evaluation.gold import with_gold
 from citeproof.evaluation.manifest import Manifest, models_of, prompts, public, sha256
+from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
+from citeproof.evaluation.on_ray import MethodOnRay
 from citeproof.evaluation.report import HEADLINES, MODES, shown, words
 from citeproof.evaluation.results import Result
-from citeproof.evaluation.runner import run
+from citeproof.evaluation.runner import parameters_of, run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Scorecard, scored, write_scorecard
 from citeproof.evaluation.scoring import aggregate, score
@@ -61,6 +66,8 @@ def evaluate(
     at_once: int | None = None,
     resume: bool = False,
     trace: bool = False,
+    on_ray: bool = False,
+    shard: Shard | None = None,
 ) -> bool:
     """Make runs, one after the other.
 
@@ -73,9 +80,12 @@ def evaluate(
         console: Where the bar and the outcome are shown.
         config: Settings file; by default `citeproof.toml`.
         store: Folder of the index; by default that of the settings.
-        at_once: Most examples in work at a time; by default as many as suit the model.
+        at_once: Most examples in work at a time; by default as many as suit the model. In actors
+            it counts for each.
         resume: Go on with runs that are there.
         trace: Keep the events of each example.
+        on_ray: Whether Ray actors answer.
+        shard: Which part of the examples is answered; by default all.
 
     Returns:
         Whether every example of every run has an answer.
@@ -83,18 +93,19 @@ def evaluate(
     Raises:
         CiteproofError: Something named does not exist, or a folder holds something else.
     """
-    made = [_Made(plan, out / plan.name, config, store) for plan in plans]
+    made = [_Made(plan, out / plan.name, config, store, shard) for plan in plans]
     complete = True
     with ExitStack() as closing:
-        tools: Toolbox | None = None
+        tools: Toolbox | Actors[Toolbox] | None = None
         opened: tuple[Settings, bool] | None = None
         for one in made:
             writes = one.method.writes
             if tools is None or opened != (one.settings, writes):
                 closing.close()
-                with downloading(console, "opening models…") as progress:
-                    tools = Toolbox.from_settings(one.settings, llm=writes, progress=progress)
-                closing.enter_context(tools)
+                if on_ray:
+                    tools = closing.enter_context(tools_on_ray(one.settings, console, llm=writes))
+                else:
+                    tools = closing.enter_context(_open_here(one.settings, console, llm=writes))
                 opened = one.settings, writes
             complete &= one.answer(tools, console, at_once, resume=resume, trace=trace)
     return complete
@@ -109,6 +120,7 @@ def score_runs(
     mode: str = "corrected",
     reader: str | None = None,
     mauve: bool = False,
+    on_ray: bool = False,
 ) -> None:
     """Score runs by one entailment model, keep the scores beside them, and print them.
 
@@ -120,6 +132,7 @@ def score_runs(
         mode: How metrics count: one of `MODES`.
         reader: A question answering model, for Disambig-F1.
         mauve: Whether MAUVE is computed as well.
+        on_ray: Whether the entailment model is in Ray actors.
 
     Raises:
         CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
@@ -129,7 +142,8 @@ def score_runs(
         raise InputError(f"There is no mode {mode!r}", fix=f"Known: {', '.join(MODES)}.")
     runs = [open_run(path) for path in paths]
     finder = None if reader is None else ExtractiveReader(reader)
-    with verifier(settings, waiting) as entailment:
+    opened = verifier_on_ray if on_ray else verifier
+    with opened(settings, waiting) as entailment:
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
                 card = asyncio.run(
@@ -158,7 +172,14 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
 class _Made:
     """A planned run, looked through: its settings, parameters and examples."""
 
-    def __init__(self, plan: Plan, folder: Path, config: Path | None, store: Path | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        folder: Path,
+        config: Path | None,
+        store: Path | None,
+        shard: Shard | None = None,
+    ) -> None:
         more, parameters = arguments.pairs(plan.sets)
         self.plan = plan
         self.method = find_method(plan.method)
@@ -168,6 +189,8 @@ class _Made:
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
         if plan.corpus == "index":
             self.examples = bare(self.examples)
+        if shard is not None:
+            self.examples = shard.of(self.examples)
         known = self.method.sketch(**self.parameters).context_schema.model_fields
         if "ranked" in known and all(example.documents for example in self.examples):
             # The data set's own ranking is part of it.
@@ -177,7 +200,7 @@ class _Made:
 
     def answer(
         self,
-        tools: Toolbox,
+        tools: Toolbox | Actors[Toolbox],
         console: Console,
         at_once: int | None,
         *,
@@ -185,16 +208,30 @@ class _Made:
         trace: bool,
     ) -> bool:
         """Make the run; whether every example has an answer."""
-        # What a benchmark cites is no evidence that anyone asked for.
-        tools.evidence = None
-        graph = self.method.build(searching_documents(tools), **self.parameters)
-        reads = getattr(graph.context_schema(), "cite", True)  # CLOSEDBOOK may read nothing
-        if reads and tools.index is not None and not tools.index.count():
+        graph: Any
+        find_gold: Any
+        at_once = at_once or _suits(self.settings)
+        bank = None
+        if isinstance(tools, Actors):
+            graph = MethodOnRay(tools, self.plan.method, self.parameters, self.settings)
+            passages, models, asked = graph.about.passages, graph.about.models, graph.about.prompts
+            find_gold = graph.with_gold
+            at_once *= tools.number
+        else:
+            # What a benchmark cites is no evidence that anyone asked for.
+            tools.evidence = None
+            graph = self.method.build(searching_documents(tools), **self.parameters)
+            bank = tools.bank
+            find_gold = partial(with_gold, tools=tools)
+            passages = None if tools.index is None else tools.index.count()
+            models, asked = models_of(tools, self.settings), prompts(tools.prompts)
+        parameters = parameters_of(graph)
+        if parameters.get("cite", True) and passages == 0:  # CLOSEDBOOK may read nothing
             self._refuse_without_documents()
         about = {
             "settings": public(self.settings),
-            "models": models_of(tools, self.settings),
-            "prompts": prompts(tools.prompts),
+            "models": models,
+            "prompts": asked,
             "name": self.plan.data,
             "sha256": sha256(expanded(Path(self.plan.data))),
             "limit": self.plan.limit,
@@ -206,16 +243,16 @@ class _Made:
             async def making() -> Manifest:
                 examples = self.examples
                 if self.plan.method == "oracle":
-                    examples = await with_gold(examples, tools, graph.context_schema().k)
+                    examples = await find_gold(examples, k=parameters["k"])
                 return await run(
                     graph,
                     self.plan.method,
                     examples,
                     self.folder,
                     about=about,
-                    at_once=at_once or _suits(self.settings),
+                    at_once=at_once,
                     resume=resume,
-                    bank=tools.bank,
+                    bank=bank,
                     trace=trace,
                     on_result=watched.take,
                 )
@@ -234,6 +271,13 @@ class _Made:
                 why=f"{brings}, and the index {self.settings.chroma.path} is empty",
                 fix="Read the documents first: citeproof index DOCS.",
             )
+
+
+def _open_here(
+    settings: Settings, console: Console, *, llm: bool
+) -> AbstractContextManager[Toolbox]:
+    with downloading(console, "opening models…") as progress:
+        return Toolbox.from_settings(settings, llm=llm, progress=progress)
 
 
 class _Watched(Progress):

@@ -183,7 +183,7 @@ def removed(settings: Settings, names: Sequence[str]) -> list[str]:
 def _opened_for_looking(settings: Settings) -> Index | PostgresIndex:
     """The index; citeproof's own without its embedding model: nothing will be embedded."""
     if settings.retriever.elsewhere:
-        return open_written(settings, embedder_for(settings))
+        return open_written(settings, open_embedder(settings))
     by_words = settings.retriever.model_copy(update={"kind": "bm25"})
     return Index.open(settings.chroma, by_words)
 

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _FREE = re.compile(
-    r"^settings\.models\.|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|cache)$"
+    r"^settings\.(models|ray)\.|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|cache)$"
 )
 """What may be another when a run goes on: it does not change what is answered."""
 

@@ -13,12 +13,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from citeproof.console.trace import place, recorded, write_trace
+from citeproof.console.trace import Trace, place, recorded, write_trace
 from citeproof.errors import InputError, VerifierOutageError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
@@ -51,10 +51,43 @@ from citeproof.tools.events import EvidenceFound, PassagesRetrieved
 from citeproof.tools.moments import Moment, observe
 from citeproof.types import Usage
 
-__all__ = ["Told", "describe", "run"]
+__all__ = [
+    "Answered",
+    "Answerer",
+    "Told",
+    "answer",
+    "describe",
+    "finish",
+    "parameters_of",
+    "read_bank",
+    "run",
+    "totals_of",
+]
 
 Told = Callable[[Example, Result, bool], Awaitable[None]]
 """Called with each result, and whether an earlier sitting left it."""
+
+
+class Answered(NamedTuple):
+    """What became of an example."""
+
+    result: Result
+    trace: Trace | None = None
+    """None where none was asked for."""
+
+
+@runtime_checkable
+class Answerer(Protocol):
+    """Answers by a graph that is open elsewhere; `evaluation.on_ray` makes one."""
+
+    parameters: dict[str, Any]
+    """All of the method's."""
+    cases: int | None
+    """In the memory bank at the start; None where the method reads none."""
+
+    async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
+        """Answer an example; an error of the example is part of the result."""
+
 
 _TOLD = ("answer", "ledger", "question", "messages")
 """What of a result stands elsewhere in a line of the results."""
@@ -70,7 +103,7 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
         **known: Further fields of the manifest, and of its `data`.
     """
     data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
-    parameters = _parameters(graph)
+    parameters = parameters_of(graph)
     data |= {
         "examples": len(examples),
         "chosen": digest(lines_of(examples)),
@@ -104,7 +137,7 @@ async def run(
     the example is asked again when the run is gone on with.
 
     Args:
-        graph: The compiled graph of the method.
+        graph: The compiled graph of the method, or an `Answerer`.
         method: Its name, for the manifest.
         examples: Their ids differ.
         folder: The run's; made if it is not there.
@@ -123,8 +156,9 @@ async def run(
     """
     _refuse_twins(examples)
     manifest = await asyncio.to_thread(describe, graph, method, examples, **dict(about or {}))
-    bank = _read_bank(bank, manifest.parameters)
-    async with _opened(folder, manifest, examples, at_once, resume, bank) as results:
+    bank = read_bank(bank, manifest.parameters)
+    cases = graph.cases if isinstance(graph, Answerer) else await _size(bank)
+    async with _opened(folder, manifest, examples, at_once, resume, cases) as results:
         kept = {key: result for key, result in results.items() if result.error is None}
         waiting = [example for example in examples if example.id not in kept]
         if on_result is not None:
@@ -136,15 +170,17 @@ async def run(
 
         async def work() -> None:
             for example in queue:  # one iterator for all: each takes the next that is waiting
-                moments: list[Moment] = []
-                result = await _answered(graph, example, bank, moments)
+                if isinstance(graph, Answerer):
+                    result, record = await graph.answer(method, example, trace=trace)
+                else:
+                    result, record = await answer(graph, method, example, bank=bank, trace=trace)
                 # Not in a thread: a cancelled run would leave it behind, still writing.
                 path = places[example.id]
                 with file_errors(path):
                     path.unlink(missing_ok=True)  # that of an earlier attempt
-                    if trace:
+                    if record is not None:
                         path.parent.mkdir(exist_ok=True)
-                        write_trace(path, recorded(graph, method, result, moments))
+                        write_trace(path, record)
                 append(folder / "results.jsonl", result)
                 results[example.id] = result
                 if on_result is not None:
@@ -157,10 +193,27 @@ async def run(
         except ExceptionGroup as refused:  # the disk is full, say: the first tells it all
             raise refused.exceptions[0] from None
         ordered = [results[example.id] for example in examples]
-        await asyncio.to_thread(_finish, folder, examples, ordered)
+        await asyncio.to_thread(finish, folder, examples, ordered)
     done = read_manifest(folder)
     assert done is not None
     return done
+
+
+async def answer(
+    graph: Any, method: str, example: Example, *, bank: Bank | None = None, trace: bool = False
+) -> Answered:
+    """Answer an example by a compiled graph; an error of the example is part of the result.
+
+    Args:
+        graph: The compiled graph.
+        method: Its name, for the trace.
+        example: What is asked, and perhaps the documents to answer from.
+        bank: The part of the memory bank that the method reads, whose size is noted.
+        trace: Also give what happened.
+    """
+    moments: list[Moment] = []
+    result = await _answered(graph, example, bank, moments)
+    return Answered(result, recorded(graph, method, result, moments) if trace else None)
 
 
 @asynccontextmanager
@@ -170,7 +223,7 @@ async def _opened(
     examples: Sequence[Example],
     at_once: int,
     resume: bool,
-    bank: Bank | None,
+    cases: int | None,
 ) -> AsyncIterator[dict[str, Result]]:
     """The results so far, while the folder is ours; the manifest tells when that was.
 
@@ -191,7 +244,7 @@ async def _opened(
             f"{folder} is in use", why="another process writes this run", fix="Wait for its end."
         )
     try:
-        begun = await asyncio.to_thread(sitting, at_once, await _size(bank))
+        begun = await asyncio.to_thread(sitting, at_once, cases)
         earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
         results = await asyncio.to_thread(read_results, folder / "results.jsonl")
         manifest = manifest.model_copy(update={"sittings": (*earlier, begun)})
@@ -242,11 +295,12 @@ def _begin(
 def _write(
     manifest: Manifest, folder: Path, examples: Sequence[Example], results: Mapping[str, Result]
 ) -> None:
-    totals = _totals([results[e.id] for e in examples if e.id in results], len(examples))
+    totals = totals_of([results[e.id] for e in examples if e.id in results], len(examples))
     manifest.model_copy(update={"totals": totals}).write(folder)
 
 
-def _totals(results: Sequence[Result], examples: int) -> Totals:
+def totals_of(results: Sequence[Result], examples: int) -> Totals:
+    """What results of so many examples add up to."""
     answers = [result.answer for result in results if result.answer is not None]
     counts = {
         status: sum(answer.status == status for answer in answers)
@@ -318,14 +372,17 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _parameters(graph: Any) -> dict[str, Any]:
+def parameters_of(graph: Any) -> dict[str, Any]:
+    """All parameters of a method's graph, also those left at their defaults."""
+    if isinstance(graph, Answerer):
+        return graph.parameters
     schema = getattr(graph, "context_schema", None)
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
         return {}  # a graph of the caller's own
     return schema().model_dump(mode="json")
 
 
-def _read_bank(bank: Bank | None, parameters: Mapping[str, Any]) -> Bank | None:
+def read_bank(bank: Bank | None, parameters: Mapping[str, Any]) -> Bank | None:
     """The part of the bank that the method reads; None where it reads none."""
     if bank is None or "namespace" not in parameters:
         return None
@@ -337,7 +394,7 @@ async def _size(bank: Bank | None) -> int | None:
     return None if bank is None else await bank.count()
 
 
-def _finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
+def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
     """Put the results in the order of the examples, each once, and write them as ALCE does."""
     write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
     outputs = [

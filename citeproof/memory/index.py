@@ -22,7 +22,7 @@ from citeproof.memory.documents import (
     read_marks,
     read_validators,
 )
-from citeproof.memory.ingest import IndexReport, Progress, Step, Update
+from citeproof.memory.ingest import HERE, IndexReport, Progress, Reading, Step, Update
 from citeproof.memory.store import Store, fetch, open_store
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents.files import find
@@ -59,12 +59,14 @@ class Index:
         embeddings: Embeddings | None,
         *,
         rebuild: bool = False,
+        reading: Reading = HERE,
     ) -> None:
         self._store = store
         self._names = names
         self._retriever = retriever
         self._embeddings = embeddings
         self._rebuild = rebuild
+        self._read_by = reading
         self._words: dict[Any, Words] = {}
         """By the id of their collection; a rebuild makes another one."""
         self._lock = threading.Lock()
@@ -82,11 +84,13 @@ class Index:
         embeddings: Embeddings | None = None,
         *,
         rebuild: bool = False,
+        reading: Reading = HERE,
     ) -> Index:
         """Open the index that the settings name; where there is none, nothing is made yet.
 
         The embeddings may be None where `retriever.kind` is `bm25`: a new index of that kind is one
-        of words only. With `rebuild`, the next update begins with an empty index.
+        of words only. With `rebuild`, the next update begins with an empty index. `reading` says
+        how documents are read where that is not in this process.
 
         Raises:
             SettingsError: Embeddings are needed and not given.
@@ -107,7 +111,7 @@ class Index:
                     if passages:
                         store.check_embedder(passages, embedder_name(embeddings))
             opened.pop_all()
-        return cls(store, names, retriever, embeddings, rebuild=rebuild)
+        return cls(store, names, retriever, embeddings, rebuild=rebuild, reading=reading)
 
     def update(
         self,
@@ -359,7 +363,9 @@ class Index:
                 turn = self._store.updating("updating the index", *names, rebuild=self._rebuild)
                 names = held.enter_context(turn)
             embeddings, words = self._embeddings, self._current_words
-            update = Update(self._store, names, embeddings, self._retriever, words, told)
+            update = Update(
+                self._store, names, embeddings, self._retriever, words, told, self._read_by
+            )
             change(update)
             report = update.report()
         self._rebuild = False

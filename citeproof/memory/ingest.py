@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -29,7 +30,7 @@ from citeproof.tools.pool import searchable
 from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
-__all__ = ["IndexReport", "Progress", "Step", "Update"]
+__all__ = ["HERE", "IndexReport", "Progress", "Read", "Reading", "Step", "Update", "read_here"]
 
 
 class Step(NamedTuple):
@@ -45,6 +46,31 @@ class Step(NamedTuple):
 
 
 Progress = Callable[[Step], None]
+Parse = Callable[[bytes], Document | list[Passage]]
+"""Reads the bytes of a document; some bring their passages ready."""
+Read = tuple[Sequence[str], list[Passage]]
+"""What was not read of a document as a whole, and its passages."""
+
+
+class Reading(NamedTuple):
+    """How documents are read and cut."""
+
+    begin: Callable[[Parse, bytes, int], Callable[[], Read]]
+    """Takes the reader, the bytes and `passage_words`; what it gives waits for the passages, or
+    raises `DocumentError` or `MissingExtraError`."""
+    ahead: int = 0
+    """Documents that may be begun before they are waited for."""
+
+
+def read_here(read: Parse, data: bytes, words: int) -> Read:
+    """Read a document, and cut it into passages of about so many words; some come ready."""
+    parsed = read(data)
+    if isinstance(parsed, list):
+        return (), parsed
+    return parsed.problems, cut(parsed, words)
+
+
+HERE = Reading(lambda *document: partial(read_here, *document))
 
 _FIRST, _BATCH = 64, 500
 """Passages that are embedded and stored at a time: few at first, so that it is soon known how fast
@@ -93,6 +119,14 @@ class _Document(NamedTuple):
         return {"origin": self.source.origin, "kind": self.source.kind, **self.source.notes}
 
 
+class _Begun(NamedTuple):
+    """A document that is being read."""
+
+    source: Source
+    hash: str
+    wait: Callable[[], Read]
+
+
 @dataclass
 class Update:
     """One update of an index, whose turn the caller holds."""
@@ -105,6 +139,7 @@ class Update:
     publish: Callable[[Any, Any], object]
     """Called with both collections after each change."""
     progress: Progress
+    reading: Reading = HERE
     _embedder: str = ""
     _there: dict[str, str] = field(default_factory=dict)
     """The marks of documents that something of may be in the store."""
@@ -151,8 +186,8 @@ class Update:
         """Index documents that are new or have changed."""
         waiting: list[_Document] = []
         late: list[tuple[_Document, str]] = []
-        for source in sources:
-            waiting += self._read(source)
+        for one in self._read(sources):
+            waiting.append(one)
             if sum(len(one.passages) for one in waiting) >= min(self._batch, _BATCH):
                 late += self._write(waiting)
                 waiting = []
@@ -254,30 +289,48 @@ class Update:
         """What besides its content decides how a document is cut."""
         return f"{VERSION}|{self.settings.passage_words}"
 
-    def _read(self, source: Source) -> list[_Document]:
-        """The document to be written; none if it is unchanged or cannot be read."""
-        name, held = source.name, self._there.get(source.name)
-        self.progress(Step(name, "reading"))
+    def _read(self, sources: Iterable[Source]) -> Iterator[_Document]:
+        """The documents to be written, in order, of those that can be read and have changed."""
+        begun: deque[_Begun] = deque()
+        for source in sources:
+            begun += self._begin(source)
+            while len(begun) > self.reading.ahead:
+                yield from self._end(begun.popleft())
+        while begun:
+            yield from self._end(begun.popleft())
+
+    def _begin(self, source: Source) -> list[_Begun]:
+        """Begin to read a document; none if it is unchanged or cannot be read."""
+        self.progress(Step(source.name, "reading"))
         try:
             data = source.load()
-            if (key := self._digest(source, data)) == held:
-                self._done["unchanged"].append(name)
-                self.progress(Step(name, "done"))
-                return []
-            parsed = source.read(data)
-            passages = parsed if isinstance(parsed, list) else self._cut_up(parsed)
-        except (DocumentError, MissingExtraError) as error:
-            # A file that cannot be opened, or not without an extra, may not have changed at all.
-            # One that has changed is no longer evidence for what it said.
-            changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
-            self._remove([name] if held is not None and changed else [])
-            self._fail(source, str(error))
+        except DocumentError as error:
+            self._refuse(source, error)
             return []
-        return [_Document(source, key, passages, self._moved.get(name, ""))]
+        if (key := self._digest(source, data)) == self._there.get(source.name):
+            self._done["unchanged"].append(source.name)
+            self.progress(Step(source.name, "done"))
+            return []
+        words = self.settings.passage_words
+        return [_Begun(source, key, self.reading.begin(source.read, data, words))]
 
-    def _cut_up(self, parsed: Document) -> list[Passage]:
-        self._done["problems"] += [(parsed.source, problem) for problem in parsed.problems]
-        return cut(parsed, self.settings.passage_words)
+    def _end(self, begun: _Begun) -> list[_Document]:
+        """The document to be written; none if it cannot be read."""
+        source, name = begun.source, begun.source.name
+        try:
+            problems, passages = begun.wait()
+        except (DocumentError, MissingExtraError) as error:
+            self._refuse(source, error)
+            return []
+        self._done["problems"] += [(name, problem) for problem in problems]
+        return [_Document(source, begun.hash, passages, self._moved.get(name, ""))]
+
+    def _refuse(self, source: Source, error: DocumentError | MissingExtraError) -> None:
+        # A file that cannot be opened, or not without an extra, may not have changed at all.
+        # One that has changed is no longer evidence for what it said.
+        changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
+        self._remove([source.name] if changed and source.name in self._there else [])
+        self._fail(source, str(error))
 
     def _fail(self, source: Source, why: str) -> None:
         self._done["errors"].append((source.name, why))

@@ -15,8 +15,15 @@ def cores(cpus: Path = _CPUS, quota: Path = _QUOTA) -> int:
     """Physical cores that the scheduler and the container's CPU quota leave to this process.
 
     More threads than that wait for each other: llama.cpp with 64 threads in a container of
-    two CPUs is many times slower than with two.
+    two CPUs is many times slower than with two. `OMP_NUM_THREADS` may leave fewer: Ray sets it to
+    an actor's share.
     """
+    share = os.environ.get("OMP_NUM_THREADS", "")
+    there = _there(cpus, quota)
+    return max(1, min(there, int(share))) if share.isdigit() else there
+
+
+def _there(cpus: Path, quota: Path) -> int:
     if not hasattr(os, "sched_getaffinity"):  # macOS, Windows
         return os.cpu_count() or 1
     allowed = os.sched_getaffinity(0)

@@ -20,8 +20,9 @@ _MOST_CHARACTERS = 200_000
 
 
 class RemoteEmbeddings(Embeddings):
-    """Vectors from the server of the settings: of length 1, with the similarity `inner_product` as
-    they come.
+    """Vectors from the server of the settings.
+
+    They are of length 1; with the similarity `inner_product` as they come.
 
     Args:
         settings: The `[embedding]` section, with a `base_url`.

@@ -1,0 +1,264 @@
+"""Ray actors that work side by side, each with tools of its own.
+
+They are plain actors, not Ray Data: a question takes minutes, so each result must be here as soon
+as it is there, while a data set hands over blocks of rows, and does a whole block again where a
+worker dies. Ray itself restarts an actor that died, and repeats the calls that it had.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import socket
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from urllib.parse import urlsplit
+
+from citeproof.errors import MissingExtraError, ModelOutageError, SettingsError
+from citeproof.settings import RaySettings
+
+__all__ = ["Actors"]
+
+Tools = TypeVar("Tools")
+Result = TypeVar("Result")
+Item = TypeVar("Item")
+P = ParamSpec("P")
+
+_REPEATS = 2
+"""How often a call is repeated whose actor died; what kills three of them is the call's fault."""
+_REACHED_WITHIN = 10.0
+"""Seconds in which a cluster must accept a connection. Ray itself tries for minutes."""
+_CLOSED_WITHIN = 20.0
+"""Seconds that actors have to close their tools."""
+_log = logging.getLogger("citeproof")
+
+
+class Actors(Generic[Tools]):
+    """A pool of actors; use it as a context manager.
+
+    Ray is connected to, or started on this machine and stopped at the end. An actor opens its tools
+    at its first call. What is submitted travels by cloudpickle: functions, arguments, results.
+
+    Args:
+        open_tools: Called without arguments in each actor; gives a context manager that gives the
+            tools, and is left at the end.
+        settings: The `[ray]` section.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        SettingsError: There is no such cluster, or it has no room for so many actors.
+    """
+
+    def __init__(
+        self,
+        open_tools: Callable[[], AbstractContextManager[Tools]],
+        settings: RaySettings | None = None,
+    ) -> None:
+        self._open = open_tools
+        self._settings = settings or RaySettings()
+        self._actors: list[Any] = []
+        self._busy: Counter[int] = Counter()
+        self._lock = threading.Lock()
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            opened.callback(_connect(self._settings))
+            import ray
+
+            number, cpus, gpus = _share(ray.nodes(), self._settings)
+            kind = ray.remote(_Host).options(
+                num_cpus=cpus,
+                num_gpus=gpus,
+                max_restarts=-1,
+                max_task_retries=_REPEATS,
+                scheduling_strategy="SPREAD",
+            )
+            self._actors = [kind.remote(str(Path.cwd()), self._open) for _ in range(number)]
+            opened.callback(self._close)
+            self._closing = opened.pop_all()
+        _log.info("%d Ray actors, of %g cores and %g GPUs each.", number, cpus, gpus)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closing.close()
+
+    @property
+    def number(self) -> int:
+        """How many actors there are."""
+        return len(self._actors)
+
+    @overload
+    def submit(
+        self,
+        function: Callable[Concatenate[Tools, P], Awaitable[Result]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Future[Result]: ...
+    @overload
+    def submit(
+        self, function: Callable[Concatenate[Tools, P], Result], *args: P.args, **kwargs: P.kwargs
+    ) -> Future[Result]: ...
+    def submit(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call a function with the tools of the actor that has the least to do.
+
+        A coroutine is awaited there, beside others. The future raises what the function raised, or
+        `ModelOutageError` where no actor survives the call.
+        """
+        with self._lock:
+            place = min(range(self.number), key=lambda n: self._busy[n])
+            self._busy[place] += 1
+        future: Future[Any] = Future()
+
+        def settle(done: Future[Any]) -> None:
+            with self._lock:
+                self._busy[place] -= 1
+            if future.set_running_or_notify_cancel():
+                if (error := done.exception()) is None:
+                    future.set_result(done.result())
+                else:
+                    future.set_exception(_told(error))
+
+        self._actors[place].call.remote(function, args, kwargs).future().add_done_callback(settle)
+        return future
+
+    def map_parts(
+        self,
+        function: Callable[[Tools, list[Item]], Awaitable[list[Result]]],
+        items: Sequence[Item],
+        at_least: int = 16,
+    ) -> list[Future[list[Result]]]:
+        """Give each actor a part of the items, not smaller than `at_least`; in their order."""
+        size = max(at_least, -(-len(items) // self.number))
+        parts = [list(items[n : n + size]) for n in range(0, len(items), size)]
+        return [self.submit(function, part) for part in parts]
+
+    def _close(self) -> None:
+        import ray
+
+        closing = [actor.close.remote() for actor in self._actors]
+        with suppress(ray.exceptions.RayError):
+            ray.wait(closing, num_returns=len(closing), timeout=_CLOSED_WITHIN)
+        for actor in self._actors:
+            ray.kill(actor)
+
+
+def _told(error: BaseException) -> BaseException:
+    """What a function raised, in place of Ray's error, which is of a class made up on the way."""
+    from ray.exceptions import RayError, RayTaskError
+
+    if isinstance(error, RayTaskError):
+        return error.cause if isinstance(error.cause, Exception) else error
+    if not isinstance(error, RayError):
+        return error
+    return ModelOutageError(
+        "The Ray actors that were asked have died",
+        why=" ".join(str(error).split())[:300],
+        fix="If memory ran out, set `ray.actors` to fewer.",
+    )
+
+
+class _Host:
+    """What runs in an actor."""
+
+    def __init__(self, folder: str, open_tools: Callable[[], AbstractContextManager[Any]]) -> None:
+        with suppress(OSError):  # relative paths of the settings are those of who asks
+            os.chdir(folder)
+        self._open = open_tools
+        self._closing = ExitStack()
+        self._tools: Any = None
+        self._is_open = False
+
+    async def call(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if not self._is_open:  # not when it is made: Ray tells such an error as text only
+            self._tools = self._closing.enter_context(self._open())
+            self._is_open = True
+        result = function(self._tools, *args, **kwargs)
+        return await result if inspect.isawaitable(result) else result
+
+    async def close(self) -> None:
+        self._closing.close()
+
+
+def _connect(settings: RaySettings) -> Callable[[], object]:
+    """Connect to Ray; what ends that again."""
+    # Ray's own statistics would go to another machine.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with MissingExtraError.unless_installed("ray", "Work cannot be spread by Ray"):
+        import ray
+    if ray.is_initialized():
+        return lambda: None
+    address = settings.address
+    here: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    try:
+        if address is not None:
+            _knock(address)
+        ray.init(
+            address=address or "local",
+            log_to_driver=False,
+            configure_logging=False,
+            logging_level=logging.ERROR,
+            **(here if address is None else {}),
+        )
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SettingsError(
+            f"There is no Ray at {address}" if address else "Ray cannot be started here",
+            why=" ".join(str(error).split())[:300],
+            fix="Start it with `ray start --head`, or leave `ray.address` out."
+            if address
+            else "Name a cluster by `ray.address`.",
+        ) from error
+    shutdown: Callable[[], object] = ray.shutdown
+    return shutdown
+
+
+def _knock(address: str) -> None:
+    """Raises `OSError` or `ValueError` where nothing listens at an address with a port."""
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    if parts.port is not None:
+        socket.create_connection((parts.hostname, parts.port), _REACHED_WITHIN).close()
+
+
+def _share(nodes: Sequence[dict[str, Any]], settings: RaySettings) -> tuple[int, float, float]:
+    """How many actors there are, and the cores and GPUs of each.
+
+    Raises:
+        SettingsError: The cluster has no room for them.
+    """
+    there = [node["Resources"] for node in nodes if node["Alive"]]
+    machines = [(own.get("CPU", 0.0), own.get("GPU", 0.0)) for own in there if own.get("CPU")]
+    if not machines:
+        raise SettingsError("The Ray cluster has no cores", fix="Start a worker: `ray start`.")
+    all_gpus = sum(gpus for _, gpus in machines)
+    gpus = settings.gpus if settings.gpus is not None else float(all_gpus > 0)
+    number = settings.actors or (max(1, int(all_gpus // gpus)) if gpus else len(machines))
+    together = -(-number // len(machines))
+    cpus = settings.cpus or _whole(min(cores for cores, _ in machines) / together)
+    room = sum(
+        int(min(cores // cpus, have // gpus if gpus else cores // cpus)) for cores, have in machines
+    )
+    if room < number:
+        raise SettingsError(
+            f"There is no room for {number} actors of {cpus:g} cores and {gpus:g} GPUs",
+            why=f"the Ray cluster has {sum(cores for cores, _ in machines):g} cores and "
+            f"{all_gpus:g} GPUs on {len(machines)} machines, room for {room}",
+            fix="Change ray.actors, ray.cpus or ray.gpus, or add machines first.",
+        )
+    return number, cpus, gpus
+
+
+def _whole(cpus: float) -> float:
+    """Ray has whole cores, and shares of one."""
+    return float(int(cpus)) if cpus >= 1 else int(cpus * 100) / 100

@@ -1,0 +1,111 @@
+"""`--on ray`: what a command needs is open in Ray actors, which share its work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from functools import partial
+from typing import TypeVar
+
+from langchain_core.embeddings import Embeddings
+from rich.console import Console
+from rich.text import Text
+
+from citeproof.actors import Actors
+from citeproof.console.verifier import verifier
+from citeproof.errors import InputError
+from citeproof.evaluation.on_ray import open_tools
+from citeproof.memory.index import Index
+from citeproof.memory.spread_reading import spread_reading
+from citeproof.settings import Settings
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment.cache import CachedEntailment
+from citeproof.tools.remote_embeddings import open_embedder
+from citeproof.tools.spread import SpreadEmbeddings, SpreadEntailment
+from citeproof.tools.toolbox import Toolbox
+
+__all__ = ["index_on_ray", "is_on_ray", "tools_on_ray", "verifier_on_ray"]
+
+Tools = TypeVar("Tools")
+
+
+def is_on_ray(on: str | None) -> bool:
+    """Whether `--on` names Ray.
+
+    Raises:
+        InputError: It names something else.
+    """
+    if on not in (None, "ray"):
+        raise InputError(f"Nothing can be done on {on!r}", fix="Known: ray.")
+    return on == "ray"
+
+
+def tools_on_ray(
+    settings: Settings, console: Console, *, llm: bool = True
+) -> AbstractContextManager[Actors[Toolbox]]:
+    """Actors with all that the settings name, but no evidence log; False for `llm` leaves it out.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        SettingsError: There is no such cluster, or it has no room for so many actors.
+    """
+    return _started(partial(open_tools, settings, llm=llm), settings, console)
+
+
+@contextmanager
+def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment]:
+    """The entailment model that the settings name, in actors; scores are kept here.
+
+    Raises:
+        MissingExtraError: Ray, or what the model needs, is not installed.
+        SettingsError: There is no such cluster or no room in it, or settings do not fit together.
+        ModelError: A model cannot be had.
+    """
+    chosen = settings.entailment
+    alone = settings.model_copy(update={"entailment": chosen.model_copy(update={"cache": None})})
+    with _started(partial(_open_verifier, alone), settings, console) as actors:
+        with console.status("opening models…"):
+            model = SpreadEntailment(actors)
+        yield CachedEntailment(model, file=chosen.cache)
+
+
+@contextmanager
+def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False) -> Iterator[Index]:
+    """The index to be changed, by this process alone; actors read, cut and embed its documents.
+
+    Raises:
+        MissingExtraError: Ray, or the embedding model, is not installed.
+        SettingsError: There is no such cluster, or it has no room for so many actors.
+        StoreError: The index cannot be opened.
+    """
+    with _started(partial(_open_embedder, settings), settings, console) as actors:
+        with console.status("opening models…"):
+            embeddings = SpreadEmbeddings(actors)
+        index = Index.open(
+            settings.chroma,
+            settings.retriever,
+            embeddings if embeddings.name else None,
+            rebuild=rebuild,
+            reading=spread_reading(actors),
+        )
+        with closing(index):
+            yield index
+
+
+@contextmanager
+def _started(
+    open_tools: Callable[[], AbstractContextManager[Tools]], settings: Settings, console: Console
+) -> Iterator[Actors[Tools]]:
+    where = settings.ray.address or "this machine"
+    with ExitStack() as opened:
+        with console.status(Text(f"starting Ray actors on {where}…", style="dim")):
+            actors = opened.enter_context(Actors(open_tools, settings.ray))
+        yield actors
+
+
+def _open_verifier(settings: Settings) -> AbstractContextManager[Entailment]:
+    return verifier(settings, Console(quiet=True))
+
+
+def _open_embedder(settings: Settings) -> AbstractContextManager[Embeddings | None]:
+    return nullcontext(open_embedder(settings))

@@ -1,0 +1,127 @@
+"""Shards of a run, made on several machines, and the one run that they make together."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from citeproof.console.trace import place
+from citeproof.errors import InputError
+from citeproof.evaluation.examples import Example
+from citeproof.evaluation.manifest import Data, Manifest, differences, read_manifest
+from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
+from citeproof.evaluation.runner import finish, totals_of
+from citeproof.files import file_errors, write_whole
+from citeproof.paths import expanded, is_folder
+
+__all__ = ["Shard", "merge"]
+
+
+class Shard(NamedTuple):
+    """One of several parts of examples, each of them in one piece."""
+
+    number: int
+    """From 1."""
+    all: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2/4`, the second of four.
+
+        Raises:
+            InputError: It is no such part.
+        """
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        number, parts = (int(part) for part in found.groups()) if found else (0, 0)
+        if not 1 <= number <= parts:
+            raise InputError(f"There is no shard {text!r}", fix="Write 2/4, the second of four.")
+        return cls(number, parts)
+
+    def of(self, examples: Sequence[Example]) -> list[Example]:
+        """This part of the examples; parts differ by one at most."""
+        first, last = (len(examples) * n // self.all for n in (self.number - 1, self.number))
+        return list(examples[first:last])
+
+
+def merge(folders: Sequence[Path], out: Path) -> Manifest:
+    """Put runs of one configuration into one, in their order, which can be gone on with.
+
+    Where several have an example, a result that is no error counts; among these, the first.
+
+    Args:
+        folders: Of runs; they stay as they are.
+        out: A new folder, or an empty one.
+
+    Returns:
+        The manifest of the whole.
+
+    Raises:
+        InputError: A folder is no run, the runs differ, or `out` cannot be used.
+    """
+    out = expanded(out)
+    if not folders:
+        raise InputError("There is nothing to merge", fix="Name the folders of runs.")
+    manifests = [_read(expanded(folder)) for folder in folders]
+    for folder, manifest in zip(folders, manifests, strict=True):
+        if changed := differences(_anywhere(manifests[0]), _anywhere(manifest)):
+            raise InputError(
+                f"{folder} cannot be merged with {folders[0]}",
+                why=f"they are of different configurations: {'; '.join(changed[:5])}",
+                fix="Merge runs that were made by one command, up to --shard and --out.",
+            )
+    examples: dict[str, Example] = {}
+    results: dict[str, Result] = {}
+    traces: dict[str, Path] = {}
+    for folder in map(expanded, folders):
+        found = read_results(folder / "results.jsonl")
+        for number, example in enumerate(read_lines(folder / "examples.jsonl", Example), start=1):
+            if examples.setdefault(example.id, example) != example:
+                raise InputError(f"Two examples have the id {example.id!r}", why=f"one in {folder}")
+            result, held = found.get(example.id), results.get(example.id)
+            if result is not None and (held is None or (held.error and not result.error)):
+                results[example.id] = result
+                traces[example.id] = place(folder, number)
+    asked = list(examples.values())
+    there = [results[example.id] for example in asked if example.id in results]
+    with file_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            raise InputError(f"{out} is not empty", fix="Name a new folder with --out.")
+        for number, example in enumerate(asked, start=1):
+            if (source := traces.get(example.id)) is not None and source.is_file():
+                place(out, number).parent.mkdir(exist_ok=True)
+                shutil.copyfile(source, place(out, number))
+    write_whole(out / "examples.jsonl", lines_of(asked))
+    if len(there) == len(asked):
+        finish(out, asked, there)
+    else:
+        write_whole(out / "results.jsonl", (f"{own.model_dump_json()}\n" for own in there))
+    sittings = sorted(
+        (one for own in manifests for one in own.sittings), key=lambda one: one.started
+    )
+    data = {"examples": len(asked), "chosen": digest(lines_of(asked))}
+    merged = manifests[0].model_copy(
+        update={
+            "data": manifests[0].data.model_copy(update=data),
+            "sittings": tuple(sittings),
+            "totals": totals_of(there, len(asked)),
+        }
+    )
+    merged.write(out)  # last: with it the folder is a run, and whole
+    return merged
+
+
+def _read(folder: Path) -> Manifest:
+    manifest = read_manifest(folder) if is_folder(folder) else None
+    if manifest is None:
+        raise InputError(f"{folder} is no run", fix="Name a folder of `citeproof eval --out`.")
+    return manifest
+
+
+def _anywhere(manifest: Manifest) -> Manifest:
+    """The manifest without what tells one shard from another."""
+    data: Data = manifest.data.model_copy(update={"examples": 0, "chosen": ""})
+    return manifest.model_copy(update={"data": data})

@@ -1,0 +1,99 @@
+"""Models that are open in Ray actors: each of these scores or embeds a part of what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.actors import Actors
+from citeproof.tools.embeddings import embed_queries, embed_texts, embedder_name
+from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.token_labels import UnsupportedSpan
+
+__all__ = ["SpreadEmbeddings", "SpreadEntailment"]
+
+
+class SpreadEmbeddings(Embeddings):
+    """An embedding model; stores know it by its own name, which is empty where there is none.
+
+    Args:
+        actors: Each has one open, or none has. They stay the caller's to close.
+
+    Raises:
+        CiteproofError: The model cannot be opened.
+    """
+
+    def __init__(self, actors: Actors[Embeddings | None]) -> None:
+        self._actors = actors
+        self.name = actors.submit(embedder_name).result()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector for each text."""
+        parts = self._actors.map_parts(_embed, texts)
+        return [vector for part in parts for vector in part.result()]
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a question."""
+        return self._actors.submit(_embed_queries, [text]).result()[0]
+
+
+class SpreadEntailment:
+    """An entailment model.
+
+    Args:
+        actors: Each has one open. They stay the caller's to close.
+
+    Raises:
+        CiteproofError: The model cannot be opened.
+    """
+
+    def __init__(self, actors: Actors[Entailment]) -> None:
+        self._actors = actors
+        self.name, self.threshold, self.reads_many, marks = actors.submit(_describe).result()
+        self.spans: Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None = (
+            self._spans if marks else None
+        )
+        """What marks the unsupported part of a hypothesis; None where the model cannot."""
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The probability of entailment of each pair, in order."""
+        parts = self._actors.map_parts(_score, pairs)
+        found = await asyncio.gather(*map(asyncio.wrap_future, parts))
+        return [score for part in found for score in part]
+
+    async def _spans(self, pair: Pair) -> list[UnsupportedSpan]:
+        return await asyncio.wrap_future(self._actors.submit(_mark, pair))
+
+
+class _About(NamedTuple):
+    name: str
+    threshold: float
+    reads_many: bool
+    marks: bool
+
+
+async def _embed(model: Embeddings | None, texts: list[str]) -> list[list[float]]:
+    assert model is not None, "its name is empty"
+    return embed_texts(model, texts)
+
+
+def _embed_queries(model: Embeddings | None, texts: list[str]) -> list[list[float]]:
+    assert model is not None, "its name is empty"
+    return embed_queries(model, texts)
+
+
+def _describe(model: Entailment) -> _About:
+    marks = getattr(model, "spans", None) is not None
+    return _About(model.name, model.threshold, getattr(model, "reads_many", False), marks)
+
+
+def _score(model: Entailment, pairs: list[Pair]) -> Awaitable[list[float]]:
+    return model.scores(pairs)
+
+
+async def _mark(model: Entailment, pair: Pair) -> list[UnsupportedSpan]:
+    found: list[UnsupportedSpan] = await model.spans(pair)  # type: ignore[attr-defined]
+    return found
