@@ -28,8 +28,9 @@ _log = logging.getLogger("citeproof")
 
 
 class LocalEmbeddings(Embeddings):
-    """Vectors of length 1, so that their dot product is their cosine; with the similarity
-    `inner_product` those that the model gives.
+    """Vectors of length 1, so that their dot product is their cosine.
+
+    With the similarity `inner_product` they are as long as the model makes them.
 
     The model is loaded when the first text comes. Threads may share one embedder; they take
     turns, since each call uses all cores by itself.
