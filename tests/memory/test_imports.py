@@ -151,3 +151,16 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     table, _ = _write(tmp_path, "parquet")
     with pytest.raises(InputError, match="no column 'w'"):
         open_import(table, "w")
+
+
+def test_inner_products_rank_as_they_are(tmp_path: Path) -> None:
+    embeddings = WordEmbeddings()
+    embeddings.similarity = "inner_product"  # type: ignore[attr-defined]
+    index = opened(tmp_path, embeddings)
+    rows = vectors(PASSAGES)
+    rows[3] *= 9  # longer, so that it is nearest of all to each question
+    index.add(PASSAGES, rows)
+    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p3"]]
+    [found] = index.candidates(["hill 5"], 7)
+    assert max(found, key=lambda one: one.cosine).id == "p3"
+    index.close()

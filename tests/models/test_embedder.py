@@ -28,34 +28,47 @@ class FakeModel:
     def get_embedding_dimension(self) -> int:
         return 2
 
-    def _encode(self, kind: str, texts: list[str], batch_size: int) -> Any:
+    def _encode(
+        self, kind: str, texts: list[str], batch_size: int, prompt: str | None = None
+    ) -> Any:
         self.inside += 1
         assert self.inside == 1, "two threads at once"
         self.asked.append((kind, texts, batch_size))
         self.inside -= 1
+        texts = [(prompt or "") + text for text in texts]
         return torch.tensor([[float(len(t)), float(t.count("e"))] for t in texts])
 
-    def encode_document(self, texts: list[str], *, batch_size: int, **_: object) -> Any:
-        return self._encode("document", texts, batch_size)
+    def encode_document(
+        self, texts: list[str], *, batch_size: int, prompt: str | None, **_: object
+    ) -> Any:
+        return self._encode("document", texts, batch_size, prompt)
 
-    def encode_query(self, texts: list[str], *, batch_size: int, **_: object) -> Any:
-        return self._encode("query", texts, batch_size)
+    def encode_query(
+        self, texts: list[str], *, batch_size: int, prompt: str | None, **_: object
+    ) -> Any:
+        return self._encode("query", texts, batch_size, prompt)
 
 
 @pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+def models() -> list[FakeModel]:
+    return []
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch, models: list[FakeModel]) -> list[tuple[str, bool]]:
     made: list[tuple[str, bool]] = []
 
     def load(source: str, offline: bool) -> FakeModel:
         made.append((source, offline))
-        return FakeModel()
+        models.append(FakeModel())
+        return models[-1]
 
     monkeypatch.setattr(module, "_load", load)
     return made
 
 
-def test_vectors_have_length_one(loads: list[tuple[str, bool]]) -> None:
-    embedder = LocalEmbeddings("x", lambda: "folder", batch_size=7)
+def test_vectors_have_length_one(loads: list[tuple[str, bool]], models: list[FakeModel]) -> None:
+    embedder = LocalEmbeddings("x", lambda: "folder", EmbeddingSettings(batch_size=7))
     assert loads == []
     vectors = embedder.embed_documents(["eeee", "abc"])
     assert vectors[0] == pytest.approx([math.sqrt(0.5)] * 2)
@@ -63,7 +76,7 @@ def test_vectors_have_length_one(loads: list[tuple[str, bool]]) -> None:
     assert embedder.embed_query("abc") == pytest.approx([1.0, 0.0])
     assert embedder.dimension == 2
     assert loads == [("folder", False)]
-    assert [(kind, size) for kind, _, size in embedder._model.asked] == [
+    assert [(kind, size) for kind, _, size in models[0].asked] == [
         ("document", 7),
         ("query", 7),
     ]
@@ -71,7 +84,9 @@ def test_vectors_have_length_one(loads: list[tuple[str, bool]]) -> None:
 
 def test_vectors_come_back_in_the_order_of_the_texts(loads: list[tuple[str, bool]]) -> None:
     texts = ["abc", "e", "abcdef", "ab"]  # to sort them is no permutation that undoes itself
-    got = LocalEmbeddings("x", lambda: "folder", batch_size=2).embed_documents(texts)
+    got = LocalEmbeddings("x", lambda: "folder", EmbeddingSettings(batch_size=2)).embed_documents(
+        texts
+    )
     for text, vector in zip(texts, got, strict=True):
         plain = torch.tensor([float(len(text)), float(text.count("e"))])
         assert vector == pytest.approx((plain / plain.norm()).tolist())
@@ -88,7 +103,9 @@ def test_each_core_has_a_part_of_a_batch(
 
     monkeypatch.setattr(module, "lanes_of", lambda device: 4)
     monkeypatch.setattr(module, "in_lanes", in_lanes)
-    LocalEmbeddings("x", lambda: "folder", batch_size=64).embed_documents(["text"] * 320)
+    LocalEmbeddings("x", lambda: "folder", EmbeddingSettings(batch_size=64)).embed_documents(
+        ["text"] * 320
+    )
     assert sizes == [40] * 8
 
 
@@ -135,6 +152,39 @@ def test_settings_choose_the_model(
     local.embed_query("x")
     other.embed_query("x")
     assert loads == [("cache/all-minilm-l6-v2", True), ("org/other", True)]
+
+
+def test_two_encoders_prefixes_and_inner_product(
+    loads: list[tuple[str, bool]], models: list[FakeModel]
+) -> None:
+    settings = EmbeddingSettings(
+        model="org/passages",
+        query_model="org/queries",
+        query_prefix="ee",
+        passage_prefix="e: ",
+        similarity="inner_product",
+    )
+    embedder = load_embedder(settings, ModelSettings())
+    assert embedder.embed_documents(["abc"]) == [[6.0, 1.0]]
+    assert embedder.embed_query("abc") == [5.0, 2.0]
+    assert [source for source, _ in loads] == ["org/passages", "org/queries"]
+    assert [[kind for kind, *_ in model.asked] for model in models] == [["document"], ["query"]]
+
+
+def test_the_name_tells_what_vectors_depend_on() -> None:
+    names = {
+        load_embedder(EmbeddingSettings(model="org/a", **more), ModelSettings()).name
+        for more in (
+            {},
+            {"batch_size": 3},
+            {"query_model": "org/b"},
+            {"query_prefix": ""},
+            {"passage_prefix": "passage: "},
+            {"similarity": "inner_product"},
+        )
+    }
+    assert len(names) == 5
+    assert {"org/a", "org/a (passage_prefix 'passage: ')"} <= names
 
 
 def test_a_folder_that_does_not_exist() -> None:
