@@ -1,6 +1,6 @@
 """Entailment by address: the scores of one `citeproof serve`, and its pairs a second.
 
-    python benchmarks/remote.py [--pairs 256] [--clients 1 4 16] [--out results/remote.md]
+    python benchmarks/remote.py [--pairs 120] [--clients 1 4 16] [--out results/remote.md]
 
 Pairs are those of `tests/data/hard_cases.jsonl`, each premise with several hypotheses. They are
 scored in this process first, then by a server of its own process, whose clients (threads here,
@@ -26,14 +26,14 @@ from pathlib import Path
 
 import httpx
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from citeproof import Settings
 from citeproof.settings import EntailmentSettings
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.opening import open_first
 
+ROOT = Path(__file__).parents[1]
 GROUP = 5
 """Pairs that a client asks about at a time."""
 
@@ -68,8 +68,9 @@ def serving() -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryDirectory() as folder:
         nobody = ("--set", "llm.model=none-here", "--set", "llm.base_url=http://127.0.0.1:9/v1")
-        command = [sys.executable, "-m", "citeproof.cli", "serve", "--port", str(port)]
-        process = subprocess.Popen([*command, "--store", folder, *nobody], cwd=folder)
+        program = [sys.executable, "-c", "from citeproof.cli import main; main()", "serve"]
+        options = ["--port", str(port), "--store", folder, *nobody]
+        process = subprocess.Popen([*program, *options], cwd=folder)
         try:
             while True:
                 with contextlib.suppress(httpx.HTTPError):
@@ -77,7 +78,7 @@ def serving() -> Iterator[str]:
                         break
                 if process.poll() is not None:
                     raise SystemExit("The server has ended.")
-                time.sleep(1)
+                time.sleep(1.0)
             yield url
         finally:
             process.terminate()
@@ -87,7 +88,7 @@ def serving() -> Iterator[str]:
 def main() -> None:
     """Measure, print the table, and write it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pairs", type=int, default=256)
+    parser.add_argument("--pairs", type=int, default=120)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -111,11 +112,11 @@ def main() -> None:
             with ThreadPoolExecutor(clients) as pool:
                 found = list(pool.map(scored, models, shares))
             seconds = time.perf_counter() - begun
-            scores = dict(
-                (pair, score)
+            scores = {
+                pair: score
                 for share, own in zip(shares, found, strict=True)
                 for pair, score in zip(share, own, strict=True)
-            )
+            }
             largest = max(abs(scores[p] - s) for p, s in zip(pairs, wanted, strict=True))
             turned = sum(
                 (scores[p] >= threshold) != (s >= threshold)

@@ -419,6 +419,8 @@ def _spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str
             cell = _shown(own, own.n)
             if base is not None and base.costs and base.costs[name].value > 0:
                 cell += f" ({own.value / base.costs[name].value:.2f}×)"
+            if name == "cached_tokens" and (read := entry.costs["prompt_tokens"].value):
+                cell += f", {own.value / read:.0%} of the prompt"
             cells.append(cell)
         rows.append([str(entry.number), entry.name, *cells])
     note = "Per question: mean and 95% bootstrap interval."

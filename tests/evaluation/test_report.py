@@ -222,6 +222,8 @@ async def test_a_report_compares_methods_costs_and_configurations(tmp_path: Path
     assert differences[1][place] == "+0.000 [+0.000, +0.000]"
     cost = cells(text, "Cost")
     assert cost[2][cost[0].index("LLM calls")] == "2.0 [2.0, 2.0] (1.00×)"
+    shares = [row[cost[0].index("cached tokens")].rpartition(", ")[2] for row in cost[1:]]
+    assert all(re.fullmatch(r"\d+% of the prompt", share) for share in shares)
     assert cost[1][cost[0].index("NLI pairs")] == "0.000 [0.000, 0.000]"
     assert cells(text, "Where they differ") == [
         ["what", "1 plain", "2 whole"],

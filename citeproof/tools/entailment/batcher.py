@@ -1,4 +1,4 @@
-"""Batches the pairs of concurrent callers, in one worker thread."""
+"""Batches the pairs of concurrent callers, one batch at a time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ class Batcher:
     is predicted once. Works across event loops.
 
     Args:
-        predict: Scores of distinct pairs, in order; runs in the worker thread.
+        predict: Scores of distinct pairs, in order; runs in a thread.
+        abandoned: Whether the end of the program does not wait for it, as for a server that hangs.
     """
 
-    def __init__(self, predict: Callable[[Sequence[Pair]], Sequence[float]]) -> None:
+    def __init__(
+        self, predict: Callable[[Sequence[Pair]], Sequence[float]], *, abandoned: bool = False
+    ) -> None:
         self._predict = predict
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="citeproof-entailment")
+        self._abandoned = abandoned
+        self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._waiting: dict[Pair, Future[float]] = {}
 
@@ -32,16 +37,22 @@ class Batcher:
         """The score of each pair, in order."""
         with self._lock:
             futures = [self._waiting.setdefault(pair, Future()) for pair in pairs]
-        self._worker.submit(self._drain)
+        if self._abandoned:
+            threading.Thread(target=self._drain, daemon=True).start()
+        else:
+            self._worker.submit(self._drain)
         # Shielded: another caller may wait for the same future when this one is cancelled.
         waits = [asyncio.shield(asyncio.wrap_future(future)) for future in futures]
         return list(await asyncio.gather(*waits))
 
     def _drain(self) -> None:
-        with self._lock:
-            batch, self._waiting = self._waiting, {}
-        if not batch:
-            return
+        with self._turn:
+            with self._lock:
+                batch, self._waiting = self._waiting, {}
+            if batch:
+                self._score(batch)
+
+    def _score(self, batch: dict[Pair, Future[float]]) -> None:
         try:
             scores = self._predict(list(batch))
         except BaseException as error:  # every waiting caller must hear of it

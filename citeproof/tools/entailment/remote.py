@@ -109,7 +109,7 @@ class RemotePairs:
         self._classifier = classifier
         self._entailed = entailment_index(classifier.labels, self.name)
         self._against = contradiction_index(classifier.labels)
-        self._batcher = Batcher(_or_outage(self.predict))
+        self._batcher = Batcher(_or_outage(self.predict), abandoned=True)
 
     @property
     def place(self) -> str:
@@ -159,7 +159,7 @@ class RemoteCrossEncoder:
         self._classifier = classifier
         self._label = label
         self._load = tokenizer
-        self._batcher = Batcher(_or_outage(self.predict))
+        self._batcher = Batcher(_or_outage(self.predict), abandoned=True)
 
     @property
     def place(self) -> str:
@@ -217,7 +217,7 @@ class RemoteClassifier(TextClassifier):
             source = preset.model
         super().__init__(preset, source, label=label, **options)
         self._classifier = classifier
-        self._batcher = Batcher(_or_outage(self.predict))
+        self._batcher = Batcher(_or_outage(self.predict), abandoned=True)
 
     @property
     def place(self) -> str:
