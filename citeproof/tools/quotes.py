@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citeproof.tools.citations import quotation
-from citeproof.tools.sentences import Span, split, starts, words
+from citeproof.tools.sentences import split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 __all__ = ["Quote", "depends_on_context", "find_quote", "quotes_in"]
@@ -32,7 +32,7 @@ _NO_NAME = frozenset(
     """.split()  # noqa: SIM905
 )
 _CLOSING = re.compile(r"[^\w\s]*")
-_OPENING = re.compile(r"[\"“‘'(\[]*\Z")
+_OPENING = re.compile(r"[^\w\s]*\Z")
 
 
 class Quote(NamedTuple):
@@ -116,5 +116,4 @@ def _stretch(passage: Passage, first: int, last: int) -> Quote:
     start = offsets[first]
     if opening := _OPENING.search(text[:start]):
         start = opening.start()
-    span = Span(start, end)
-    return Quote(passage, *span)
+    return Quote(passage, start, end)
