@@ -22,6 +22,7 @@ from rich.text import Text
 
 from citeproof.console import arguments
 from citeproof.console.opening import downloading
+from citeproof.console.papers import asked_by_parts, form_of, preset
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.datasets import read_examples
@@ -164,12 +165,20 @@ class _Made:
         self.settings = arguments.settings(config, store=store, more=more)
         self.parameters: dict[str, Any] = parameters
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
+        self.gold, parts = plan.gold or plan.method == "oracle", plan.sub_questions
+        if plan.paper is not None:
+            own, name = preset(self.method, plan.paper, plan.data, self.examples)
+            self.parameters = {**own, **self.parameters}
+            self.gold |= name.endswith(":oracle")
+            parts |= plan.method == "llatrieval"
+        if parts:
+            self.examples = [asked_by_parts(example) for example in self.examples]
         known = self.method.sketch(**self.parameters).context_schema.model_fields
         if "ranked" in known and all(example.documents for example in self.examples):
             # The data set's own ranking is part of it.
             self.parameters.setdefault("ranked", "true")
-        if "form" in known and all(example.task == "qampari" for example in self.examples):
-            self.parameters.setdefault("form", "list")
+        if "form" in known and (form := form_of(plan.data, self.examples)):
+            self.parameters.setdefault("form", form)
 
     def answer(
         self,
@@ -200,7 +209,7 @@ class _Made:
 
             async def making() -> Manifest:
                 examples = self.examples
-                if self.plan.method == "oracle":
+                if self.gold:
                     examples = await with_gold(examples, tools, graph.context_schema().k)
                 return await run(
                     graph,
