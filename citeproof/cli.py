@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import io
 import os
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,10 @@ class _Commands(TyperGroup):
         end = args.index("--") if "--" in args else len(args)
         first = [option for option in ("--debug", "--verbose") if option in args[:end]]
         args = [*first, *(a for a in args[:end] if a not in first), *args[end:]]
+        for place in (n for n, arg in enumerate(args) if arg == "--paper"):
+            # Alone it means the data set of the questions; Typer has no option for that.
+            if not re.match(r"[\w:]+$", "".join(args[place + 1 : place + 2])):
+                args[place] = "--paper="
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -117,6 +122,13 @@ Backend = Annotated[
 ]
 Model = Annotated[str | None, _option("Entailment model: local, judge, a preset, name or folder.")]
 Threshold = Annotated[float | None, _option("Scores from here on (0 to 1) count as entailed.")]
+Paper = Annotated[
+    str | None,
+    _option(
+        "As the method's paper has it: asqa, eli5, …; alone, on the data set of the questions.",
+        metavar="[DATA]",
+    ),
+]
 Runs = Annotated[list[Path], _argument("Folders of runs, or JSON of ALCE's runner.", "RUN...")]
 Namespace = Annotated[str | None, _option("Which cases; by default those of `bank.namespace`.")]
 Everywhere = Annotated[bool, _flag("The cases of every namespace.", "--all")]
@@ -249,6 +261,7 @@ def ask(
     ] = None,
     method: Annotated[str, _option("How to answer.")] = "vtg",
     llm: Annotated[str | None, _option("Language model: local, openai:gpt-4o, …")] = None,
+    paper: Paper = None,
     sets: Sets = None,
     unverified: Annotated[
         str | None,
@@ -302,6 +315,10 @@ def ask(
     if docs and store is None:
         more = {"chroma.in_memory": "true", "retriever.source": "index", **more}
     settings = arguments.settings(config, llm=llm, store=store, more=more)
+    if paper is not None:
+        from citeproof.console.papers import preset
+
+        parameters = {**preset(find_method(method), paper)[0], **parameters}
     if unverified is not None:
         parameters["unverified"] = unverified
     if review:
@@ -581,6 +598,13 @@ def evaluate(
         Literal["documents", "index"] | None,
         _option("What is searched; by default a question's documents, if any."),
     ] = None,
+    paper: Paper = None,
+    gold: Annotated[
+        bool, _flag("Choose the documents by the gold answers, as ORACLE does.", "--gold")
+    ] = False,
+    sub_questions: Annotated[
+        bool, _flag("Ask ASQA's sub-questions in place of the question.", "--sub-questions")
+    ] = False,
     sets: Sets = None,
     at_once: Annotated[
         int | None, _option("Questions at a time; embedded model 1, others 8.", min=1)
@@ -607,7 +631,8 @@ def evaluate(
     from citeproof.evaluation.sweep import Plan, read_sweep
 
     given: dict[str, Any] = {"method": method, "data": data, "limit": limit, "seed": seed}
-    given |= {"sets": sets, "corpus": corpus}
+    given |= {"sets": sets, "corpus": corpus, "paper": paper}
+    given |= {"gold": gold or None, "sub_questions": sub_questions or None}
     given = {key: value for key, value in given.items() if value is not None}
     if sweep is None and data is None:
         raise InputError("There is nothing to ask", fix="Name a file of questions with --data.")

@@ -186,6 +186,8 @@ def _values(field: dict[str, Any]) -> str:
 def _shown(value: object) -> str:
     if value is None:
         return "none"
+    if value == "":
+        return "empty"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
@@ -256,6 +258,43 @@ def _methods() -> str:
         linked = f"[{name}]({method.paper})" if method.paper else name
         rows.append([linked, method.about, method.cost, f"`{builder}`"])
     return _table(rows)
+
+
+def _deviations(name: str) -> str:
+    """The parameters that are otherwise by default than in the method's paper."""
+    schema, papers = find_method(name).parameters, find_method(name).papers
+    rows = [["parameter", "default", "`--paper`", "meaning"]]
+    for field, text in _explained(schema).items():
+        if field in Parameters.model_fields:  # told once for all methods
+            continue
+        default = _shown(schema.model_fields[field].default)
+        values = {_shown(row[field]) if field in row else default for row in papers.values()}
+        if values - {default}:
+            paper = values.pop() if len(values) == 1 else "by data set"
+            rows.append([f"`{field}`", default, paper, text])
+    return _table(rows)
+
+
+def _papers(name: str) -> str:
+    """What differs between a paper's data sets."""
+    papers = find_method(name).papers
+    fields = list(dict.fromkeys(field for row in papers.values() for field in row))
+    schema = find_method(name).parameters.model_fields
+
+    def value(row: dict[str, Any], field: str) -> Any:
+        return row.get(field, schema[field].default)
+
+    differing = [
+        field
+        for field in fields
+        if field in schema and len({value(row, field) for row in papers.values()}) > 1
+    ]
+    head = ["`--paper`", *(f"`{field}`" for field in differing)]
+    rows = [
+        [f"`{data}`", *(_shown(value(row, field)) for field in differing)]
+        for data, row in papers.items()
+    ]
+    return _table([head, *rows])
 
 
 def _graph(method: str) -> str:
@@ -330,11 +369,13 @@ def _line(text: str) -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
+    "deviations": _deviations,
     "events": _events,
     "graph": _graph,
     "keys": _keys,
     "methods": _methods,
     "metrics": _metrics,
+    "papers": _papers,
     "parameters": _parameters,
     "sets": _sets,
     "settings": _settings,

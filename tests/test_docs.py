@@ -306,8 +306,12 @@ def test_the_programs_of_methods(run: Any) -> None:
     names = run("docs/methods.md")
     assert names["answer"].text == ANSWER
     assert [passage.source for passage in names["answer"].passages] == ["document 1"]
-    assert names["graph"].context_schema().max_trials == 3
     assert names["documents"][0].metadata["verified"] is True
+
+
+def test_the_programs_of_papers(run: Any) -> None:
+    parameters = run("docs/papers.md")["graph"].context_schema()
+    assert (parameters.form, parameters.style) == ("list", "snippet")
 
 
 # Those of composing.md, one flow after the other
@@ -583,6 +587,7 @@ def test_the_programs_of_other_pages(run: Any) -> None:
         "indexing",
         "integrations",
         "memory",
+        "papers",
         "configuration",
         "streaming",
         "studio",

@@ -16,8 +16,10 @@ from citeproof.tools.events import ClaimDelta, ClaimDrafted, emit
 from citeproof.tools.marked_text import read_marked, unwrapped
 from citeproof.tools.replies import END, is_end
 
-__all__ = ["ClaimGenerator"]
+__all__ = ["UNLIMITED", "ClaimGenerator"]
 
+UNLIMITED = 100
+"""Sentences that no answer has: the limit that a writer is not told."""
 ABSTAIN = f"If the passages do not answer the question, write only {END}."
 REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they say:"
 
@@ -30,8 +32,9 @@ class ClaimGenerator(LLMNode):
 
     claim_tokens: int = 96
     """Longest claim, in tokens."""
-    max_claims: int | None = 6
-    """Sentences of the answer, at most; more or fewer than usual are asked for as such."""
+    max_claims: int = 6
+    """Sentences of the answer, at most; more or fewer than usual are asked for as such, but for
+    `UNLIMITED`."""
     show_rejected: bool = True
     """False hides what failed from the writer, which then sees the text so far and the memory."""
     end_at_repetition: bool = True
@@ -69,7 +72,7 @@ class ClaimGenerator(LLMNode):
         return {"draft": Draft(text=claim)}
 
     def _most(self) -> str:
-        if self.max_claims is None:
+        if self.max_claims >= UNLIMITED:
             return ""
         usual = 4 <= self.max_claims <= 6
         return f", {'four' if usual else self.max_claims} at the most"

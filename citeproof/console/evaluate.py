@@ -25,6 +25,7 @@ from citeproof.actors import Actors
 from citeproof.console import arguments
 from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
 from citeproof.console.opening import downloading
+from citeproof.console.papers import asked_by_parts, form_of, preset
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import bare, searching_documents
@@ -191,12 +192,20 @@ class _Made:
             self.examples = bare(self.examples)
         if shard is not None:
             self.examples = shard.of(self.examples)
+        self.gold, parts = plan.gold or plan.method == "oracle", plan.sub_questions
+        if plan.paper is not None:
+            own, name = preset(self.method, plan.paper, plan.data, self.examples)
+            self.parameters = {**own, **self.parameters}
+            self.gold |= name.endswith(":oracle")
+            parts |= plan.method == "llatrieval"
+        if parts:
+            self.examples = [asked_by_parts(example) for example in self.examples]
         known = self.method.sketch(**self.parameters).context_schema.model_fields
         if "ranked" in known and all(example.documents for example in self.examples):
             # The data set's own ranking is part of it.
             self.parameters.setdefault("ranked", "true")
-        if "form" in known and all(example.task == "qampari" for example in self.examples):
-            self.parameters.setdefault("form", "list")
+        if "form" in known and (form := form_of(plan.data, self.examples)):
+            self.parameters.setdefault("form", form)
 
     def answer(
         self,
@@ -242,7 +251,7 @@ class _Made:
 
             async def making() -> Manifest:
                 examples = self.examples
-                if self.plan.method == "oracle":
+                if self.gold:
                     examples = await find_gold(examples, k=parameters["k"])
                 return await run(
                     graph,

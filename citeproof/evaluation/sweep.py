@@ -46,6 +46,7 @@ class _Table(BaseModel):
 class _Base(_Table):
     method: str | None = None
     data: str | None = None
+    paper: str | None = None
     limit: int | None = Field(default=None, ge=1)
     seed: int | None = None
     corpus: Corpus | None = None
@@ -72,6 +73,12 @@ class Plan(BaseModel):
     method: str = "vtg"
     data: str
     """A file, or a data set's name."""
+    paper: str | None = None
+    """The method as its paper has it, on this data set; empty for the set that `data` is."""
+    gold: bool = False
+    """Whether the documents are chosen by the gold answers (ORACLE), whatever the method."""
+    sub_questions: bool = False
+    """Whether ASQA's sub-questions are asked in place of the question."""
     limit: int | None = None
     """Most examples that are drawn; all by default."""
     seed: int = 0

@@ -39,6 +39,7 @@ from citeproof.tools.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = [
+    "PAPER_PARAMETERS",
     "BaselineParameters",
     "ClosedbookParameters",
     "CondensingParameters",
@@ -122,6 +123,20 @@ class ClosedbookParameters(WritingParameters):
 
     cite: bool = False
     """True cites for each claim the passage that matches it best (POST-HOC CITE)."""
+
+
+PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
+    data: {"form": form, "shots": 2, "prove": False, "check_answer": False}
+    for data, form in {
+        "asqa": "prose",
+        "eli5": "prose",
+        "qampari": "list",
+        "2wikimultihopqa": "short",
+        "nq": "short",
+        "webquestions": "short",
+    }.items()
+}
+"""Sections 3 and 4, for all baselines; the last three are VTG's (Table 5)."""
 
 
 def build_vanilla(

@@ -33,7 +33,7 @@ from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
-from citeproof.graphs.vtg import VTGParameters, goes_on
+from citeproof.graphs.vtg import VTGParameters
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import override_defaults
 from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
@@ -187,8 +187,8 @@ def _after_claim_generator(state: ComposedState, parameters: ComposedParameters)
 def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) -> str:
     if state["given"]:
         return "claim_source"
-    more = goes_on(state, parameters.max_claims)
-    return "claim_generator" if more else _written(state, parameters)
+    sentences = len(state["claims"]) + len(state["dropped"])
+    return "claim_generator" if sentences < parameters.max_claims else _written(state, parameters)
 
 
 def _written(state: ComposedState, parameters: ComposedParameters) -> str:

@@ -59,7 +59,7 @@ class VTGOptions(ProofOptions, total=False):
 
     k: int
     ranked: bool
-    max_claims: int | None
+    max_claims: int
     claim_tokens: int
     may_abstain: bool
     form: Literal["prose", "list", "short"]

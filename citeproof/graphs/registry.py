@@ -40,6 +40,33 @@ class Method:
     """Whether `langgraph.json` offers it."""
 
     @property
+    def papers(self) -> dict[str, dict[str, Any]]:
+        """Data set → the parameters that make the method its paper's; empty without a paper."""
+        if not self.paper:
+            return {}
+        module = import_module(self.builder.partition(":")[0])
+        own: dict[str, dict[str, Any]] = getattr(module, "PAPER_PARAMETERS", {})
+        return own
+
+    def paper_parameters(self, data: str) -> dict[str, Any]:
+        """What the method's paper says of a data set, such as `asqa` or `asqa:summ`.
+
+        Those that the builder takes: `method.build(tools, **method.paper_parameters("asqa"))`.
+
+        Raises:
+            SettingsError: The method has no paper, or its paper no such data set.
+        """
+        known = self.papers
+        if data not in known:
+            raise SettingsError(
+                f"There is no paper's {data!r} for the method {self.name}",
+                why="" if known else "it follows no paper, or one without numbers of its own",
+                fix=f"Known: {', '.join(known)}." if known else "Choose another method.",
+            )
+        fields = self.parameters.model_fields
+        return {name: value for name, value in known[data].items() if name in fields}
+
+    @property
     def identifier(self) -> str:
         """The name as Python allows it."""
         return self.name.replace("-", "_")

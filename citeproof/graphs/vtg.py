@@ -18,7 +18,7 @@ from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.citation_generator import CitationGenerator
-from citeproof.agents.claim_generator import ClaimGenerator
+from citeproof.agents.claim_generator import UNLIMITED, ClaimGenerator
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.options import VTGOptions
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_proof
@@ -40,9 +40,9 @@ class VTGParameters(ProofParameters):
     """Passages that fill the long-term memory for the question."""
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order."""
-    max_claims: int | None = Field(default=6, ge=1, le=100)
-    """Sentences, at most; claims that were dropped count. None goes on until the writer has
-    finished (Algorithm 1, line 8)."""
+    max_claims: int = Field(default=6, ge=1, le=UNLIMITED)
+    """Sentences, at most; claims that were dropped count. 100 stands for no limit, of which the
+    writer is not told then (Algorithm 1, line 5); it ends a writer that repeats itself."""
     claim_tokens: int = Field(default=96, ge=16, le=1000)
     """Longest claim."""
     may_abstain: bool = False
@@ -56,12 +56,12 @@ class VTGParameters(ProofParameters):
     text and the memory)."""
     end_at_repetition: bool = True
     """False takes a sentence that says nothing new as a claim like any other; only the end token
-    ends the answer (Algorithm 1, line 8). A writer that repeats itself needs a limit then."""
+    ends the answer (Algorithm 1, line 8)."""
 
 
 _LETTER: dict[str, Any] = {
     "premise": "whole",
-    "max_claims": None,
+    "max_claims": UNLIMITED,
     "unverified": "keep",
     "show_rejected": False,
     "end_at_repetition": False,
@@ -156,15 +156,11 @@ def _after_claim_generator(state: VTGState, parameters: VTGParameters) -> str:
 
 
 def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:
-    more = goes_on(state, parameters.max_claims)
+    sentences = len(state["claims"]) + len(state["dropped"])
+    more = sentences < parameters.max_claims
     return "claim_generator" if more else _finish(state, parameters)
 
 
 def _finish(state: VTGState, parameters: VTGParameters) -> str:
     names = parameters.form != "prose" and state["claims"]
     return "answerer" if names else "answer_composer"
-
-
-def goes_on(state: VTGState, max_claims: int | None) -> bool:
-    """Whether a further sentence may be written."""
-    return max_claims is None or len(state["claims"]) + len(state["dropped"]) < max_claims
