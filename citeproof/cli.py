@@ -11,7 +11,6 @@ import io
 import os
 import re
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,24 +20,15 @@ from typer.core import TyperGroup
 from citeproof.errors import (
     CiteproofError,
     InputError,
-    ModelError,
-    ModelOutageError,
-    RetrievalError,
 )
-from citeproof.paths import is_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from citeproof.settings import Settings
-    from citeproof.tools.moments import Moment
 
 __all__ = ["app", "main"]
 
-ABSTAINED = 3
-"""Exit code of `ask` where the documents do not answer the question."""
-CUT_OFF = 4
-"""Exit code of `ask` where a model or retriever was lost before the answer was done."""
 UNPROVED = 1
 """Exit code of `check` where a sentence is not supported by what it cites."""
 
@@ -135,6 +125,7 @@ Everywhere = Annotated[bool, _flag("The cases of every namespace.", "--all")]
 AsJSON = Annotated[bool, _flag("Print it as JSON.", "--json")]
 Page = Annotated[Path | None, _option("Also write it as a page.", "--html")]
 On = Annotated[str | None, _option("ray: Ray actors share the work.", "--on", metavar="ray")]
+Cold = Annotated[bool, _flag("Load the models here, even if citeproof serve has them.", "--cold")]
 Yes = Annotated[bool, _flag("Do not ask.", "--yes")]
 
 
@@ -287,6 +278,7 @@ def ask(
             metavar="NAME",
         ),
     ] = None,
+    cold: Cold = False,
     store: Store = None,
     config: Config = None,
 ) -> None:
@@ -296,27 +288,15 @@ def ask(
     index was lost on the way: the answer is what was proved by then, and can be gone on with.
     """
     from citeproof.console import arguments
-    from citeproof.console.ask import run
-    from citeproof.console.checkpoints import Checkpoints
-    from citeproof.console.drawing import shape
-    from citeproof.console.opening import downloading
-    from citeproof.console.page import render_page
-    from citeproof.console.places import refuse_place
-    from citeproof.console.reading import nothing_indexed, read_first, refuse_nothing
-    from citeproof.console.review import attended
-    from citeproof.console.threads import Thread, is_outage
-    from citeproof.console.trace import recording
-    from citeproof.graphs.registry import find_method
-    from citeproof.tools.toolbox import Toolbox
+    from citeproof.console.ask import Ask
 
-    if not question.strip():
-        raise InputError("The question is empty", fix="Ask something, in words.")
     more, parameters = arguments.pairs(sets or [])
     if docs and store is None:
         more = {"chroma.in_memory": "true", "retriever.source": "index", **more}
     settings = arguments.settings(config, llm=llm, store=store, more=more)
     if paper is not None:
         from citeproof.console.papers import preset
+        from citeproof.graphs.registry import find_method
 
         parameters = {**preset(find_method(method), paper)[0], **parameters}
     if unverified is not None:
@@ -324,63 +304,21 @@ def ask(
     if review:
         parameters["review"] = "true"
     parameters.setdefault("on_outage", "true")
-    # A wrong parameter is told before models are loaded.
-    fixed = find_method(method).sketch(**parameters).context_schema()
-    err = _console(stderr=True)
-    if asks := getattr(fixed, "review", False):
-        attended(err)
-    sources = refuse_nothing(docs) if docs else ()
-    for path in filter(None, (html, events)):
-        refuse_place(path, sources)
-    chroma = settings.chroma
-    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
-    is_there = settings.retriever.elsewhere or chroma.in_memory or chroma.host
-    if reads and not (docs or is_there or is_folder(chroma.path)):
-        raise nothing_indexed(chroma.path)  # before a folder is made for nothing
-
-    err.quiet = as_json and not err.is_terminal
-    with downloading(err, "opening models…") as progress:
-        writes = find_method(method).writes
-        tools = Toolbox.from_settings(settings, llm=writes, progress=progress)
-    with tools:
-        if docs:
-            read_first(tools.index, docs, err)
-        elif reads and tools.index is not None and tools.index.count() == 0:
-            raise nothing_indexed(chroma.path)
-        moments: list[Moment] = []
-        build = partial(find_method(method).build, tools, **parameters)
-        kept = None if thread is None else Thread(thread, Checkpoints.of(settings))
-        if kept is None and is_folder(chroma.path) and not chroma.in_memory:
-            kept = Thread.unnamed(Checkpoints.of(settings))
-        # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
-        console = None if as_json else _console()
-        try:
-            with recording(events, build(), method, question, moments):
-                answer = run(build, question, moments, console, err, kept, asks, trace=trace)
-                if is_outage(moments) and not answer.claims:
-                    raise ModelOutageError(answer.reason)
-        except KeyboardInterrupt as error:
-            # Told at once: the embedded model reads its batch to the end before it stops.
-            _complain("Interrupted; closing the models.")
-            if kept is not None and kept.advice:
-                _complain(kept.advice)
-            raise typer.Exit(130) from error
-        except (ModelError, RetrievalError) as error:
-            if kept is not None:
-                error.fix = f"{error.fix} {kept.advice}".strip()
-            raise
-    if as_json:
-        _echo_json(answer.model_dump_json(indent=2))
-    if html is not None:
-        _write_page(html, render_page(answer, moments, shape(build())), told=not as_json)
-    if events is not None and not as_json:
-        typer.echo(f"Events: {events}")
-    if is_outage(moments):
-        if kept is not None and kept.advice:
-            _complain(kept.advice)
-        raise typer.Exit(CUT_OFF)
-    if answer.status == "not_found":
-        raise typer.Exit(ABSTAINED)
+    asked = Ask(
+        question,
+        settings,
+        method,
+        parameters,
+        docs=docs or (),
+        as_json=as_json,
+        html=html,
+        trace=trace,
+        events=events,
+        thread=thread,
+        cold=cold,
+    )
+    if code := asked.run():
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -391,6 +329,7 @@ def chat(
         str | None,
         _option("Keep the conversation under a name, and go on with it.", metavar="NAME"),
     ] = None,
+    cold: Cold = False,
     sets: Sets = None,
     store: Store = None,
     config: Config = None,
@@ -401,30 +340,12 @@ def chat(
     questions are piped in, one a line, the exit code is 1 if one failed.
     """
     from citeproof.console import arguments
-    from citeproof.console.chat import Chat
-    from citeproof.console.checkpoints import Checkpoints
-    from citeproof.console.opening import downloading
-    from citeproof.console.reading import nothing_indexed
-    from citeproof.console.threads import Passing, Thread
-    from citeproof.graphs.registry import find_method
-    from citeproof.tools.toolbox import Toolbox
+    from citeproof.console.chat import chat as run
 
     more, parameters = arguments.pairs(sets or [])
     settings = arguments.settings(config, llm=llm, store=store, more=more)
-    fixed = find_method(method).sketch(**parameters).context_schema()
-    chroma, reads = settings.chroma, getattr(fixed, "cite", True)
-    if reads and not (settings.retriever.elsewhere or chroma.host or is_folder(chroma.path)):
-        raise nothing_indexed(chroma.path)
-    err = _console(stderr=True)
-    with downloading(err, "opening models…") as progress:
-        tools = Toolbox.from_settings(settings, progress=progress)
-    with tools:
-        if reads and tools.index is not None and tools.index.count() == 0:
-            raise nothing_indexed(chroma.path)
-        build = partial(find_method(method).build, tools, **parameters)
-        kept = Passing() if thread is None else Thread(thread, Checkpoints.of(settings))
-        if Chat(build, kept, _console(), err).run(sys.stdin) and not sys.stdin.isatty():
-            raise typer.Exit(1)
+    if run(settings, method, parameters, thread, sys.stdin, cold=cold) and not sys.stdin.isatty():
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -456,6 +377,7 @@ def check(
         ),
     ] = None,
     no_fail: Annotated[bool, _flag("Exit with 0 whatever the verdicts.", "--no-fail")] = False,
+    cold: Cold = False,
     store: Store = None,
     config: Config = None,
     sets: Sets = None,
@@ -466,11 +388,10 @@ def check(
     0 where anything in it supports every sentence.
     """
     from citeproof.console import check as shown
-    from citeproof.console.checking import against
+    from citeproof.console.checking import prove
     from citeproof.console.page import render_check
     from citeproof.console.places import refuse_place
     from citeproof.console.sarif import render_sarif
-    from citeproof.console.verifier import verifier
 
     settings = _settings(config, store, _entailing(sets, backend, model, threshold))
     failing = shown.failing(fail_on)
@@ -482,14 +403,8 @@ def check(
     for path in written:  # a wrong place is told before documents are read
         refuse_place(path, [] if piped else [text])
     err = _console(stderr=True)
-    with against(settings, docs or [], err, with_index=store is not None) as evidence:
-        shown.refuse_own(text, evidence.files)
-        for path in written:
-            refuse_place(path, evidence.files)
-        for problem in evidence.warnings(said):
-            _complain(problem)
-        with verifier(settings, err) as entailment, err.status("checking…"):
-            report = asyncio.run(evidence.check(said, entailment, k))
+    how: dict[str, Any] = {"k": k, "with_index": store is not None, "cold": cold}
+    report = prove(said, text, settings, docs or [], written, err, **how)
     if as_json:
         _echo_json(report.model_dump_json(indent=2))
     else:

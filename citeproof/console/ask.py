@@ -1,63 +1,203 @@
-"""`citeproof ask`: runs a graph before the reader's eyes."""
+"""`citeproof ask`: answers a question before the reader's eyes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
+from citeproof.console.checkpoints import Checkpoints
+from citeproof.console.drawing import shape
 from citeproof.console.live import follow, show
-from citeproof.console.review import decide
-from citeproof.console.threads import Build, Thread, resumable, told
+from citeproof.console.opening import downloading
+from citeproof.console.output import complain, echo_json, terminal, write_page
+from citeproof.console.page import render_page
+from citeproof.console.places import refuse_place
+from citeproof.console.reading import nothing_indexed, read_first, refuse_nothing
+from citeproof.console.review import attended, decide
+from citeproof.console.runs import LocalRuns, Runs
+from citeproof.console.threads import Thread, is_outage
+from citeproof.console.trace import recording
+from citeproof.console.warm import find_server
+from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
+from citeproof.graphs.registry import find_method
+from citeproof.paths import is_folder
+from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.tools.moments import Moment
 from citeproof.types import Answer
 
-__all__ = ["run"]
+__all__ = ["Ask", "opened_runs"]
+
+ABSTAINED = 3
+"""Exit code where the documents do not answer the question."""
+CUT_OFF = 4
+"""Exit code where a model or retriever was lost before the answer was done."""
 
 
-def run(
-    build: Build,
-    question: str,
-    moments: list[Moment],
-    console: Console | None,
-    err: Console,
-    thread: Thread | None,
-    review: bool,
-    *,
-    trace: bool,
-) -> Answer:
-    """Run a graph, and record what happens.
+@dataclass
+class Ask:
+    """A question, and what is to be made of its answer."""
 
-    Args:
-        build: Builds the method's graph, perhaps with a `checkpointer`.
-        question: What to ask it.
-        moments: Filled with what happens.
-        console: Where the run and its answer are printed; None prints the run alone, to `err`.
-        err: Where a person is asked.
-        thread: Where the run is kept, if anywhere.
-        review: Whether it may have to wait for a person.
-        trace: Show each step.
-    """
-    goes_on = False
+    question: str
+    settings: Settings
+    method: str
+    parameters: dict[str, str]
+    docs: Sequence[Path] = ()
+    """Read first, into memory or the store."""
+    as_json: bool = False
+    html: Path | None = None
+    """Where the answer is written as a page."""
+    trace: bool = False
+    """Show each step."""
+    events: Path | None = None
+    """Where the run's events are kept."""
+    thread: str | None = None
+    """Where the conversation is kept."""
+    cold: bool = False
+    """Load the models here, even if a server has them."""
+    moments: list[Moment] = field(default_factory=list, init=False)
+    kept: Thread | None = field(default=None, init=False)
 
-    async def stream() -> AsyncGenerator[Moment]:
-        nonlocal goes_on
-        async with resumable(build, question, thread, review=review) as kept:
-            goes_on = kept.given is None
-            async with aclosing(told(kept, partial(decide, console=err))) as run:
+    def run(self) -> int:
+        """Answer; gives the exit code.
+
+        Raises:
+            CiteproofError: The question cannot be answered.
+            KeyboardInterrupt: It says what is kept.
+        """
+        if not self.question.strip():
+            raise InputError("The question is empty", fix="Ask something, in words.")
+        # A wrong parameter is told before models are loaded.
+        fixed = find_method(self.method).sketch(**self.parameters).context_schema()
+        err = terminal(stderr=True)
+        if review := getattr(fixed, "review", False):
+            attended(err)
+        sources = refuse_nothing(self.docs) if self.docs else ()
+        for path in filter(None, (self.html, self.events)):
+            refuse_place(path, sources)
+        err.quiet = self.as_json and not err.is_terminal
+        reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
+        with opened_runs(
+            self.settings, self.method, self.parameters, err, self.docs, reads=reads, cold=self.cold
+        ) as runs:
+            self._name_thread()
+            try:
+                with recording(self.events, runs.graph, self.method, self.question, self.moments):
+                    answer = self._answer(runs, err, review=review)
+                    if is_outage(self.moments) and not answer.claims:
+                        raise ModelOutageError(answer.reason)
+            except KeyboardInterrupt:
+                # Told at once: the embedded model reads its batch to the end before it stops.
+                complain("Interrupted; closing the models.")
+                self._advise()
+                raise typer.Exit(130) from None
+            except (ModelError, RetrievalError) as error:
+                if self.kept is not None:
+                    error.fix = f"{error.fix} {self.kept.advice}".strip()
+                raise
+        return self._conclude(answer, runs)
+
+    def _name_thread(self) -> None:
+        checkpoints, chroma = Checkpoints.of(self.settings), self.settings.chroma
+        if self.thread is not None:
+            self.kept = Thread(self.thread, checkpoints)
+        elif is_folder(chroma.path) and not chroma.in_memory:
+            self.kept = Thread.unnamed(checkpoints)
+
+    def _answer(self, runs: Runs, err: Console, *, review: bool) -> Answer:
+        """Show the run, and record what happens."""
+
+        async def stream() -> AsyncGenerator[Moment]:
+            asking = partial(decide, console=err)
+            run = runs.ask(self.question, self.kept, asking, review=review)
+            async with aclosing(run):
                 async for moment in run:
-                    moments.append(moment)
+                    self.moments.append(moment)
                     yield moment
 
-    if console is None:
-        return asyncio.run(follow(stream(), err, question=question, trace=trace))
-    answer = asyncio.run(show(stream(), console, question=question, trace=trace))
-    if goes_on:  # what was shown before the interruption was not shown again
-        whole = plain(answer.text, lines=True)
-        console.print(Text(f"\nThe whole answer: {whole}"), soft_wrap=True)
-    return answer
+        # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
+        question, trace = self.question, self.trace
+        if self.as_json:
+            return asyncio.run(follow(stream(), err, question=question, trace=trace))
+        console = terminal()
+        answer = asyncio.run(show(stream(), console, question=question, trace=trace))
+        if runs.goes_on:  # what was shown before the interruption was not shown again
+            whole = plain(answer.text, lines=True)
+            console.print(Text(f"\nThe whole answer: {whole}"), soft_wrap=True)
+        return answer
+
+    def _conclude(self, answer: Answer, runs: Runs) -> int:
+        told = not self.as_json
+        if self.as_json:
+            echo_json(answer.model_dump_json(indent=2))
+        if self.html is not None:
+            page = render_page(answer, self.moments, shape(runs.graph))
+            write_page(self.html, page, told=told)
+        if self.events is not None and told:
+            typer.echo(f"Events: {self.events}")
+        if is_outage(self.moments):
+            self._advise()
+            return CUT_OFF
+        return ABSTAINED if answer.status == "not_found" else 0
+
+    def _advise(self) -> None:
+        if self.kept is not None and self.kept.advice:
+            complain(self.kept.advice)
+
+
+@contextmanager
+def opened_runs(
+    settings: Settings,
+    method: str,
+    parameters: dict[str, str],
+    err: Console,
+    docs: Sequence[Path] = (),
+    *,
+    reads: bool,
+    cold: bool,
+) -> Iterator[Runs]:
+    """Runs of a method: at a server that has the same models and store open, else in this process.
+
+    Args:
+        settings: Of models and store.
+        method: Its name.
+        parameters: Those of the method that are set apart.
+        err: Told what is downloaded and loaded.
+        docs: Read first, in this process.
+        reads: Whether the method needs documents.
+        cold: Never ask a server.
+
+    Raises:
+        InputError: There are no documents.
+        CiteproofError: The models or the store cannot be opened.
+    """
+    chroma = settings.chroma
+    is_there = settings.retriever.elsewhere or chroma.in_memory or chroma.host
+    if reads and not (docs or is_there or is_folder(chroma.path)):
+        raise nothing_indexed(chroma.path)  # before a folder is made for nothing
+    server = None if cold or docs else find_server(settings)
+    if server is not None:
+        from citeproof.console.remote_runs import RemoteRuns
+
+        err.print(Text(f"By the models of citeproof serve at {server.address}", style="dim"))
+        yield RemoteRuns(server, method, parameters)
+        return
+    from citeproof.tools.toolbox import Toolbox
+
+    with downloading(err, "opening models…") as progress:
+        writes = find_method(method).writes
+        tools = Toolbox.from_settings(settings, llm=writes, progress=progress)
+    with tools:
+        if docs:
+            read_first(tools.index, docs, err)
+        elif reads and tools.index is not None and tools.index.count() == 0:
+            raise nothing_indexed(chroma.path)
+        yield LocalRuns(partial(find_method(method).build, tools, **parameters))

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
+from citeproof.console.ask import opened_runs
+from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.drawing import shape
 from citeproof.console.live import conclude, follow, write_line
+from citeproof.console.output import terminal
 from citeproof.console.page import render_page
 from citeproof.console.places import refuse_place
 from citeproof.console.review import decide
+from citeproof.console.runs import Runs
 from citeproof.console.text import proved
-from citeproof.console.threads import Build, Passing, Thread, told
+from citeproof.console.threads import Passing, Thread
 from citeproof.errors import CiteproofError, InputError
 from citeproof.files import write_whole
+from citeproof.graphs.registry import find_method
 from citeproof.paths import expanded
+from citeproof.settings import Settings
 from citeproof.text import count, plain
 from citeproof.tools.moments import Moment
 from citeproof.types import Answer
 
-__all__ = ["Chat"]
+__all__ = ["Chat", "chat"]
 
 HELP = "Ask, or: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends."
 
@@ -37,13 +44,13 @@ class Chat:
     """A conversation at the terminal, or over a pipe.
 
     Args:
-        build: Builds the method's graph; takes a `checkpointer`.
+        runs: Of the method.
         thread: Where the conversation is kept.
         console: Where answers are printed.
         err: Where errors are told, and a person is asked.
     """
 
-    build: Build
+    runs: Runs
     thread: Thread | Passing
     console: Console
     err: Console
@@ -69,6 +76,8 @@ class Chat:
                 failures += 1
             except KeyboardInterrupt:
                 self._complain("Stopped.")
+        if isinstance(self.thread, Passing):
+            asyncio.run(self.runs.forget(self.thread))
         return failures
 
     def _lines(self, stdin: TextIO) -> Iterator[str]:
@@ -109,10 +118,7 @@ class Chat:
 
     async def _resume(self) -> None:
         """Take up what the thread has kept."""
-        async with self.thread.opened(self.build) as kept:
-            values = (await kept.graph.aget_state(kept.config)).values
-        self.answer = values.get("answer")
-        questions = sum(message.type == "human" for message in values.get("messages", ()))
+        self.answer, questions = await self.runs.begun(self.thread)
         if questions:
             told = f"{self.thread.name}: {count(questions, 'question')} so far"
             write_line(self.console, Text(told, style="dim"))
@@ -121,12 +127,11 @@ class Chat:
         moments: list[Moment] = []
 
         async def stream() -> AsyncGenerator[Moment]:
-            async with self.thread.opened(self.build) as kept:
-                asked = kept._replace(given={"question": question})
-                async with aclosing(told(asked, partial(decide, console=self.err))) as run:
-                    async for moment in run:
-                        moments.append(moment)
-                        yield moment
+            run = self.runs.follow_up(question, self.thread, partial(decide, console=self.err))
+            async with aclosing(run):
+                async for moment in run:
+                    moments.append(moment)
+                    yield moment
 
         self.answer = await follow(stream(), self.console)
         self.moments = moments
@@ -139,10 +144,7 @@ class Chat:
 
     async def _forget(self) -> None:
         """Begin a new conversation; the one before is gone."""
-        async with self.thread.opened(self.build) as kept:
-            assert kept.config is not None
-            thread_id: Any = kept.config["configurable"]["thread_id"]
-            await kept.graph.checkpointer.adelete_thread(thread_id)
+        await self.runs.forget(self.thread)
         self.answer, self.moments = None, []
         write_line(self.console, Text("A new conversation.", style="dim"))
 
@@ -152,7 +154,7 @@ class Chat:
             raise InputError("/save needs a name", fix="Write it as /save answer.html.")
         answer, path = self._last(), expanded(Path(name))
         refuse_place(path)
-        write_whole(path, render_page(answer, self.moments, shape(self.build())))
+        write_whole(path, render_page(answer, self.moments, shape(self.runs.graph)))
         write_line(self.console, Text(f"Page: {plain(str(path))}"))
 
     def _last(self) -> Answer:
@@ -162,3 +164,34 @@ class Chat:
 
     def _complain(self, text: str) -> None:
         self.err.print(Text(plain(text), style="red"), soft_wrap=True)
+
+
+def chat(
+    settings: Settings,
+    method: str,
+    parameters: dict[str, str],
+    thread: str | None,
+    stdin: TextIO,
+    *,
+    cold: bool,
+) -> int:
+    """Hold a conversation; gives how many lines could not be done.
+
+    Args:
+        settings: Of models and store.
+        method: Name of the method.
+        parameters: Those of the method that are set apart.
+        thread: Where the conversation is kept; None forgets it at the end.
+        stdin: What is asked, line by line.
+        cold: Load the models here, even if a server has them.
+
+    Raises:
+        CiteproofError: The conversation cannot be opened.
+    """
+    fixed = find_method(method).sketch(**parameters).context_schema()
+    err, reads = terminal(stderr=True), getattr(fixed, "cite", True)
+    with opened_runs(settings, method, parameters, err, reads=reads, cold=cold) as runs:
+        kept: Thread | Passing = Passing(secrets.token_hex(8))
+        if thread is not None:
+            kept = Thread(thread, Checkpoints.of(settings))
+        return Chat(runs, kept, terminal(), err).run(stdin)

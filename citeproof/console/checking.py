@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -9,8 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from citeproof.console.check import refuse_own
 from citeproof.console.indexing import searched
+from citeproof.console.output import complain
+from citeproof.console.places import refuse_place
 from citeproof.console.reading import nothing_indexed
+from citeproof.console.verifier import verifier
+from citeproof.console.warm import find_server
 from citeproof.memory.index import Index
 from citeproof.paths import is_folder
 from citeproof.settings import Settings
@@ -21,7 +27,7 @@ from citeproof.tools.numbered import read_numbered
 from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.types import CheckReport, Passage
 
-__all__ = ["Evidence", "against"]
+__all__ = ["Evidence", "against", "prove"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +45,7 @@ class Evidence:
 
     def warnings(self, text: str) -> list[str]:
         """What is to be told before a text is proved."""
-        marks = self.numbered is None and strip_marks(text) != text
-        told = (
-            "The citations are not checked: the index has no numbers. Name documents with --docs."
-        )
-        return [*self.problems, *([told] if marks else [])]
+        return [*self.problems, *(_unnumbered(text) if self.numbered is None else [])]
 
     async def check(self, text: str, entailment: Entailment, k: int) -> CheckReport:
         """Prove a text.
@@ -55,6 +57,58 @@ class Evidence:
         said = text if self.numbered is not None else strip_marks(text)
         found = self.numbered or {}
         return await check(said, found, entailment, retriever=self.retriever, k=k)
+
+
+def prove(
+    text: str,
+    file: Path,
+    settings: Settings,
+    documents: Sequence[Path],
+    written: Sequence[Path],
+    err: Console,
+    *,
+    k: int,
+    with_index: bool,
+    cold: bool,
+) -> CheckReport:
+    """Prove a text: at a server that has the same models and index open, else in this process.
+
+    Args:
+        text: What is proved.
+        file: Where it is from; it may not be among the documents.
+        settings: Of models and index.
+        documents: Files and folders, which are read in this process.
+        written: Files that will be written.
+        err: Told about what is downloaded and loaded.
+        k: Passages to try beside those that are cited.
+        with_index: Use the index beside the documents, too.
+        cold: Never ask a server.
+
+    Raises:
+        CiteproofError: It cannot be proved.
+    """
+    server = None if cold or documents else find_server(settings)
+    if server is not None:
+        from citeproof.console.remote_runs import check_remotely
+
+        for problem in _unnumbered(text):
+            complain(problem)
+        with err.status("checking…"):
+            return asyncio.run(check_remotely(server, strip_marks(text), k))
+    with against(settings, documents, err, with_index=with_index) as evidence:
+        refuse_own(file, evidence.files)
+        for path in written:
+            refuse_place(path, evidence.files)
+        for problem in evidence.warnings(text):
+            complain(problem)
+        with verifier(settings, err) as entailment, err.status("checking…"):
+            return asyncio.run(evidence.check(text, entailment, k))
+
+
+def _unnumbered(text: str) -> list[str]:
+    if strip_marks(text) == text:
+        return []
+    return ["The citations are not checked: the index has no numbers. Name documents with --docs."]
 
 
 @contextmanager

@@ -45,9 +45,10 @@ class Kept(NamedTuple):
 class Passing:
     """A conversation that is kept for as long as this process lives."""
 
-    name = "chat"
+    kind = "passing"
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "chat") -> None:
+        self.name = name
         self._saver = InMemorySaver()
 
     @asynccontextmanager
@@ -73,6 +74,11 @@ class Thread:
         """A thread with a name of its own, for a run that may be cut off."""
         name = f"{_AUTOMATIC}{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         return cls(name, checkpoints, automatic=True)
+
+    @property
+    def kind(self) -> str:
+        """Whether somebody has named it."""
+        return "automatic" if self.automatic else "named"
 
     @property
     def advice(self) -> str:

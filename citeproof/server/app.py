@@ -30,6 +30,7 @@ from citeproof.server.page_routes import page_routes
 from citeproof.server.runs import Runs
 from citeproof.server.safety import protected
 from citeproof.server.turns import Turns
+from citeproof.server.warm_routes import warm_routes
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
@@ -45,6 +46,7 @@ def create_app(
     llm: str = "local",
     hosts: Sequence[str] = LOOPBACK,
     token: str | None = None,
+    own: str | None = None,
     at_once: int = 8,
     waiting: int = 32,
     model_requests: int = 16,
@@ -58,13 +60,15 @@ def create_app(
         llm: The name of the language model, for `check:NAME`.
         hosts: Names under which the server is reached.
         token: Needed for all but the health checks, if there is one.
+        own: The token of the user's own command lines; by default they load their own models.
         at_once: Questions that are answered at a time.
         waiting: Questions that may wait beside them; any more are refused with 429.
         model_requests: Requests to the models themselves that are read at a time; eight times as
             many may wait.
     """
     opening, runs = Opening(open_tools), Runs()
-    conversations = Conversations(Checkpoints(folder, checkpointer))
+    checkpoints = Checkpoints(folder, checkpointer)
+    conversations = Conversations(checkpoints)
     asking = Asking(opening, Turns(at_once, waiting), runs, conversations)
 
     @asynccontextmanager
@@ -100,7 +104,8 @@ def create_app(
     app.include_router(openai_routes(asking, llm))
     app.include_router(model_routes(opening, Turns(model_requests, 8 * model_requests)))
     app.include_router(page_routes(runs, conversations))
-    return protected(app, hosts, token)
+    app.include_router(warm_routes(asking, checkpoints))
+    return protected(app, hosts, token, own)
 
 
 async def _serve_mcp(app: FastAPI, opening: Opening) -> None:

@@ -27,7 +27,7 @@ from citeproof.tools.moments import Moment
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["LONGEST_CLAIM", "LONGEST_QUESTION", "Asking", "Message", "Question"]
+__all__ = ["LONGEST_CLAIM", "LONGEST_QUESTION", "Asking", "Message", "Question", "refuse_nothing"]
 
 LONGEST_QUESTION = 4_000
 """Characters."""
@@ -134,7 +134,7 @@ class Asking:
                 held.enter_context(self.conversations.alone(question.conversation))
             turn = await held.enter_async_context(self.turns.turn())
             tools = await self.opening.tools()
-            await _refuse_nothing(tools, question.context)
+            await refuse_nothing(tools, question.context)
             kept = await self._prepared(tools, question)
             from citeproof.console.drawing import shape  # the page need not wait for numpy
 
@@ -197,7 +197,12 @@ class Asking:
         return self._graphs[key]
 
 
-async def _refuse_nothing(tools: Toolbox, context: Parameters) -> None:
+async def refuse_nothing(tools: Toolbox, context: Parameters) -> None:
+    """Refuse a question where there is nothing to answer it from.
+
+    Raises:
+        InputError: The index is empty.
+    """
     reads = getattr(context, "cite", True)  # CLOSEDBOOK may read nothing
     if reads and tools.index is not None and not await asyncio.to_thread(tools.index.count):
         raise InputError("There are no documents yet", fix="Add some first.")

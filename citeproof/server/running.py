@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from citeproof.console.warm import announced
 from citeproof.errors import MissingExtraError, SettingsError
 from citeproof.server.safety import host_names, refuse_open_host
 
@@ -56,21 +58,23 @@ def serve(
         described_methods()  # the page asks for them; later they would wait for torch's import
         return Toolbox.from_settings(settings, progress=progress)
 
-    app = create_app(
-        open_tools,
-        settings.chroma.path,
-        checkpointer=settings.checkpointer,
-        llm=settings.llm.model,
-        hosts=host_names(host, names),
-        token=token,
-        at_once=1 if settings.llm.embedded else _AT_ONCE,
-    )
-    # No log of accesses: questions and tokens have no place in one. Logging is left as it is, since
-    # uvicorn's own set-up closes the handlers of everybody else.
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
-    with _listening(host, port) as listener:
-        shown = f"[{host}]" if ":" in host else host
-        tell(f"http://{shown}:{listener.getsockname()[1]}/")
+    with ExitStack() as held:
+        listener = held.enter_context(_listening(host, port))
+        port = listener.getsockname()[1]
+        app = create_app(
+            open_tools,
+            settings.chroma.path,
+            checkpointer=settings.checkpointer,
+            llm=settings.llm.model,
+            hosts=host_names(host, names),
+            token=token,
+            own=held.enter_context(announced(settings, host, port)),
+            at_once=1 if settings.llm.embedded else _AT_ONCE,
+        )
+        # No log of accesses: questions and tokens have no place in one. Logging is left as it is,
+        # since uvicorn's own set-up closes the handlers of everybody else.
+        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
+        tell(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from citeproof.console.warm import PATH
 from citeproof.errors import SettingsError
 from citeproof.guard import LOOPBACK, LocalOnlyGuard
 
@@ -60,15 +61,20 @@ def host_names(host: str, more: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def protected(app: ASGIApp, hosts: Sequence[str], token: str | None) -> ASGIApp:
+def protected(
+    app: ASGIApp, hosts: Sequence[str], token: str | None, own: str | None = None
+) -> ASGIApp:
     """The app behind its guard, its token and its headers.
 
     Args:
         app: What is protected.
         hosts: Names under which it is reached.
         token: Needed for everything but the two health checks, if there is one.
+        own: Needed for the requests of the command line, in place of `token`; by default they
+            are refused.
     """
     inner: ASGIApp = app if token is None else _Token(app, token)
+    inner = _Own(app, inner, own)
     json_only = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_JSON)
     with_files = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_UPLOAD, body_type=_FORM)
 
@@ -110,14 +116,38 @@ class _Token:
         await _refuse(send, 401, "A token is needed: open /?token=… or send it as a bearer's.")
 
     def _fits(self, given: Collection[str]) -> bool:
-        return any(hmac.compare_digest(own.encode(), self._token) for own in given)
+        return _is_among(given, self._token)
+
+
+class _Own:
+    """Lets to the paths of the command line only who has read the server's note, and no others."""
+
+    def __init__(self, app: ASGIApp, others: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._others = others
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(PATH):
+            await self._others(scope, receive, send)
+        elif self._token is not None and _is_among(_bearers(scope), self._token.encode()):
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(send, 401, "These requests are for the command line of the same user.")
+
+
+def _is_among(given: Collection[str], token: bytes) -> bool:
+    return any(hmac.compare_digest(own.encode(), token) for own in given)
+
+
+def _bearers(scope: Scope) -> list[str]:
+    return [v[7:] for v in _values(scope, b"authorization") if v[:7].lower() == "bearer "]
 
 
 def _shown(scope: Scope) -> list[str]:
     """The tokens that a request shows."""
-    bearers = [v[7:] for v in _values(scope, b"authorization") if v[:7].lower() == "bearer "]
     cookies = [SimpleCookie(value).get(COOKIE) for value in _values(scope, b"cookie")]
-    return [*bearers, *(cookie.value for cookie in cookies if cookie is not None)]
+    return [*_bearers(scope), *(cookie.value for cookie in cookies if cookie is not None)]
 
 
 def _is_upload(scope: Scope) -> bool:

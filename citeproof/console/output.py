@@ -1,0 +1,39 @@
+"""Where commands print: terminals, files and pipes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from citeproof.files import write_whole
+from citeproof.text import plain
+
+__all__ = ["complain", "echo_json", "terminal", "write_page"]
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """The console of this process."""
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = 1000  # a file has no edge to wrap at, and paths must stay whole
+    return console
+
+
+def echo_json(text: str) -> None:
+    """Print JSON, which is UTF-8, whatever the terminal's encoding."""
+    typer.echo(text.encode())
+
+
+def write_page(path: Path, page: str, *, told: bool = True) -> None:
+    """Write a page, and tell where it is."""
+    write_whole(path, page)
+    if told:
+        typer.echo(f"Page: {path}")
+
+
+def complain(text: str) -> None:
+    """Tell what went wrong."""
+    terminal(stderr=True).print(Text(plain(text), style="red"), soft_wrap=True)

@@ -1,0 +1,154 @@
+"""Runs at a `citeproof serve` of the same store: the same moments, without loading a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from citeproof import errors
+from citeproof.console.runs import Decide
+from citeproof.console.threads import Passing, Thread
+from citeproof.console.warm import PATH, Note
+from citeproof.errors import CiteproofError, ModelError
+from citeproof.graphs.registry import find_method
+from citeproof.tools.events import ReviewRequested
+from citeproof.tools.moments import Moment
+from citeproof.types import Answer, CheckReport
+
+__all__ = ["RemoteRuns", "check_remotely"]
+
+
+@dataclass
+class RemoteRuns:
+    """Questions to one method at a server.
+
+    Args:
+        server: Where it is.
+        method: Name of the method.
+        parameters: Those that are set apart.
+    """
+
+    server: Note
+    method: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    goes_on: bool = False
+
+    @property
+    def graph(self) -> Any:
+        """The method's graph, over no models."""
+        return find_method(self.method).sketch(**self.parameters)
+
+    async def ask(
+        self, question: str, thread: Thread | None, decide: Decide, *, review: bool
+    ) -> AsyncGenerator[Moment]:
+        """See `Runs`."""
+        more = {"question": question, "review": review}
+        async for moment in self._moments("ask", thread, decide, **more):
+            yield moment
+
+    async def follow_up(
+        self, question: str, thread: Thread | Passing, decide: Decide
+    ) -> AsyncGenerator[Moment]:
+        """See `Runs`."""
+        async for moment in self._moments("follow-up", thread, decide, question=question):
+            yield moment
+
+    async def begun(self, thread: Thread | Passing) -> tuple[Answer | None, int]:
+        """See `Runs`."""
+        told = await _posted(self.server, "begun", self._body(thread))
+        answer = told["answer"]
+        return None if answer is None else Answer.model_validate(answer), told["questions"]
+
+    async def forget(self, thread: Thread | Passing) -> None:
+        """See `Runs`."""
+        await _posted(self.server, "forget", self._body(thread))
+
+    def _body(self, thread: Thread | Passing | None, **more: Any) -> dict[str, Any]:
+        body = {"method": self.method, "parameters": self.parameters, **more}
+        if thread is not None:
+            body |= {"thread": thread.name, "kind": thread.kind}
+        return body
+
+    async def _moments(
+        self, path: str, thread: Thread | Passing | None, decide: Decide, **more: Any
+    ) -> AsyncGenerator[Moment]:
+        run = name = ""
+        body = self._body(thread, **more)
+        async with _client(self.server) as client, client.stream("POST", path, json=body) as told:
+            await _refuse_failure(told)
+            async for line in told.aiter_lines():
+                if line.startswith("event: "):
+                    name = line[7:]
+                if not line.startswith("data: "):
+                    continue
+                data = json.loads(line[6:])
+                if name == "run":
+                    run = data["run"]
+                elif name == "kept":
+                    self.goes_on = data.get("goes_on", self.goes_on)
+                    if isinstance(thread, Thread):
+                        thread.is_kept = data["is_kept"]
+                elif name == "error":
+                    raise _raised(data)
+                elif name == "moment":
+                    moment = Moment.model_validate(data)
+                    yield moment
+                    if isinstance(moment.event, ReviewRequested):
+                        decision = await decide(moment.event)
+                        await _posted(self.server, f"decision/{run}", decision)
+
+
+async def check_remotely(server: Note, text: str, k: int) -> CheckReport:
+    """Check a text against the server's index; see `Evidence.check`."""
+    return CheckReport.model_validate(await _posted(server, "check", {"text": text, "k": k}))
+
+
+@asynccontextmanager
+async def _client(server: Note) -> AsyncIterator[httpx.AsyncClient]:
+    headers = {"authorization": f"Bearer {server.token}"}
+    timeout = httpx.Timeout(None, connect=10)
+    base = f"{server.address}{PATH}/"
+    try:
+        async with httpx.AsyncClient(
+            base_url=base, headers=headers, timeout=timeout, trust_env=False
+        ) as client:
+            yield client
+    except httpx.HTTPError as error:
+        raise ModelError(
+            f"citeproof serve at {server.address} is gone",
+            why=str(error),
+            fix="Ask again: the models are then loaded here, or add --cold.",
+        ) from error
+
+
+async def _posted(server: Note, path: str, body: Any) -> Any:
+    async with _client(server) as client:
+        told = await client.post(path, json=body)
+        await _refuse_failure(told)
+        return told.json()
+
+
+async def _refuse_failure(told: httpx.Response) -> None:
+    if told.is_success:
+        return
+    await told.aread()
+    try:
+        body = told.json()
+    except ValueError:
+        body = {}
+    if "what" in body:
+        raise _raised(body)
+    error = body.get("error") or {}
+    raise CiteproofError(error.get("message") or f"The server answers {told.status_code}")
+
+
+def _raised(told: dict[str, str]) -> CiteproofError:
+    """The error that the server met, as if it had been met here."""
+    kind = getattr(errors, told["kind"], CiteproofError)
+    error: CiteproofError = kind(told["what"], why=told["why"], fix=told["fix"])
+    return error

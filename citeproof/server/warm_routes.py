@@ -1,0 +1,187 @@
+"""`/api/warm`: runs for the command lines of the user whose server this is."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from functools import partial, wraps
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import JSONResponse, Response
+
+from citeproof.console.checkpoints import Checkpoints
+from citeproof.console.runs import LocalRuns
+from citeproof.console.threads import Passing, Thread
+from citeproof.console.warm import PATH
+from citeproof.errors import CiteproofError
+from citeproof.graphs.registry import find_method
+from citeproof.server.ask_routes import Decision, check_against_index
+from citeproof.server.asking import Asking, refuse_nothing
+from citeproof.server.errors import described
+from citeproof.server.sse import EventStream, frame
+from citeproof.tools.events import ReviewRequested
+from citeproof.tools.moments import Moment
+
+__all__ = ["warm_routes"]
+
+
+class Wish(BaseModel):
+    """What a command line asks for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    method: str
+    parameters: dict[str, Any] = {}
+    question: str = ""
+    review: bool = False
+    thread: str | None = None
+    kind: Literal["named", "automatic", "passing"] = "named"
+
+
+class Text(BaseModel):
+    """A text to check."""
+
+    text: str
+    k: int = 5
+
+
+def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
+    """The routes, which only the holder of the server's own token reaches."""
+    router = APIRouter(prefix=PATH, include_in_schema=False)
+    passing: dict[str, Passing] = {}
+
+    def thread(wish: Wish) -> Thread | Passing:
+        name = wish.thread or ""
+        if wish.kind == "passing":
+            return passing.setdefault(name, Passing(name))
+        return Thread(name, checkpoints, automatic=wish.kind == "automatic")
+
+    async def runs(wish: Wish) -> LocalRuns:
+        tools = await asking.opening.tools()
+        method = find_method(wish.method)
+        await refuse_nothing(tools, method.parameters(**_fields(method, wish.parameters)))
+        return LocalRuns(partial(method.build, tools, **wish.parameters))
+
+    @router.get("")
+    async def lives() -> dict[str, bool]:
+        return {"ready": asking.opening.state()["ready"]}
+
+    @router.post("/ask")
+    async def ask(wish: Wish) -> Response:
+        kept = None if wish.thread is None else thread(wish)
+        assert not isinstance(kept, Passing)
+        return _stream(
+            asking,
+            lambda: runs(wish),
+            lambda own, decide: own.ask(wish.question, kept, decide, review=wish.review),
+            kept,
+        )
+
+    @router.post("/follow-up")
+    async def follow_up(wish: Wish) -> Response:
+        kept = thread(wish)
+        return _stream(
+            asking,
+            lambda: runs(wish),
+            lambda own, decide: own.follow_up(wish.question, kept, decide),
+        )
+
+    @router.post("/begun")
+    @_with_errors
+    async def begun(wish: Wish) -> Response:
+        answer, questions = await (await runs(wish)).begun(thread(wish))
+        told = None if answer is None else answer.model_dump(mode="json")
+        return JSONResponse({"answer": told, "questions": questions})
+
+    @router.post("/forget")
+    @_with_errors
+    async def forget(wish: Wish) -> Response:
+        await (await runs(wish)).forget(thread(wish))
+        passing.pop(wish.thread or "", None)
+        return JSONResponse({})
+
+    @router.post("/decision/{run}")
+    @_with_errors
+    async def decide(run: str, body: Decision) -> Response:
+        asking.reviews.decide(run, body.model_dump())
+        return JSONResponse({})
+
+    @router.post("/check")
+    @_with_errors
+    async def check_text(body: Text) -> Response:
+        report = await check_against_index(asking, body.text, body.k)
+        return JSONResponse(report.model_dump(mode="json"))
+
+    return router
+
+
+Streamed = Callable[[LocalRuns, Any], AsyncGenerator[Moment]]
+
+
+def _stream(
+    asking: Asking,
+    runs: Callable[[], Awaitable[LocalRuns]],
+    begin: Streamed,
+    thread: Thread | None = None,
+) -> EventStream:
+    """The moments of a run, in its turn; what the thread has kept comes first and last."""
+    run = uuid.uuid4().hex
+
+    async def frames() -> AsyncIterator[str]:
+        yield frame({"run": run}, "run")
+        try:
+            async with asking.turns.turn() as turn:
+                own = await runs()
+
+                async def decide(_: ReviewRequested) -> dict[str, str]:
+                    turn.leave()
+                    decision = await asking.reviews.decision(run)
+                    await turn.take()
+                    return decision
+
+                is_begun = False
+                async with aclosing(begin(own, decide)) as moments:
+                    async for moment in moments:
+                        if not is_begun:
+                            is_begun = True
+                            yield frame(_kept(own, thread), "kept")
+                        if isinstance(moment.event, ReviewRequested):
+                            asking.reviews.expect(run)
+                        yield frame(moment.model_dump_json(), "moment")
+            yield frame(_kept(own, thread), "kept")
+        except Exception as error:
+            yield frame(_told(error), "error")
+
+    return EventStream(frames())
+
+
+def _kept(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
+    return {"goes_on": runs.goes_on, "is_kept": thread is not None and thread.is_kept}
+
+
+def _with_errors(handler: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+    """Have an error told in its parts, so that the command line can raise it."""
+
+    @wraps(handler)
+    async def answering(*arguments: Any, **named: Any) -> Response:
+        try:
+            return await handler(*arguments, **named)
+        except CiteproofError as error:
+            return JSONResponse(_told(error), described(error)[0])
+
+    return answering
+
+
+def _told(error: Exception) -> dict[str, str]:
+    if isinstance(error, CiteproofError):
+        parts = {"what": error.what, "why": error.why, "fix": error.fix}
+        return {"kind": type(error).__name__, **parts}
+    message = described(error)[1]["error"]["message"]
+    return {"kind": "CiteproofError", "what": message, "why": "", "fix": ""}
+
+
+def _fields(method: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: parameters[name] for name in parameters if name in method.parameters.model_fields}

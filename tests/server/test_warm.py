@@ -1,0 +1,222 @@
+"""`ask`, `chat` and `check` use a server of the same store, and answer as without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from citeproof import Answer, CheckReport, Toolbox, cli
+from citeproof.console.checkpoints import Checkpoints
+from citeproof.console.remote_runs import RemoteRuns
+from citeproof.console.threads import Thread
+from citeproof.console.warm import Note
+from citeproof.errors import CiteproofError
+from citeproof.tools.events import AnswerReady, ReviewRequested
+from tests.graphs.scripts import LIT, Script, timeless
+from tests.server.serving import ANSWER, QUESTION, served, toolbox, word_index
+
+run = CliRunner().invoke
+NOTE = Path(".citeproof/serve.json")
+TEXT = "Ann Lee built the tower. Cy Fox built the tower.\n"
+"""Scripted models, with an index of words: what a server and a command line both open."""
+
+
+def tools(*_: Any, **__: Any) -> Toolbox:
+    return toolbox(index=word_index(Path(".citeproof")))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with an index, and a real server of it in a process of its own."""
+    made = tmp_path_factory.mktemp("warm")
+    (made / "tower.md").write_text("Ann Lee built the tower.\n\nThe tower was lit in 1871.\n")
+    index = word_index(made / ".citeproof")
+    index.update([made / "tower.md"])
+    index.close()
+    command = [sys.executable, "-m", __name__, str(made)]
+    log = (made / "log").open("w")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("Open http://127.0.0.1:")
+        yield made
+        assert (made / NOTE).exists()
+        server.send_signal(signal.SIGINT)
+        server.wait(60)
+    assert not (made / NOTE).exists(), "it takes its note away"
+
+
+@pytest.fixture
+def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command line in that folder; what it has opened by itself."""
+    found: list[str] = []
+
+    def open_tools(*_: Any, **__: Any) -> Toolbox:
+        found.append("models")
+        return tools()
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Toolbox, "from_settings", open_tools)
+    return found
+
+
+def warm_and_cold(command: list[str], opened: list[str], **more: Any) -> tuple[Any, Any]:
+    """What a command gives with the server, and without it."""
+    warm = run(cli.app, command, **more)
+    assert opened == [], warm.output
+    cold = run(cli.app, [*command, "--cold"], **more)
+    assert opened == ["models"], cold.output
+    assert warm.exit_code == cold.exit_code, warm.output
+    return warm, cold
+
+
+@pytest.mark.parametrize("more", [[], ["--set", "max_claims=1"], ["--method", "vanilla"]])
+def test_the_answer_is_that_of_this_process(opened: list[str], more: list[str]) -> None:
+    warm, cold = warm_and_cold(["ask", QUESTION, "--json", *more], opened)
+    first, second = map(Answer.model_validate_json, (warm.stdout, cold.stdout))
+    assert timeless(first) == timeless(second)
+    assert {one.source for one in first.passages} <= {str(Path("tower.md").absolute())}
+    assert "By the models of citeproof serve" not in cold.stderr
+
+
+def test_pages_and_events_are_those_of_this_process(opened: list[str]) -> None:
+    def seen(place: str) -> tuple[str, list[str]]:
+        page = Path(f"{place}.html").read_text("utf-8")
+        lines = map(json.loads, Path(f"{place}.jsonl").read_text("utf-8").splitlines())
+        first, *others = lines
+        return json.dumps(first["graph"]), [one["event"]["type"] for one in others if page]
+
+    for place, more in (("warm", []), ("cold", ["--cold"])):
+        files = ["--html", f"{place}.html", "--events", f"{place}.jsonl"]
+        assert run(cli.app, ["ask", QUESTION, *files, *more]).exit_code == 0
+    assert opened == ["models"]
+    assert seen("warm") == seen("cold")
+
+
+def test_a_thread_goes_on_with_and_without_the_server(opened: list[str]) -> None:
+    named = ["--thread", "t"]
+    assert run(cli.app, ["chat", *named], input=QUESTION).exit_code == 0
+    assert opened == []
+    cold = run(cli.app, ["chat", *named, "--cold"], input="/sources")
+    assert cold.stdout.startswith("t: 1 question so far\n")
+    warm = run(cli.app, ["chat", *named], input="/sources\n/new\n/sources")
+    assert warm.stdout.startswith("t: 1 question so far\n")
+    assert "There is no answer yet" in warm.stderr
+
+
+def test_a_chat_without_a_name_answers_alike(opened: list[str]) -> None:
+    warm, cold = warm_and_cold(["chat"], opened, input=f"{QUESTION}\n/sources")
+    first, second = (told.stdout.splitlines()[:-1] for told in (warm, cold))  # the last has times
+    assert first == second
+
+
+@pytest.mark.parametrize("thread", [None, "automatic", "named"])
+async def test_a_claim_is_decided_on_from_afar(tmp_path: Path, thread: str | None) -> None:
+    script = Script(["Cy Fox built it."] * 2 + [LIT, "DONE"], [[1], [1], [2]], [["Who?"]])
+    kept = Thread("t", Checkpoints(tmp_path), automatic=thread == "automatic")
+    asked: list[str] = []
+
+    async def decide(request: ReviewRequested) -> dict[str, str]:
+        asked.append(request.claim.text)
+        return {"decision": "drop"}
+
+    with served(tmp_path, script.toolbox(), own="secret") as url:
+        note = Note(address=url, pid=0, host="", token="secret", settings="")
+        runs = RemoteRuns(note, "vtg", {"review": True, "max_trials": 0})
+        told = runs.ask(QUESTION, kept if thread else None, decide, review=True)
+        *_, last = [moment.event async for moment in told if moment.event.type == "answer_ready"]
+        wrong = RemoteRuns(note.model_copy(update={"token": "other"}), "vtg")
+        with pytest.raises(CiteproofError, match="the command line of the same user"):
+            await wrong.begun(kept)
+        assert httpx.get(f"{url}/api/warm").status_code == 401
+    assert isinstance(last, AnswerReady)
+    assert (asked, last.answer.text) == (["Cy Fox built it."], "The tower was lit in 1871 [1].")
+    assert kept.is_kept is (thread == "named")
+
+
+def test_a_text_is_checked(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citeproof.console.checking.against", lambda *_, **__: pytest.fail("cold"))
+    Path("text.txt").write_text(TEXT)
+    told = run(cli.app, ["check", "text.txt", "--json"])
+    report = CheckReport.model_validate_json(told.stdout)
+    assert [one.verdict for one in report.sentences] == ["uncited", "unsupported"]
+    assert told.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--llm", "openai:gpt-4o"],
+        ["--set", "entailment.threshold=0.4"],
+        ["--docs", "tower.md"],
+        ["--cold"],
+    ],
+)
+def test_other_settings_and_documents_are_for_this_process(
+    opened: list[str], more: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citeproof.console.ask.read_first", lambda *_: None)
+    assert run(cli.app, ["ask", QUESTION, *more]).exit_code == 0
+    assert opened == ["models"]
+
+
+def test_an_error_at_the_server_is_the_same_error(opened: list[str]) -> None:
+    lost = run(cli.app, ["ask", "A" * 20, "--method", "vanilla", "--set", "k=0"])
+    assert lost.exit_code == 2
+    assert "The parameter k cannot be" in lost.stderr
+
+
+def test_a_command_of_its_own_needs_no_models(folder: Path) -> None:
+    command = [sys.executable, "-c", "from citeproof.cli import main; main()", "ask", QUESTION]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert ANSWER.split(" [1]")[0] in done.stdout
+    assert "By the models of citeproof serve at http://127.0.0.1:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "stays"),
+    [
+        ({"pid": 2**22 + 1}, False),  # of a process that is gone
+        ({"address": "http://127.0.0.1:9"}, False),
+        ({"address": "http://example.org:80"}, True),
+        ({"host": "elsewhere"}, True),
+        ({"settings": "others"}, True),
+    ],
+)
+def test_a_note_of_no_use_is_ignored(
+    opened: list[str], change: dict[str, Any], stays: bool
+) -> None:
+    before = NOTE.read_bytes()
+    NOTE.write_text(json.dumps(json.loads(before) | change))
+    try:
+        assert run(cli.app, ["ask", QUESTION]).exit_code == 0
+        assert (opened, NOTE.exists()) == (["models"], stays)
+    finally:
+        NOTE.write_bytes(before)
+        NOTE.chmod(0o600)
+
+
+def test_a_note_that_others_could_have_written_is_ignored(opened: list[str]) -> None:
+    assert NOTE.stat().st_mode & 0o777 == 0o600
+    NOTE.chmod(0o644)
+    try:
+        assert run(cli.app, ["ask", QUESTION]).exit_code == 0
+    finally:
+        NOTE.chmod(0o600)
+    assert opened == ["models"]
+
+
+if __name__ == "__main__":
+    os.chdir(sys.argv[1])
+    setattr(Toolbox, "from_settings", tools)  # noqa: B010
+    sys.argv = ["citeproof", "serve", "--port", "0"]
+    cli.main()
