@@ -108,6 +108,7 @@ def score_runs(
     mode: str = "corrected",
     reader: str | None = None,
     mauve: bool = False,
+    **how: Any,
 ) -> None:
     """Score runs by one entailment model, keep the scores beside them, and print them.
 
@@ -117,8 +118,9 @@ def score_runs(
         console: Where the scores are printed.
         waiting: Where it is shown that something goes on.
         mode: How metrics count: one of `MODES`.
-        reader: A question answering model, for Disambig-F1.
+        reader: A question answering model, for Disambig-F1, QA-EM, QA-Hit and DR.
         mauve: Whether MAUVE is computed as well.
+        **how: `at_most_citations` and `cot` of `scored`.
 
     Raises:
         CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
@@ -132,7 +134,7 @@ def score_runs(
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
                 card = asyncio.run(
-                    scored(own, entailment, mode=counting, reader=finder, mauve=mauve)
+                    scored(own, entailment, mode=counting, reader=finder, mauve=mauve, **how)
                 )
             path = write_scorecard(own, card)
             _show(own.name, card, console)
@@ -289,7 +291,7 @@ class _Watched(Progress):
         table.add_row("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}")
         table.add_row("time", seconds(totals.seconds))
         self.console.print(table)
-        if known := manifest.data.nothing_new:
+        if known := manifest.totals.nothing_new:
             self._tell_line(
                 f"{count(known, 'question')} of {self._examples} brought no more documents than "
                 "the method meets at first: its own searches could find nothing new."

@@ -66,8 +66,6 @@ class Data(_Part):
     """With what they were drawn."""
     corpus: Corpus = "documents"
     """What was searched."""
-    nothing_new: int = 0
-    """Questions whose documents the method has all met before it searches on by itself."""
     examples: int
     chosen: str
     """sha256 of the run's examples.jsonl: the same one, the same examples."""
@@ -99,6 +97,8 @@ class Totals(_Part):
     errors: int = 0
     waiting: int = 0
     """Examples that are still to be answered."""
+    nothing_new: int = 0
+    """Questions whose documents the method has all met before it searches on by itself."""
     usage: Usage = Usage()
     """Of all answers; that of examples that ended in an error is not known."""
     seconds: float = 0.0

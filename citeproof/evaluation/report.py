@@ -463,8 +463,8 @@ def _notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
         if manifest is not None and manifest.totals.waiting:
             waiting = count(manifest.totals.waiting, "example")
             notes.append(f"{entry.name} is not finished: {waiting} to go.")
-        if manifest is not None and manifest.data.nothing_new:
-            known = count(manifest.data.nothing_new, "question")
+        if manifest is not None and manifest.totals.nothing_new:
+            known = count(manifest.totals.nothing_new, "question")
             notes.append(
                 f"{entry.name}: {known} of {manifest.data.examples} brought no more documents than "
                 "the method meets at first, so that its own searches could find nothing new."

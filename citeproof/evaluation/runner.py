@@ -69,16 +69,11 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
         **known: Further fields of the manifest, and of its `data`.
     """
     data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
-    parameters = _parameters(graph)
-    data |= {
-        "examples": len(examples),
-        "chosen": digest(lines_of(examples)),
-        "nothing_new": nothing_new(parameters, examples),
-    }
+    chosen = digest(lines_of(examples))
     return Manifest(
         method=method,
-        parameters=parameters,
-        data=Data(**data),
+        parameters=_parameters(graph),
+        data=Data(**data, examples=len(examples), chosen=chosen),
         **{"prompts": prompts(), **known},
     )
 
@@ -241,11 +236,13 @@ def _begin(
 def _write(
     manifest: Manifest, folder: Path, examples: Sequence[Example], results: Mapping[str, Result]
 ) -> None:
-    totals = _totals([results[e.id] for e in examples if e.id in results], len(examples))
+    done = [results[e.id] for e in examples if e.id in results]
+    known = nothing_new(manifest.parameters, examples)
+    totals = _totals(done, waiting=len(examples) - len(done), nothing_new=known)
     manifest.model_copy(update={"totals": totals}).write(folder)
 
 
-def _totals(results: Sequence[Result], examples: int) -> Totals:
+def _totals(results: Sequence[Result], **known: int) -> Totals:
     answers = [result.answer for result in results if result.answer is not None]
     counts = {
         status: sum(answer.status == status for answer in answers)
@@ -253,8 +250,8 @@ def _totals(results: Sequence[Result], examples: int) -> Totals:
     }
     return Totals(
         **counts,
+        **known,
         errors=len(results) - len(answers),
-        waiting=examples - len(results),
         usage=sum((answer.usage for answer in answers), Usage()),
         seconds=sum(result.seconds for result in results),
     )
