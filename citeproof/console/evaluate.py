@@ -26,11 +26,13 @@ from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import bare, searching_documents
 from citeproof.evaluation.datasets import read_examples
+from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
 from citeproof.evaluation.gold import with_gold
+from citeproof.evaluation.labels import shown, words
 from citeproof.evaluation.manifest import Manifest, models_of, prompts, public, sha256
 from citeproof.evaluation.metrics.reader import ExtractiveReader
-from citeproof.evaluation.report import HEADLINES, MODES, shown, words
+from citeproof.evaluation.report import HEADLINES
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run

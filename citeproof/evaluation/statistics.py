@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from citeproof.evaluation.examples import Scores
 from citeproof.evaluation.scoring import of_means, parts
 
-__all__ = ["Estimate", "estimate", "estimates", "mean_of_runs"]
+__all__ = ["Estimate", "estimate", "estimates", "mean_of_runs", "spread"]
 
 _RESAMPLES = 2000
 _SEED = 0
@@ -59,28 +59,38 @@ def estimate(
     if not groups:
         return None
     first, *second = [_resampled(side, metric) for side in zip(*groups, strict=True)]
-    value, spread = first
-    for other, its_spread in second:
-        value, spread = value - other, spread - its_spread
-    return _estimate(value, spread, len(groups))
+    value, resampled = first
+    for other, its_own in second:
+        value, resampled = value - other, resampled - its_own
+    return _estimate(value, resampled, len(groups))
 
 
-def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> Estimate | None:
-    """The mean of a metric over runs of one method on the same questions.
+def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimate, float] | None:
+    """The mean of a metric over runs of one method, and the standard deviation of the runs.
 
-    Its interval is of both draws, that of the questions, which is the same one for all runs,
-    and that of the runs.
+    The interval is of both draws: that of the questions, which is the same one for all runs, and
+    that of the runs.
+
+    Args:
+        runs: The scores of each, for the same questions in the same order.
+        metric: The key.
 
     Returns:
         None where the metric applies to no answer of one of the runs.
     """
-    applying = [[row for row in rows if row.get(metric) is not None] for rows in runs]
-    if not runs or not all(applying):
+    applying = [[row for row in rows if _apply([row], metric)] for rows in runs]
+    if not all(applying):
         return None
     values, spreads = zip(*(_resampled(rows, metric) for rows in applying), strict=True)
     drawn = np.random.default_rng(_SEED).integers(len(runs), size=(_RESAMPLES, len(runs)))
-    spread = np.take_along_axis(np.array(spreads).T, drawn, axis=1).mean(axis=1)
-    return _estimate(sum(values) / len(runs), spread, min(map(len, applying)))
+    means = np.take_along_axis(np.array(spreads).T, drawn, axis=1).mean(axis=1)
+    number = min(map(len, applying))
+    return _estimate(sum(values) / len(values), means, number), spread(values)
+
+
+def spread(values: Sequence[float]) -> float:
+    """The standard deviation of values of which there are more; 0 for a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def _resampled(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:
@@ -102,8 +112,8 @@ def _draws(number: int) -> Any:
     return np.random.default_rng(_SEED).multinomial(number, chances, _RESAMPLES)
 
 
-def _estimate(value: float, spread: Any, number: int) -> Estimate:
-    low, high = np.percentile(spread, (2.5, 97.5))
+def _estimate(value: float, resampled: Any, number: int) -> Estimate:
+    low, high = np.percentile(resampled, (2.5, 97.5))
     return Estimate(value=value, low=float(low), high=float(high), n=number)
 
 
