@@ -571,8 +571,12 @@ def score(
         str, _option("strict: as ALCE's evaluator counts.", metavar="corrected|strict")
     ] = "corrected",
     reader: Annotated[
-        str | None, _option("A SQuAD model, name or folder, for Disambig-F1 (ASQA).")
+        str | None, _option("A SQuAD model, name or folder: Disambig-F1, QA-EM, DR (ASQA).")
     ] = None,
+    at_most_citations: Annotated[
+        int, _option("So many citations of a statement count.", min=1)
+    ] = 3,
+    cot: Annotated[bool, _flag("Lists (QAMPARI) follow a reasoning and a colon.", "--cot")] = False,
     mauve: Annotated[
         bool, _flag("Also MAUVE of each run, by GPT-2 large (extra: mauve).", "--mauve")
     ] = False,
@@ -589,6 +593,7 @@ def score(
 
     settings = _settings(config, None, _entailing(sets, backend, model, threshold))
     how: dict[str, Any] = {"mode": mode, "reader": reader, "mauve": mauve, "on_ray": is_on_ray(on)}
+    how |= {"at_most_citations": at_most_citations, "cot": cot}
     score_runs(runs, settings, _console(), _console(stderr=True), **how)
 
 

@@ -30,13 +30,15 @@ from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import bare, searching_documents
 from citeproof.evaluation.datasets import read_examples
+from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
 from citeproof.evaluation.gold import with_gold
+from citeproof.evaluation.labels import shown, words
 from citeproof.evaluation.manifest import Manifest, models_of, prompts, public, sha256
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
 from citeproof.evaluation.on_ray import MethodOnRay
-from citeproof.evaluation.report import HEADLINES, MODES, shown, words
+from citeproof.evaluation.report import HEADLINES
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runner import parameters_of, run
 from citeproof.evaluation.runs import open_run
@@ -122,6 +124,7 @@ def score_runs(
     reader: str | None = None,
     mauve: bool = False,
     on_ray: bool = False,
+    **how: Any,
 ) -> None:
     """Score runs by one entailment model, keep the scores beside them, and print them.
 
@@ -131,9 +134,10 @@ def score_runs(
         console: Where the scores are printed.
         waiting: Where it is shown that something goes on.
         mode: How metrics count: one of `MODES`.
-        reader: A question answering model, for Disambig-F1.
+        reader: A question answering model, for Disambig-F1, QA-EM, QA-Hit and DR.
         mauve: Whether MAUVE is computed as well.
         on_ray: Whether the entailment model is in Ray actors.
+        **how: `at_most_citations` and `cot` of `scored`.
 
     Raises:
         CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
@@ -148,7 +152,7 @@ def score_runs(
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
                 card = asyncio.run(
-                    scored(own, entailment, mode=counting, reader=finder, mauve=mauve)
+                    scored(own, entailment, mode=counting, reader=finder, mauve=mauve, **how)
                 )
             path = write_scorecard(own, card)
             _show(own.name, card, console)
@@ -343,7 +347,7 @@ class _Watched(Progress):
         table.add_row("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}")
         table.add_row("time", seconds(totals.seconds))
         self.console.print(table)
-        if known := manifest.data.nothing_new:
+        if known := manifest.totals.nothing_new:
             self._tell_line(
                 f"{count(known, 'question')} of {self._examples} brought no more documents than "
                 "the method meets at first: its own searches could find nothing new."

@@ -34,6 +34,7 @@ __all__ = [
     "Manifest",
     "Sitting",
     "Totals",
+    "changes",
     "differences",
     "leaves",
     "models_of",
@@ -68,8 +69,6 @@ class Data(_Part):
     """With what they were drawn."""
     corpus: Corpus = "documents"
     """What was searched."""
-    nothing_new: int = 0
-    """Questions whose documents the method has all met before it searches on by itself."""
     examples: int
     chosen: str
     """sha256 of the run's examples.jsonl: the same one, the same examples."""
@@ -101,6 +100,8 @@ class Totals(_Part):
     errors: int = 0
     waiting: int = 0
     """Examples that are still to be answered."""
+    nothing_new: int = 0
+    """Questions whose documents the method has all met before it searches on by itself."""
     usage: Usage = Usage()
     """Of all answers; that of examples that ended in an error is not known."""
     seconds: float = 0.0
@@ -145,17 +146,23 @@ def read_manifest(folder: Path) -> Manifest | None:
     return parse(Manifest, read_file(path), f"{path} is no manifest of a run", fix)
 
 
-def differences(there: Manifest, here: Manifest) -> list[str]:
-    """In what two runs differ that should be one: `parameters.k (5 there, 8 here)`.
+def changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
+    """Dotted key → its values in two runs, where these differ.
 
     Sittings and totals do not count, nor do settings that change no answer, such as timeouts.
     """
     old, new = dict(leaves(_whole(there))), dict(leaves(_whole(here)))
-    return [
-        f"{key} ({_brief(old.get(key))} there, {_brief(new.get(key))} here)"
+    return {
+        key: (old.get(key), new.get(key))
         for key in dict.fromkeys([*old, *new])
         if old.get(key) != new.get(key) and not _FREE.search(key)
-    ]
+    }
+
+
+def differences(there: Manifest, here: Manifest) -> list[str]:
+    """`changes` for people: `parameters.k (5 there, 8 here)`."""
+    found = changes(there, here).items()
+    return [f"{key} ({_brief(old)} there, {_brief(new)} here)" for key, (old, new) in found]
 
 
 def sitting(at_once: int, bank: int | None = None) -> Sitting:

@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 from citeproof.console.trace import place
 from citeproof.errors import InputError
+from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Data, Manifest, differences, read_manifest
 from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
@@ -107,7 +108,11 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
         update={
             "data": manifests[0].data.model_copy(update=data),
             "sittings": tuple(sittings),
-            "totals": totals_of(there, len(asked)),
+            "totals": totals_of(
+                there,
+                waiting=len(asked) - len(there),
+                nothing_new=nothing_new(manifests[0].parameters, asked),
+            ),
         }
     )
     merged.write(out)  # last: with it the folder is a run, and whole

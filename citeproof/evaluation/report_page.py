@@ -7,7 +7,10 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from citeproof.evaluation.report import Entry, Report, curve, words
+from citeproof.evaluation.curves import curve
+from citeproof.evaluation.entries import Entry
+from citeproof.evaluation.labels import words
+from citeproof.evaluation.report import Report
 from citeproof.evaluation.report_plots import COLOURS, Point, Series, plot
 from citeproof.evaluation.statistics import estimate
 from citeproof.pages.render import asset, render_page

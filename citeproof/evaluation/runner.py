@@ -103,16 +103,11 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
         **known: Further fields of the manifest, and of its `data`.
     """
     data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
-    parameters = parameters_of(graph)
-    data |= {
-        "examples": len(examples),
-        "chosen": digest(lines_of(examples)),
-        "nothing_new": nothing_new(parameters, examples),
-    }
+    parameters, chosen = parameters_of(graph), digest(lines_of(examples))
     return Manifest(
         method=method,
         parameters=parameters,
-        data=Data(**data),
+        data=Data(**data, examples=len(examples), chosen=chosen),
         **{"prompts": prompts(), **known},
     )
 
@@ -295,12 +290,19 @@ def _begin(
 def _write(
     manifest: Manifest, folder: Path, examples: Sequence[Example], results: Mapping[str, Result]
 ) -> None:
-    totals = totals_of([results[e.id] for e in examples if e.id in results], len(examples))
+    done = [results[e.id] for e in examples if e.id in results]
+    known = nothing_new(manifest.parameters, examples)
+    totals = totals_of(done, waiting=len(examples) - len(done), nothing_new=known)
     manifest.model_copy(update={"totals": totals}).write(folder)
 
 
-def totals_of(results: Sequence[Result], examples: int) -> Totals:
-    """What results of so many examples add up to."""
+def totals_of(results: Sequence[Result], **known: int) -> Totals:
+    """What results add up to.
+
+    Args:
+        results: Those that there are.
+        **known: The other totals: `waiting` and `nothing_new`.
+    """
     answers = [result.answer for result in results if result.answer is not None]
     counts = {
         status: sum(answer.status == status for answer in answers)
@@ -308,8 +310,8 @@ def totals_of(results: Sequence[Result], examples: int) -> Totals:
     }
     return Totals(
         **counts,
+        **known,
         errors=len(results) - len(answers),
-        waiting=examples - len(results),
         usage=sum((answer.usage for answer in answers), Usage()),
         seconds=sum(result.seconds for result in results),
     )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from citeproof.errors import InputError
 from citeproof.evaluation.examples import Mode, Scores
+from citeproof.evaluation.metrics.citations import MOST_CITATIONS
 from citeproof.evaluation.metrics.mauve import mauve as mauve_of
 from citeproof.evaluation.metrics.reader import Reader
 from citeproof.evaluation.results import digest
@@ -27,6 +30,8 @@ _UNSTABLE = (
     "equally many answers."
 )
 
+_FROM_COLON = "Lists were read from the first colon on."
+
 
 class Judge(BaseModel):
     """The entailment model that decided."""
@@ -45,6 +50,10 @@ class Scorecard(BaseModel):
     mode: Mode
     entailment: Judge | None = None
     """None: only the metrics that need no such model."""
+    at_most_citations: int = MOST_CITATIONS
+    """How many citations of a statement count."""
+    cot: bool = False
+    """Whether lists are read from the first colon on."""
     answers: str = ""
     """sha256 of what was scored; empty in files of earlier versions."""
     caveats: tuple[str, ...] = ()
@@ -66,6 +75,8 @@ async def scored(
     mode: Mode,
     reader: Reader | None = None,
     mauve: bool = False,
+    at_most_citations: int = MOST_CITATIONS,
+    cot: bool = False,
 ) -> Scorecard:
     """Score a run from its outputs alone.
 
@@ -74,16 +85,21 @@ async def scored(
         entailment: Decides what entails what; without one, the metrics that need it are left out.
             Its scores are kept beside the run, so that a second time costs next to nothing.
         mode: How metrics count.
-        reader: For Disambig-F1 and DR; without one they are left out.
+        reader: For Disambig-F1, QA-EM, QA-Hit and DR; without one they are left out.
         mauve: Whether MAUVE is computed as well. It comes first, so that nobody waits for the
             judge to learn that MAUVE cannot be had.
+        at_most_citations: How many citations of a statement count.
+        cot: Whether lists (QAMPARI) are read from the first colon on, behind a reasoning.
 
     Raises:
-        InputError: MAUVE is asked for, and cannot be had for these questions.
+        InputError: Fewer than one citation is to count; or MAUVE is asked for, and cannot be had
+            for these questions.
         MissingExtraError: A model, the strict mode or MAUVE needs an extra that is not installed.
         StoreError: The kept scores cannot be read or written.
         ModelError: The entailment model, or MAUVE's GPT-2, cannot be had.
     """
+    if at_most_citations < 1:
+        raise InputError(f"{at_most_citations} citations cannot count", fix="Count at least one.")
     items = run.items()
     whole = None
     if mauve:
@@ -93,13 +109,20 @@ async def scored(
     if entailment is not None:
         judge = Judge(name=entailment.name, threshold=entailment.threshold)
         entailment = CachedEntailment(entailment, file=run.beside("entailment.sqlite"))
-    rows = await score(items, entailment, mode=mode, reader=reader)
+    how: dict[str, Any] = {"at_most_citations": at_most_citations, "cot": cot}
+    rows = await score(items, entailment, mode=mode, reader=reader, **how)
     examples = {example.id: row for (example, _, _), row in zip(items, rows, strict=True)}
     return Scorecard(
         mode=mode,
+        **how,
         entailment=judge,
         answers=_answers(run),
-        caveats=(*_caveats(mode, judge), *([] if whole is None else [_UNSTABLE])),
+        caveats=(
+            *_caveats(mode, judge),
+            *([] if at_most_citations == MOST_CITATIONS else [_most(at_most_citations)]),
+            *([_FROM_COLON] if cot else []),
+            *([] if whole is None else [_UNSTABLE]),
+        ),
         errors=len(run.examples) - len(items),
         metrics=estimates(rows),
         mauve=whole,
@@ -135,6 +158,11 @@ def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
 
 def _answers(run: Run) -> str:
     return digest(f"{own.id} {output.model_dump_json()}\n" for own, output, _ in run.items())
+
+
+def _most(citations: int) -> str:
+    counted = "citation counts" if citations == 1 else "citations count"
+    return f"At most {citations} {counted} of a statement, and not {MOST_CITATIONS}."
 
 
 def _caveats(mode: Mode, judge: Judge | None) -> tuple[str, ...]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from citeproof.evaluation.examples import Example, Mode, Output, Scores
-from citeproof.evaluation.metrics.citations import citation_scores, cited_ids, harmonic
+from citeproof.evaluation.metrics.citations import (
+    MOST_CITATIONS,
+    citation_scores,
+    cited_ids,
+    harmonic,
+)
 from citeproof.evaluation.metrics.correctness import (
     claim_recall,
     found_answers,
@@ -16,12 +21,12 @@ from citeproof.evaluation.metrics.correctness import (
     short_answer_scores,
 )
 from citeproof.evaluation.metrics.judging import Asking, judged
-from citeproof.evaluation.metrics.reader import Reader, disambig_f1
+from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
 from citeproof.tools.entailment import Entailment
 from citeproof.types import Answer
 
-__all__ = ["MAUVE", "METRICS", "aggregate", "score"]
+__all__ = ["MAUVE", "METRICS", "aggregate", "of_means", "parts", "score"]
 
 METRICS: dict[str, str] = {
     "citation_recall": "statements that their citations entail together, share",
@@ -31,7 +36,10 @@ METRICS: dict[str, str] = {
     "hit": "whether the text has all expected short answers (STR-EM-Hit)",
     "rouge_lsum": "ROUGE-Lsum against the best long reference, F-measure",
     "disambig_f1": "words of what a SQuAD reader finds in the text, F1, mean over sub-questions",
-    "dr": "geometric mean of Disambig-F1 and ROUGE-Lsum; of a run, of their means",
+    "qa_em": "sub-questions for which that reader finds a short answer exactly, share (QA-EM)",
+    "qa_hit": "whether it does so for all of them (QA-Hit)",
+    "dr": "geometric mean of Disambig-F1 and ROUGE-Lsum, as in ASQA's paper; of a run, of means",
+    "dr_mean": "arithmetic mean of the same two, which VTG's Table 2 calls DR; of a run, of means",
     "qampari_precision": "listed entities that are expected, share",
     "qampari_recall": "expected entities that are listed, share",
     "qampari_recall_5": "the same, where five count as all",
@@ -60,6 +68,7 @@ _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]]
         lambda means: harmonic(means[0], means[1]),
     ),
     "dr": (("disambig_f1", "rouge_lsum"), lambda means: math.sqrt(math.prod(means))),
+    "dr_mean": (("disambig_f1", "rouge_lsum"), lambda means: sum(means) / len(means)),
 }
 """Metrics whose value over many answers is made of the means of others."""
 
@@ -70,6 +79,8 @@ async def score(
     *,
     mode: Mode = "corrected",
     reader: Reader | None = None,
+    at_most_citations: int = MOST_CITATIONS,
+    cot: bool = False,
 ) -> list[Scores]:
     """Each answer's scores, in order: keys of `METRICS`.
 
@@ -81,18 +92,21 @@ async def score(
             whether it is an abstention; else an empty text is one.
         entailment: The judge; None: only metrics that need none.
         mode: How to count.
-        reader: Finds short answers in an ASQA answer, for Disambig-F1 and DR.
+        reader: Finds short answers in an ASQA answer, for Disambig-F1, QA-EM, QA-Hit and DR.
+        at_most_citations: How many citations of a statement count.
+        cot: Lists (QAMPARI) follow a reasoning that ends with the first colon, and are empty
+            without one. strict: statements are read before it, too, as ALCE's evaluator does.
 
     Raises:
         MissingExtraError: strict, and the extra `alce` is not installed.
         ModelError: A model cannot be had.
     """
-    found = await asyncio.to_thread(_without_judge, items, mode, reader)
+    found = await asyncio.to_thread(_without_judge, items, mode, reader, cot)
     if entailment is not None:
         asked = [
             (place, asking)
             for place, (example, output, _) in enumerate(items)
-            for asking in _askings(example, output, mode)
+            for asking in _askings(example, output, mode, at_most_citations, cot)
         ]
         values = await judged([asking for _, asking in asked], entailment)
         for (place, _), own in zip(asked, values, strict=True):
@@ -106,28 +120,45 @@ def aggregate(scores: Sequence[Scores]) -> dict[str, float]:
     Citation F1 and DR are made of two means, as in the papers' tables, and not means of the
     answers' own; only answers count that have both.
     """
-    means = {}
+    found = {}
     for key in METRICS:
-        parts, combined = _OF_MEANS.get(key, ((key,), math.fsum))
-        rows = [[own.get(part) for part in parts] for own in scores]
+        names = parts(key)
+        rows = [[own.get(name) for name in names] for own in scores]
         kept = [[value for value in row if value is not None] for row in rows if None not in row]
         if kept:
-            means[key] = combined([sum(column) / len(kept) for column in zip(*kept, strict=True)])
-    return means
+            means = [sum(column) / len(kept) for column in zip(*kept, strict=True)]
+            found[key] = of_means(dict(zip(names, means, strict=True)), key)
+    return found
+
+
+def parts(metric: str) -> tuple[str, ...]:
+    """The keys whose means a metric over many answers is made of: most often its own."""
+    return _OF_MEANS[metric][0] if metric in _OF_MEANS else (metric,)
+
+
+def of_means(means: Mapping[str, float | None], metric: str) -> float:
+    """A metric over many answers, from the means of its `parts`."""
+    values = [value for name in parts(metric) if (value := means[name]) is not None]
+    return _OF_MEANS[metric][1](values) if metric in _OF_MEANS else values[0]
 
 
 def _without_judge(
-    items: Sequence[tuple[Example, Output, Answer | None]], mode: Mode, reader: Reader | None
+    items: Sequence[tuple[Example, Output, Answer | None]],
+    mode: Mode,
+    reader: Reader | None,
+    cot: bool,
 ) -> list[Scores]:
     return [
-        _of_text(example, output, mode, reader)
+        _of_text(example, output, mode, reader, cot)
         | _of_passages(example, output)
         | _of_run(example, output, answer)
         for example, output, answer in items
     ]
 
 
-def _of_text(example: Example, output: Output, mode: Mode, reader: Reader | None) -> Scores:
+def _of_text(
+    example: Example, output: Output, mode: Mode, reader: Reader | None, cot: bool
+) -> Scores:
     text = plain(output.text, mode)
     found: Scores = {"length": float(len(text.split()))}
     if not example.answerable:
@@ -138,15 +169,17 @@ def _of_text(example: Example, output: Output, mode: Mode, reader: Reader | None
         return found
     if example.task == "qampari":
         listed = text if mode == "strict" else output.text
-        return found | qampari_scores(listed, example.answers, mode)
+        return found | qampari_scores(
+            _behind_colon(listed) if cot else listed, example.answers, mode
+        )
     found |= found_answers(text, example.answers, mode)
     if example.task == "qa" and any(example.answers):
         found |= short_answer_scores(text, example.answers, mode)
     if reader is not None and example.sub_questions:
         read = reader.answers([(question, text) for question in example.sub_questions])
-        found["disambig_f1"] = words = disambig_f1(read, example.answers, mode)
-        if (rouge := found.get("rouge_lsum")) is not None:
-            found["dr"] = math.sqrt(words * rouge)
+        found |= reader_scores(read, example.answers, mode)
+        if "rouge_lsum" in found:
+            found |= {name: of_means(found, name) for name in ("dr", "dr_mean")}
     return found
 
 
@@ -176,7 +209,15 @@ def _of_run(example: Example, output: Output, answer: Answer | None) -> Scores:
     return found
 
 
-def _askings(example: Example, output: Output, mode: Mode) -> Iterator[Asking[Scores]]:
-    yield citation_scores(example, output, mode)
+def _behind_colon(text: str) -> str:
+    return text.partition(":")[2]
+
+
+def _askings(
+    example: Example, output: Output, mode: Mode, most: int, cot: bool
+) -> Iterator[Asking[Scores]]:
+    if cot and example.task == "qampari" and mode == "corrected":
+        output = output.model_copy(update={"text": _behind_colon(output.text)})
+    yield citation_scores(example, output, mode, most)
     if example.claims and example.answerable:
         yield claim_recall(plain(output.text, mode), example.claims)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from citeproof.evaluation.examples import Scores
-from citeproof.evaluation.scoring import METRICS, aggregate
+from citeproof.evaluation.scoring import of_means, parts
 
-__all__ = ["Estimate", "estimate", "estimates"]
+__all__ = ["Estimate", "estimate", "estimates", "mean_of_runs", "spread"]
 
 _RESAMPLES = 2000
 _SEED = 0
@@ -56,27 +58,64 @@ def estimate(
     groups = [group for group in zip(*sides, strict=True) if _apply(group, metric)]
     if not groups:
         return None
-    number = len(groups)
-    draws = np.random.default_rng(_SEED).multinomial(number, [1 / number] * number, _RESAMPLES)
-    values, resampled = 0.0, np.zeros(_RESAMPLES)
-    for sign, side in zip((1, -1), zip(*groups, strict=True), strict=False):
-        names = [name for name in side[0] if all(row.get(name) is not None for row in side)]
-        table = np.array([[row[name] for name in names] for row in side], dtype=float)
-        values += sign * _value(dict(zip(names, table.mean(axis=0).tolist(), strict=True)), metric)
-        resampled += sign * np.array(
-            [
-                _value(dict(zip(names, means, strict=True)), metric)
-                for means in (draws @ table / number).tolist()
-            ]
-        )
+    first, *second = [_resampled(side, metric) for side in zip(*groups, strict=True)]
+    value, resampled = first
+    for other, its_own in second:
+        value, resampled = value - other, resampled - its_own
+    return _estimate(value, resampled, len(groups))
+
+
+def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimate, float] | None:
+    """The mean of a metric over runs of one method, and the standard deviation of the runs.
+
+    The interval is of both draws: that of the questions, which is the same one for all runs, and
+    that of the runs.
+
+    Args:
+        runs: The scores of each, for the same questions in the same order.
+        metric: The key.
+
+    Returns:
+        None where the metric applies to no answer of one of the runs.
+    """
+    applying = [[row for row in rows if _apply([row], metric)] for rows in runs]
+    if not all(applying):
+        return None
+    values, spreads = zip(*(_resampled(rows, metric) for rows in applying), strict=True)
+    drawn = np.random.default_rng(_SEED).integers(len(runs), size=(_RESAMPLES, len(runs)))
+    means = np.take_along_axis(np.array(spreads).T, drawn, axis=1).mean(axis=1)
+    number = min(map(len, applying))
+    return _estimate(sum(values) / len(values), means, number), spread(values)
+
+
+def spread(values: Sequence[float]) -> float:
+    """The standard deviation of values of which there are more; 0 for a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def _resampled(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:
+    """A metric of answers to which it applies, and of each resample of these."""
+    names, number = parts(metric), len(rows)
+    table = np.array([[row[name] for name in names] for row in rows], dtype=float)
+
+    def value(means: Any) -> float:
+        return of_means(dict(zip(names, means.tolist(), strict=True)), metric)
+
+    resampled = [value(means) for means in _draws(number) @ table / number]
+    return value(table.mean(axis=0)), np.array(resampled)
+
+
+@lru_cache(1)
+def _draws(number: int) -> Any:
+    """How often each of so many answers is drawn, for each resample."""
+    chances = [1 / number] * number
+    return np.random.default_rng(_SEED).multinomial(number, chances, _RESAMPLES)
+
+
+def _estimate(value: float, resampled: Any, number: int) -> Estimate:
     low, high = np.percentile(resampled, (2.5, 97.5))
-    return Estimate(value=values, low=float(low), high=float(high), n=number)
+    return Estimate(value=value, low=float(low), high=float(high), n=number)
 
 
 def _apply(rows: Sequence[Scores], metric: str) -> bool:
     return all(row.get(metric) is not None for row in rows)
-
-
-def _value(means: Mapping[str, float], metric: str) -> float:
-    """A metric of means of answers to which it applies: some are made of the means of others."""
-    return aggregate([dict(means)])[metric] if metric in METRICS else means[metric]

@@ -142,7 +142,7 @@ def test_a_run_tells_where_nothing_new_can_be_found(
     run("run", *(f"--set={one}" for one in sets), method=method)
     manifest = read_manifest(Path("run"))
     assert manifest is not None
-    assert manifest.data.nothing_new == known
+    assert manifest.totals.nothing_new == known
     told = "run: 1 question of 1 brought no more documents than the method meets at first"
     assert (told in markdown(asyncio.run(report([Path("run")])))) == bool(known)
 

@@ -13,7 +13,7 @@ import pytest
 from citeproof.errors import InputError, MissingExtraError, ModelError
 from citeproof.evaluation.examples import Example, Output
 from citeproof.evaluation.metrics.mauve import mauve
-from citeproof.evaluation.metrics.reader import ExtractiveReader, disambig_f1
+from citeproof.evaluation.metrics.reader import ExtractiveReader, reader_scores
 from tests.tools.test_nli_models import tokenizer
 
 TEXT = "the tower was built by ann lee in 1871 ."
@@ -95,9 +95,22 @@ def test_a_real_model_and_a_missing_one(tmp_path: Path) -> None:
         ExtractiveReader(str(tmp_path / "none")).answers([("who ?", TEXT)])
 
 
-def test_disambig_f1_is_a_mean_over_sub_questions() -> None:
+@pytest.mark.parametrize(
+    ("found", "words", "exact", "all_exact"),
+    [
+        (["Lee", "Bo", ""], (2 / 3 + 0 + 1) / 3, 1 / 3, 0),
+        (["ann lee.", "the Cy", "a"], 1, 1, 1),
+    ],
+)
+def test_what_a_reader_finds_is_compared_with_the_best_alias_of_each_sub_question(
+    found: list[str], words: float, exact: float, all_exact: float
+) -> None:
     answers = [["Bo", "Ann Lee"], ["Cy"], ["the"]]
-    assert disambig_f1(["Lee", "Bo", ""], answers, "strict") == pytest.approx((2 / 3 + 0 + 1) / 3)
+    assert reader_scores(found, answers, "strict") == {
+        "disambig_f1": pytest.approx(words),
+        "qa_em": pytest.approx(exact),
+        "qa_hit": all_exact,
+    }
 
 
 def items(text: str) -> list[tuple[Example, Output]]:

@@ -14,9 +14,10 @@ from citeproof.tools.marked_list import read_marked_list
 from citeproof.tools.marked_text import read_marked
 from citeproof.types import Passage
 
-__all__ = ["Statement", "citation_scores", "cited_ids", "harmonic", "statements"]
+__all__ = ["MOST_CITATIONS", "Statement", "citation_scores", "cited_ids", "harmonic", "statements"]
 
-_MOST_CITATIONS = 3
+MOST_CITATIONS = 3
+"""Citations of a statement that count, unless another number is asked for."""
 _ALCE_MARK = re.compile(r"\[(\d+)")
 
 
@@ -27,37 +28,40 @@ class Statement:
     text: str
     """Without marks; for QAMPARI the question and an entity."""
     places: tuple[int, ...]
-    """Where the passages of its premise stand among those of the answer, at most three; none
+    """Where the passages of its premise stand among those of the answer, those that count; none
     where it is wrong as it stands, because it cites nothing or what does not exist."""
     citations: int
     """How many citations count in the denominator of precision."""
 
 
-def statements(example: Example, output: Output, mode: Mode) -> list[Statement]:
-    """The statements of an answer, in order.
+def statements(
+    example: Example, output: Output, mode: Mode, most: int = MOST_CITATIONS
+) -> list[Statement]:
+    """The statements of an answer, in order; of each the first `most` citations count.
 
     corrected: marks are lists and ranges too, and belong to the sentence that ends before them;
-    a number counts once, and of several the first three count; one that no passage has, 0
-    among them, makes its statement wrong with all the citations that count.
+    a number counts once; one that no passage has, 0 among them, makes its statement wrong with
+    all the citations that count.
 
     strict: one `[` and the digits behind it are a citation, each time; where any of them is
-    above the number of passages the statement is wrong, and none counts; else the first three
-    do. 0 is the last passage.
+    above the number of passages the statement is wrong, and none counts. 0 is the last passage.
 
     Raises:
         MissingExtraError: strict, and the extra `alce` is not installed.
     """
     if mode == "strict":
-        return [_strict(text, output.passages) for text in _strict_texts(example, output)]
+        return [_strict(text, output.passages, most) for text in _strict_texts(example, output)]
     if example.task == "qampari":
         listed = read_marked_list(output.text)
         found = [(f"{example.question} {entity}", numbers) for entity, numbers in listed]
     else:
         found = [(" ".join(text.split()), numbers) for text, numbers in read_marked(output.text)]
-    return [_corrected(text, numbers, output.passages) for text, numbers in found]
+    return [_corrected(text, numbers, output.passages, most) for text, numbers in found]
 
 
-def citation_scores(example: Example, output: Output, mode: Mode) -> Asking[Scores]:
+def citation_scores(
+    example: Example, output: Output, mode: Mode, most: int = MOST_CITATIONS
+) -> Asking[Scores]:
     """The scores of an answer, by asking in at most three rounds.
 
     Recall: share of the statements that the passages which they cite entail together.
@@ -71,7 +75,7 @@ def citation_scores(example: Example, output: Output, mode: Mode) -> Asking[Scor
     Raises:
         MissingExtraError: strict, and the extra `alce` is not installed.
     """
-    found = statements(example, output, mode)
+    found = statements(example, output, mode, most)
 
     def pair(statement: Statement, places: Sequence[int]) -> Pair:
         return Pair(_premise([output.passages[place] for place in places], mode), statement.text)
@@ -115,18 +119,20 @@ def _strict_texts(example: Example, output: Output) -> list[str]:
     return [f"{example.question} {entity.strip()}" for entity in entities]
 
 
-def _strict(text: str, passages: Sequence[Passage]) -> Statement:
+def _strict(text: str, passages: Sequence[Passage], most: int) -> Statement:
     places = [int(number) - 1 for number in _ALCE_MARK.findall(text)]
     said = unmarked(text).strip()
     if any(place >= len(passages) for place in places) or not passages:
         return Statement(said, (), 0)
     # Place -1 is what the evaluator makes of [0]; to Python it is the last passage.
-    counted = tuple(places[:_MOST_CITATIONS])
+    counted = tuple(places[:most])
     return Statement(said, counted, len(counted))
 
 
-def _corrected(text: str, numbers: Sequence[int], passages: Sequence[Passage]) -> Statement:
-    places = tuple(number - 1 for number in numbers[:_MOST_CITATIONS])
+def _corrected(
+    text: str, numbers: Sequence[int], passages: Sequence[Passage], most: int
+) -> Statement:
+    places = tuple(number - 1 for number in numbers[:most])
     exist = all(0 <= place < len(passages) for place in places)
     return Statement(text, places if exist else (), len(places))
 

@@ -1,4 +1,4 @@
-"""Disambig-F1: what a reader that was trained on SQuAD finds in an answer (ASQA)."""
+"""Disambig-F1, QA-EM, QA-Hit: what a reader trained on SQuAD finds in an answer (ASQA)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from citeproof.errors import MissingExtraError, ModelError
-from citeproof.evaluation.examples import Mode
+from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.correctness import overlap
+from citeproof.evaluation.metrics.texts import normal
 
-__all__ = ["ExtractiveReader", "Reader", "disambig_f1"]
+__all__ = ["ExtractiveReader", "Reader", "reader_scores"]
 
 _WINDOW, _STRIDE, _LONGEST = 384, 128, 15
 """Tokens: of a question and a stretch of its text, by which two stretches overlap, of an answer."""
@@ -23,19 +24,25 @@ class Reader(Protocol):
         """The answer to each question in its text, in order; empty where there is none."""
 
 
-def disambig_f1(found: Sequence[str], answers: Sequence[Sequence[str]], mode: Mode) -> float:
-    """Mean over sub-questions of the F1 of the words found and the best alias (Stelmakh 2022).
+def reader_scores(found: Sequence[str], answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
+    """What was found for each sub-question against its best alias: words, exactly, and all so.
 
     Args:
         found: What a reader found for each sub-question in the answer, at least one.
         answers: The aliases of each.
         mode: How to compare.
+
+    Returns:
+        Disambig-F1 (Stelmakh 2022; ALCE's QA-F1), QA-EM and QA-Hit.
     """
-    best = [
-        max((overlap(text, alias, mode)[2] for alias in aliases), default=0.0)
-        for text, aliases in zip(found, answers, strict=True)
-    ]
-    return sum(best) / len(best)
+    pairs = [(text, own) for text, own in zip(found, answers, strict=True)]
+    words = [max((overlap(text, a, mode)[2] for a in own), default=0.0) for text, own in pairs]
+    exact = [any(normal(a, mode) == normal(text, mode) for a in own) for text, own in pairs]
+    return {
+        "disambig_f1": sum(words) / len(words),
+        "qa_em": sum(exact) / len(exact),
+        "qa_hit": float(all(exact)),
+    }
 
 
 class ExtractiveReader:
