@@ -35,7 +35,7 @@ async def measure(actors: int, seconds: float) -> float:
     """Seconds for all questions, one at a time in each actor, once the actors are open."""
     passage = Passage(id="p", text="Water boils at 100 degrees.", title="Water", source="w.txt")
     examples = [
-        Example(id=str(n), question=f"When does water boil ({n})?", documents=(passage,))
+        Example(id=str(n), question=f"When does it boil ({n})?", documents=(passage,), task="qa")
         for n in range(QUESTIONS + actors)
     ]
     with (
