@@ -14,14 +14,15 @@ from citeproof.errors import MissingExtraError, SettingsError
 from citeproof.settings import RaySettings, Settings
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Pair, Score
+from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.tools.spread import SpreadEntailment
 
 
 class Judge(TableEntailment):
     reads_many = True
 
-    async def spans(self, pair: Pair) -> list[Any]:
-        return [pair.hypothesis]
+    async def spans(self, pair: Pair) -> list[UnsupportedSpan]:
+        return [UnsupportedSpan(0, 1, pair.hypothesis, 0.5)]
 
 
 @contextmanager
@@ -39,7 +40,7 @@ async def test_an_entailment_model_in_actors_scores_as_it_does_here() -> None:
         assert scores == await here.scores(pairs)
         assert [getattr(score, "contradiction", None) for score in scores] == [0.25] * 50
         assert there.spans is not None
-        assert await there.spans(pairs[3]) == ["Number 3."]
+        assert await there.spans(pairs[3]) == await here.spans(pairs[3])
 
 
 def test_tools_are_closed_at_the_end(tmp_path: Path) -> None:
