@@ -26,7 +26,7 @@ from citeproof.settings import RaySettings
 
 __all__ = ["Actors"]
 
-Tools = TypeVar("Tools")
+Tools = TypeVar("Tools", covariant=True)
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 P = ParamSpec("P")
@@ -200,6 +200,7 @@ def _connect(settings: RaySettings) -> Callable[[], object]:
         import ray
     if ray.is_initialized():
         return lambda: None
+    logging.getLogger("ray").setLevel(logging.ERROR)  # it tells of its own workings
     address = settings.address
     here: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
@@ -209,10 +210,9 @@ def _connect(settings: RaySettings) -> Callable[[], object]:
             address=address or "local",
             log_to_driver=False,
             configure_logging=False,
-            logging_level=logging.ERROR,
             **(here if address is None else {}),
         )
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray raises just this where its processes do not start
         raise SettingsError(
             f"There is no Ray at {address}" if address else "Ray cannot be started here",
             why=" ".join(str(error).split())[:300],

@@ -29,6 +29,7 @@ MARKED = {
     ],
     "slow": [
         "memory/test_processes.py",
+        "on_ray",
         "robustness",
         "test_site.py",
     ],

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from langchain_core.embeddings import Embeddings
 
@@ -300,13 +300,12 @@ class Update:
             yield from self._end(begun.popleft())
 
     def _begin(self, source: Source) -> list[_Begun]:
-        """Begin to read a document; none if it is unchanged or cannot be read."""
+        """Begin to read a document; none if it is unchanged."""
         self.progress(Step(source.name, "reading"))
         try:
             data = source.load()
         except DocumentError as error:
-            self._refuse(source, error)
-            return []
+            return [_Begun(source, "", partial(_fail, error))]
         if (key := self._digest(source, data)) == self._there.get(source.name):
             self._done["unchanged"].append(source.name)
             self.progress(Step(source.name, "done"))
@@ -320,17 +319,14 @@ class Update:
         try:
             problems, passages = begun.wait()
         except (DocumentError, MissingExtraError) as error:
-            self._refuse(source, error)
+            # A file that cannot be opened, or not without an extra, may not have changed at all.
+            # One that has changed is no longer evidence for what it said.
+            changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
+            self._remove([name] if changed and name in self._there else [])
+            self._fail(source, str(error))
             return []
         self._done["problems"] += [(name, problem) for problem in problems]
         return [_Document(source, begun.hash, passages, self._moved.get(name, ""))]
-
-    def _refuse(self, source: Source, error: DocumentError | MissingExtraError) -> None:
-        # A file that cannot be opened, or not without an extra, may not have changed at all.
-        # One that has changed is no longer evidence for what it said.
-        changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
-        self._remove([source.name] if changed and source.name in self._there else [])
-        self._fail(source, str(error))
 
     def _fail(self, source: Source, why: str) -> None:
         self._done["errors"].append((source.name, why))
@@ -465,6 +461,10 @@ class Update:
                 mark(ended)
                 passages.modify(metadata={**passages.metadata, "revision": revision})
                 self.publish(passages, marks)
+
+
+def _fail(error: Exception) -> NoReturn:
+    raise error
 
 
 def _read_vectors(passages: Any, documents: Sequence[str]) -> dict[str, Any]:

@@ -171,5 +171,8 @@ class _BrokenError(Exception):
 
 _shared = Sandbox()
 atexit.register(_shared.close)
-read_safely = _shared.parse
-"""As `files.parse`, in a process that all of this one's readers share."""
+
+
+def read_safely(data: bytes, path: Path) -> Document:
+    """As `files.parse`, in a process that all of this one's readers share."""
+    return _shared.parse(data, path)
