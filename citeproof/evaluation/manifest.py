@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 _FREE = re.compile(
-    r"^settings\.models\.|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|cache)$"
+    r"^settings\.models\.|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|at_once|cache)$"
 )
 """What may be another when a run goes on: it does not change what is answered."""
 
