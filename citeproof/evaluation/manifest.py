@@ -47,7 +47,8 @@ __all__ = [
 ]
 
 _FREE = re.compile(
-    r"^settings\.(models|ray)\.|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|cache)$"
+    r"^settings\.(models|ray)\."
+    r"|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|at_once|cache)$"
 )
 """What may be another when a run goes on: it does not change what is answered."""
 

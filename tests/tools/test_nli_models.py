@@ -13,7 +13,7 @@ from citeproof.tools.entailment import Pair, cross_encoder
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.labels import entailment_index
 from citeproof.tools.entailment.seq2seq import Seq2Seq
-from citeproof.tools.entailment.windows import windows
+from citeproof.tools.entailment.windows import Window, windows
 
 WORDS = [
     "the",
@@ -214,7 +214,7 @@ def test_what_comes_close_to_the_threshold_is_read_in_full_precision(
 def test_batches_hold_a_number_of_tokens(
     tokens: list[int], most: int | None, sizes: list[int]
 ) -> None:
-    items = [cross_encoder._Window(n, "", "", count) for n, count in enumerate(tokens)]
+    items = [Window(n, "", "", count) for n, count in enumerate(tokens)]
     batches = list(cross_encoder._batches(items, 10, most))
     assert [len(batch) for batch in batches] == sizes
     assert [item for batch in batches for item in batch] == items
@@ -229,7 +229,7 @@ def test_a_premise_is_tokenized_once_for_all_its_hypotheses(
         cut.append(premise)
         return windows(premise, *rest)
 
-    monkeypatch.setattr(cross_encoder, "windows", counted)
+    monkeypatch.setattr("citeproof.tools.entailment.windows.windows", counted)
     scores(CrossEncoder(bert(tmp_path, ["no", "entailed"])), PAIRS)
     assert sorted(cut) == sorted(PREMISES)
 
@@ -262,7 +262,7 @@ def test_a_model_without_a_limit_of_its_own_reads_windows_of_512_tokens(
         cut.append(windows(*given))
         return cut[-1]
 
-    monkeypatch.setattr(cross_encoder, "windows", kept)
+    monkeypatch.setattr("citeproof.tools.entailment.windows.windows", kept)
     sentence = "The tower was built by Ann Lee."  # eight tokens
     short, long = " ".join([sentence] * 50), " ".join([sentence] * 100)
     scores(CrossEncoder(xlnet(tmp_path)), [Pair(short, "1871"), Pair(long, "1871")])
