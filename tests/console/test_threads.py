@@ -38,7 +38,7 @@ class Failing(Script):
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Failing:
-    def tools(settings: Settings, *, progress: Any = None) -> Toolbox:
+    def tools(settings: Settings, *, llm: bool = True, progress: Any = None) -> Toolbox:
         return made.toolbox()
 
     monkeypatch.chdir(tmp_path)
@@ -117,7 +117,7 @@ class Outage(Script):
 def outage(script: Failing, monkeypatch: pytest.MonkeyPatch) -> Outage:
     made = Outage([BUILT, LIT, "DONE"], [[1], [2]], passages={"": [A, B]})
 
-    def tools(settings: Settings, *, progress: Any = None) -> Toolbox:
+    def tools(settings: Settings, *, llm: bool = True, progress: Any = None) -> Toolbox:
         return made.toolbox()
 
     monkeypatch.setattr(Toolbox, "from_settings", tools)
