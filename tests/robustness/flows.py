@@ -34,10 +34,10 @@ def searched(tools: Toolbox, **more: Any) -> Any:
 
 
 SHORT: dict[str, dict[str, Any]] = {
-    "vtg": {"max_claims": 3, "max_trials": 1},
+    "vtg": {"max_claims": 3, "max_trials": 1, "form": "short"},
     "calm": {"k": 3, "max_rounds": 3},
     "llatrieval": {"max_rounds": 2, "candidates": 8, "window": 4, "k": 2},
-    "r2-mga": {"k": 4, "rounds": 2, "least_score": 0.3},
+    "r2-mga": {"k": 4, "rounds": 2, "least_score": 0.3, "style": "summary"},
     "composed": {
         "max_claims": 2,
         "max_trials": 0,
@@ -45,6 +45,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "k": 3,
         "least_score": 0.3,
         "assess": "llm",
+        "form": "list",
     },
     "summ": {"k": 4},
     "snippet": {"k": 4},
