@@ -1,6 +1,6 @@
 """Entailment by address: the scores of one `citeproof serve`, and its pairs a second.
 
-    python benchmarks/remote.py [--pairs 120] [--clients 1 4 16] [--out results/remote.md]
+    python benchmarks/remote.py [--pairs 320] [--clients 1 4 16] [--out results/remote.md]
 
 Pairs are those of `tests/data/hard_cases.jsonl`, each premise with several hypotheses. They are
 scored in this process first, then by a server of its own process, whose clients (threads here,
@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -50,6 +51,15 @@ def made(count: int) -> list[Pair]:
     return list(dict.fromkeys(pairs))[:count]
 
 
+def worked(*processes: int) -> float:
+    """Processor seconds of processes by now, all threads together (Linux)."""
+    ticks = 0
+    for process in processes:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+        ticks += sum(map(int, text.rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def scored(model: Entailment, pairs: Sequence[Pair]) -> list[float]:
     """The scores of pairs, five at a time."""
 
@@ -61,8 +71,8 @@ def scored(model: Entailment, pairs: Sequence[Pair]) -> list[float]:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[str]:
-    """The address of a `citeproof serve` whose models are loaded; no language model is."""
+def serving() -> Iterator[tuple[str, int]]:
+    """Address and process id of a `citeproof serve` without a language model, once it is ready."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
@@ -79,16 +89,21 @@ def serving() -> Iterator[str]:
                 if process.poll() is not None:
                     raise SystemExit("The server has ended.")
                 time.sleep(1.0)
-            yield url
+            yield url, process.pid
         finally:
             process.terminate()
             process.wait(30)
 
 
+def figures(count: int, seconds: float, work: float) -> tuple[str, str]:
+    """Pairs a second, and what a pair takes of the processors."""
+    return f"{count / seconds:.1f}", f"{1000 * work / count:.0f}"
+
+
 def main() -> None:
     """Measure, print the table, and write it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pairs", type=int, default=120)
+    parser.add_argument("--pairs", type=int, default=320)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -96,22 +111,24 @@ def main() -> None:
     settings = Settings(entailment=EntailmentSettings(kind="cross-encoder"))
     here = open_first(settings.entailment, settings.models)
     scored(here, pairs[:GROUP])  # loads the model, which is not what is timed
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), worked(os.getpid())
     wanted = scored(here, pairs)
-    rows = [("in process", f"{len(pairs) / (time.perf_counter() - begun):.1f}", "")]
+    seconds, work = time.perf_counter() - begun, worked(os.getpid()) - before
+    rows = [("in process", *figures(len(pairs), seconds, work), "")]
     threshold = here.threshold
     del here
     gc.collect()
-    with serving() as url:
+    with serving() as (url, server):
         asked = EntailmentSettings(kind="cross-encoder", base_url=url)
         for clients in arguments.clients:
             models = [open_first(asked, settings.models) for _ in range(clients)]
             scored(models[0], [Pair(f"{clients} towers.", "A tower.")])
             shares = [pairs[n::clients] for n in range(clients)]
-            begun = time.perf_counter()
+            begun, before = time.perf_counter(), worked(os.getpid(), server)
             with ThreadPoolExecutor(clients) as pool:
                 found = list(pool.map(scored, models, shares))
             seconds = time.perf_counter() - begun
+            work = worked(os.getpid(), server) - before
             scores = {
                 pair: score
                 for share, own in zip(shares, found, strict=True)
@@ -124,10 +141,11 @@ def main() -> None:
             )
             told = f"{clients} client" + ("s" if clients > 1 else "")
             difference = f"{largest:.1g}, {turned} of {len(pairs)} decisions"
-            rows.append((told, f"{len(pairs) / seconds:.1f}", difference))
+            rows.append((told, *figures(len(pairs), seconds, work), difference))
             print(rows[-1], flush=True)
-    head = ("", "pairs/s", "largest difference of a score, decisions that differ")
-    table = [head, ("---",) * 3, *rows]
+    difference = "largest difference of a score, decisions that differ"
+    head = ("", "pairs/s", "processor ms a pair", difference)
+    table = [head, ("---",) * 4, *rows]
     text = "".join(f"| {' | '.join(row)} |\n" for row in table)
     print(text)
     if arguments.out:

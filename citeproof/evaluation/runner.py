@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from citeproof.console.trace import Trace, place, recorded, write_trace
-from citeproof.errors import InputError, VerifierOutageError
+from citeproof.errors import InputError, ModelOutageError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import (
@@ -49,6 +49,7 @@ from citeproof.tools.citations import strip_flags
 from citeproof.tools.entailment import OUTAGE
 from citeproof.tools.events import EvidenceFound, PassagesRetrieved
 from citeproof.tools.moments import Moment, observe
+from citeproof.tools.retrieval.hybrid import BY_WORDS
 from citeproof.types import Usage
 
 __all__ = [
@@ -343,8 +344,10 @@ async def _answered(
             if moment := observe(namespace, mode, part):
                 moments.append(moment)
         answer = final["answer"]
-        if any(claim.verdict.reason == OUTAGE for claim in answer.claims):
-            raise VerifierOutageError("The answer was not checked", why=" ".join(answer.notes))
+        lost = any(claim.verdict.reason == OUTAGE for claim in answer.claims)
+        if lost or any(said.startswith(BY_WORDS) for said in answer.notes):
+            why = " ".join(answer.notes)
+            raise ModelOutageError("A model's server did not answer", why=why)
         fields = {
             # The flags are for readers; a metric would take them for words of the answer.
             "output": strip_flags(answer.text),

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
+from citeproof import Passage
 from citeproof.errors import ModelError, ModelOutageError
 from citeproof.models.manifest import MINILM
-from citeproof.settings import EmbeddingSettings, RetrieverSettings, Settings
+from citeproof.settings import BudgetSettings, EmbeddingSettings, RetrieverSettings, Settings
+from citeproof.tools.meter import Meter, metered
+from citeproof.tools.pool import ListPool
 from citeproof.tools.remote_embeddings import RemoteEmbeddings, open_embedder
+from citeproof.tools.retrieval.hybrid import HybridRetriever
+from citeproof.types import Usage
 from tests.tools.model_stub import Reply, serve
 
 
@@ -81,3 +86,26 @@ def test_a_server_that_is_gone_is_told_when_the_models_are_opened() -> None:
         open_embedder(gone)
     by_words = gone.model_copy(update={"retriever": RetrieverSettings(kind="bm25")})
     assert open_embedder(by_words) is not None, "who goes by words does not need it"
+
+
+async def test_a_fused_search_goes_on_by_words_where_the_server_is_gone() -> None:
+    passages = [
+        Passage(id="a", title="Tower", text="Ann Lee built the tower."),
+        Passage(id="b", title="Storm", text="A storm broke the lamp."),
+    ]
+    meter, works = Meter(Usage(), BudgetSettings()), [True]
+
+    def answer(path: str, body: Any) -> Reply:
+        return vectors(path, body) if works else Reply({"error": "unhealthy"}, 503)
+
+    with serve(answer) as stub:
+        pool = ListPool(passages, at(stub.url, retries=0))
+        search, dense = HybridRetriever(pool), HybridRetriever(pool, "dense")
+        assert len(await search.retrieve("Who built the tower?", 2)) == 2
+        works.clear()
+        with metered(meter):
+            assert await search.retrieve("Who built a tower?", 1) == passages[:1]
+        with pytest.raises(ModelOutageError):
+            await dense.retrieve("Who built one?", 1)
+    [note] = meter.notes
+    assert note.startswith(f"searched by words alone: The embedding server at {stub.url}/v1")

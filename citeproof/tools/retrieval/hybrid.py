@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from citeproof.errors import CiteproofError, RetrievalError
+from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
+from citeproof.tools.meter import note
 from citeproof.tools.pool import Candidate, Pool
 from citeproof.tools.retrieval.base import check_k
 from citeproof.types import Passage
 
-__all__ = ["DENSE_SHARE", "HybridRetriever", "Kind", "fuse"]
+__all__ = ["BY_WORDS", "DENSE_SHARE", "HybridRetriever", "Kind", "fuse"]
 
 Kind = Literal["fused", "dense", "bm25"]
 
@@ -22,6 +23,8 @@ Chosen on NQ and SQuAD questions other than those of `benchmarks/results/retriev
 questions lean either on vectors (NQ) or on words (SQuAD), and fusing scores keeps more of the
 better search than fusing ranks.
 """
+BY_WORDS = "searched by words alone"
+"""How a note begins where a fused search had no vectors."""
 _DEPTH = 5
 """Candidates that each search gives to the fusion, as a multiple of k."""
 _LEAST_DEPTH = 50
@@ -32,7 +35,8 @@ class HybridRetriever:
 
     Args:
         pool: What is searched, in a thread.
-        kind: `dense` goes by vectors, `bm25` by words, `fused` by both.
+        kind: `dense` goes by vectors, `bm25` by words, `fused` by both; by words alone, with a
+            note, where the embedder's server does not answer.
         dense_share: What the vectors count for where both do, from 0 to 1.
     """
 
@@ -73,7 +77,11 @@ class HybridRetriever:
         if self.kind == "bm25":
             return self.pool.lexical(queries, k)
         depth = max(_LEAST_DEPTH, _DEPTH * k)
-        found = self.pool.candidates(queries, depth)
+        try:
+            found = self.pool.candidates(queries, depth)
+        except ModelOutageError as error:  # of the embedder's server
+            note(f"{BY_WORDS}: {error}")
+            return self.pool.lexical(queries, k)
         return [fuse(candidates, self.dense_share)[:k] for candidates in found]
 
 
