@@ -80,7 +80,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """Scripted tools in place of those that the settings name; the settings they came with."""
     seen: list[Settings] = []
 
-    def tools(settings: Settings, *, llm: bool = True, progress: Any = None) -> Toolbox:
+    def tools(settings: Settings, **_: Any) -> Toolbox:
         seen.append(settings)
         box = script.toolbox()
         if settings.chroma != Settings().chroma:

@@ -23,14 +23,15 @@ from citeproof.tools.replies import END, is_end
 from citeproof.tools.together import together
 from citeproof.types import Claim, Passage
 
-__all__ = ["Answerer"]
+__all__ = ["LABEL", "Answerer"]
 
 ABSTAIN = f" If the passages do not answer the question, write only {END}."
 ABSTAIN_JSON = " If the passages do not answer the question, write an empty list."
 EXAMPLE = "An example of an answer, to another question from other passages:"
 REASONING_TOKENS = 250
 """Room for the reasoning, which the prompt limits to 100 words."""
-_LABEL = re.compile(r"^\W*answers?\b[*_]*:[*_]*", re.IGNORECASE)
+LABEL = re.compile(r"^\W*answers?\b[*_]*:[*_]*", re.IGNORECASE)
+"""What models put before an answer."""
 _HEADING = re.compile(r"(?:^|\n)(?:[^\w\n]|_)*(?:final\s+)?answers?\b[*_ \t]*:[*_]*", re.IGNORECASE)
 
 
@@ -155,7 +156,7 @@ class Answerer(LLMNode):
                     return []
         if is_end(reply):
             return []
-        return read_claims(_LABEL.sub("", reply), passages, self.form)
+        return read_claims(LABEL.sub("", reply), passages, self.form)
 
     @property
     def prompt_name(self) -> str:

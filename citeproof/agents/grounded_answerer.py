@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from citeproof.agents.answerer import LABEL
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, defuse, fill
 from citeproof.state import MemoryState, Update, numbered
@@ -47,7 +48,7 @@ class GroundedAnswerer(LLMNode):
             return {"claims": []}
         prompt = self._prompt(state["question"], kept, passages)
         reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=telling())
-        claims = [] if is_end(reply) else read_claims(reply, passages, "prose")
+        claims = [] if is_end(reply) else read_claims(LABEL.sub("", reply), passages, "prose")
         if not claims:
             note("grounded_answerer: no answer could be read; the statements stand for it")
         return {"claims": claims or kept}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.state import NodeState, Update
+from citeproof.tools.citations import content, supporting_sentence
 from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
 from citeproof.tools.meter import note
 from citeproof.tools.quotes import find_quote
@@ -13,6 +14,7 @@ from citeproof.types import Claim, Passage, Verdict
 
 __all__ = ["QuoteVerifier"]
 
+_MOST = 0.5
 IDENTICAL = Verdict(status="supported", tier="cited", score=1.0)
 
 
@@ -26,6 +28,10 @@ class QuotesState(NodeState):
 @dataclass(frozen=True)
 class QuoteVerifier(Node):
     """Keeps the quotes that a passage has word for word, as the passage has them."""
+
+    nearest: bool = False
+    """Whether a sentence of the cited passage that has most of the quote's content words stands for
+    one that is not found, as small models paraphrase what they are to copy."""
 
     async def __call__(self, state: QuotesState) -> Update:
         """Set `claims` and `kept` to the quotes that were found, without the others.
@@ -46,5 +52,13 @@ class QuoteVerifier(Node):
     def _verified(self, claim: Claim, passages: list[Passage]) -> Claim | None:
         cited = {citation.passage_id for citation in claim.citations}
         numbered = sorted(enumerate(passages, start=1), key=lambda one: one[1].id not in cited)
-        quotes = ((find_quote(claim.text, passage), number) for number, passage in numbered)
-        return next((quote.claim(n, IDENTICAL) for quote, n in quotes if quote), None)
+        for number, passage in numbered:
+            if quote := find_quote(claim.text, passage):
+                return quote.claim(number, IDENTICAL)
+        for number, passage in numbered[: len(cited)] if self.nearest else ():
+            sentence = supporting_sentence(passage.text, claim.text)
+            wanted = content(claim.text)
+            enough = len(wanted & content(sentence)) > _MOST * len(wanted)
+            if enough and (quote := find_quote(sentence, passage)):
+                return quote.claim(number, IDENTICAL)
+        return None

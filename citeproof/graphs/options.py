@@ -188,6 +188,7 @@ class QuoteFirstOptions(ReadingOptions, total=False):
     """Fields of `QuoteFirstParameters`."""
 
     answer_tokens: int
+    nearest: bool
     write: bool
     prove: bool
 

@@ -14,6 +14,7 @@ from tests.watching import started, watch
 
 QUESTION = "Who built the tower, and when was it lit?"
 WRONG = "Cy Fox built the tower."
+MADE_UP = "Cy Fox sold the lamp."
 DRAFT, EXTRACT, FINAL = (
     "Answer this question from the passages",
     "Copy from",
@@ -129,7 +130,7 @@ def test_statements_stand_for_an_answer_that_cannot_be_read() -> None:
 # QUOTE FIRST
 
 QUOTES = {
-    EXTRACT: f"ann lee built the tower [2]. {WRONG[:-1]} [1]. {LIT[:-1]} [2].",
+    EXTRACT: f"ann lee built the tower [2]. {MADE_UP[:-1]} [1]. {LIT[:-1]} [2].",
     FINAL: f"{BUILT[:-1]} [1]. The tower was lit in 1999 [2].",
 }
 
@@ -139,14 +140,14 @@ async def test_quotes_are_verified_before_the_answer_is_written() -> None:
     answer = run()
     [final] = run.asked(FINAL)
     assert f"- {BUILT[:-1]} [1].\n- {LIT[:-1]} [2]." in final  # the number is put right
-    assert WRONG not in final
+    assert MADE_UP not in final
     assert f'title="{C.title}"' not in final
     assert cited(answer) == [
         (BUILT, "supported", ["a"]),
         ("The tower was lit in 1999.", "unsupported", ["b"]),
     ]
     assert (answer.status, answer.usage.llm_calls) == ("partial", 2)
-    assert any(WRONG in note for note in answer.notes)
+    assert any(MADE_UP in note for note in answer.notes)
     assert await run.nodes() == [
         *OPENING,
         "quote_extractor",
@@ -163,7 +164,16 @@ def test_verified_quotes_may_be_the_answer() -> None:
     assert (answer.status, answer.usage.llm_calls) == ("answered", 1)
 
 
-@pytest.mark.parametrize("reply", ["DONE", f"{WRONG[:-1]} [1]."])
+@pytest.mark.parametrize(("nearest", "text"), [(True, [BUILT]), (False, [])])
+def test_a_paraphrase_gives_way_to_the_sentence_of_its_passage(
+    nearest: bool, text: list[str]
+) -> None:
+    replies = {EXTRACT: "The tower was built by Ann Lee [1]."}
+    answer = Run("quote-first", replies, write=False, nearest=nearest)()
+    assert [claim.text for claim in answer.claims] == text
+
+
+@pytest.mark.parametrize("reply", ["DONE", "Cy Fox lit the lamp [1]."])
 def test_without_a_verified_quote_there_is_no_answer(reply: str) -> None:
     run = Run("quote-first", {EXTRACT: reply})
     answer = run()

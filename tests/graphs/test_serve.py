@@ -34,7 +34,7 @@ async def test_each_named_graph_is_built_over_the_tools(
     assert import_module(module) is serve
     graph = await getattr(serve, factory)()
     assert await getattr(serve, factory)() is graph
-    answer = (await graph.ainvoke({"question": "Who?"}))["answer"]
+    answer = (await graph.ainvoke({"question": "Who built it?"}))["answer"]
     assert (answer.method, answer.text) == (name, f"{BUILT[:-1]} [1].")
     given = graph.get_input_jsonschema()["properties"]
     assert set(given) == {"question", "messages", "documents"}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from citeproof import Answer, Toolbox, build_verbatim
+from citeproof.cli import app
+from citeproof.errors import SettingsError
+from citeproof.prompts import Prompt
 from citeproof.testing import ListRetriever, TableEntailment, passage
 from citeproof.types import Passage
 from tests.watching import started, watch
@@ -134,3 +139,19 @@ def test_a_follow_up_stays_as_it_is_without_a_language_model() -> None:
     answer = build_verbatim(tools(TOWER)).invoke({"messages": talk})["answer"]
     assert said(answer) == [BUILT]
     assert any("without a language model" in note for note in answer.notes)
+
+
+def test_no_language_model_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that could not be: its provider's key is missing."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "tower.md").write_text(f"# Tower\n\n{TOWER.text}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    sets = ["retriever.kind=bm25", "answerability.model=none", "entailment.model=judge"]
+    words = ["ask", QUESTION, "--docs", "tower.md", "--method", "verbatim", "--llm", "openai:m"]
+    result = CliRunner().invoke(app, [*words, *(word for one in sets for word in ("--set", one))])
+    assert (result.exit_code, "built the tower" in result.stdout) == (0, True), result.output
+
+
+async def test_a_language_model_that_is_not_there_is_told() -> None:
+    with pytest.raises(SettingsError, match="There is no language model to ask"):
+        await Toolbox(None).llm.text(Prompt("", "", "Hello?"))

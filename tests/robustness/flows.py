@@ -70,6 +70,7 @@ _SEEDS = {
     "calm": 7,
     "r2-mga": 29,
     "composed": 9,
+    "vericite": 4,
     "proved": 4,
     "kept": 2,
     "searched": 1,
