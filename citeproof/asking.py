@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, get_args
+from typing import Any, TypedDict, Unpack, get_args
 
 from langchain_core.runnables import RunnableConfig
 
@@ -19,66 +19,63 @@ __all__ = ["aanswer", "answer", "astream_events"]
 _EVENTS = get_args(get_args(Event)[0])
 
 
-def answer(
-    graph: Any,
-    question: str,
-    *,
-    documents: Sequence[Any] = (),
-    context: Any = None,
-    config: RunnableConfig | None = None,
-) -> Answer:
+class Options(TypedDict, total=False):
+    """What a question may come with."""
+
+    documents: Sequence[Any]
+    """Passages to answer from, instead of the index."""
+    context: Any
+    """Parameters of this run, such as `{"k": 8}`."""
+    config: RunnableConfig | None
+    """LangGraph's configuration of the run, such as its thread."""
+
+
+def answer(graph: Any, question: str, **options: Unpack[Options]) -> Answer:
     """Ask a graph, and wait for its answer.
 
     Args:
         graph: Any graph from a question to an `Answer`: `build_vtg(tools)`.
         question: What the answer is to say.
-        documents: Passages to answer from, instead of the index.
-        context: Parameters of this run, such as `{"k": 8}`.
-        config: LangGraph's configuration of the run, such as its thread.
+        **options: `documents`, `context`, `config`: see `Options`.
 
     Raises:
         InputError: The question is empty, or the run ended without an answer.
         CiteproofError: The run failed.
     """
-    return _answer_in(graph.invoke(_input(question, documents), config, context=context))
+    given, how = _arguments(question, **options)
+    return _answer_in(graph.invoke(given, **how))
 
 
-async def aanswer(
-    graph: Any,
-    question: str,
-    *,
-    documents: Sequence[Any] = (),
-    context: Any = None,
-    config: RunnableConfig | None = None,
-) -> Answer:
+async def aanswer(graph: Any, question: str, **options: Unpack[Options]) -> Answer:
     """Ask a graph from asynchronous code; see `answer`."""
-    return _answer_in(await graph.ainvoke(_input(question, documents), config, context=context))
+    given, how = _arguments(question, **options)
+    return _answer_in(await graph.ainvoke(given, **how))
 
 
 async def astream_events(
-    graph: Any,
-    question: str,
-    *,
-    documents: Sequence[Any] = (),
-    context: Any = None,
-    config: RunnableConfig | None = None,
+    graph: Any, question: str, **options: Unpack[Options]
 ) -> AsyncIterator[Event]:
     """Ask a graph, and tell what happens meanwhile; the last event is `AnswerReady`.
 
     Events of other kinds, which nodes of your own may write, are left out. For arguments and
     errors see `answer`.
     """
-    stream = graph.astream(
-        _input(question, documents), config, context=context, stream_mode="custom"
-    )
-    async for event in stream:
+    given, how = _arguments(question, **options)
+    async for event in graph.astream(given, stream_mode="custom", **how):
         if isinstance(event, _EVENTS):
             yield event
 
 
-def _input(question: str, documents: Sequence[Any]) -> dict[str, Any]:
+def _arguments(
+    question: str,
+    *,
+    documents: Sequence[Any] = (),
+    context: Any = None,
+    config: RunnableConfig | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a graph is given, and how it runs."""
     given = {"documents": list(documents)} if documents else {}
-    return {"question": question, **given}
+    return {"question": question, **given}, {"context": context, "config": config}
 
 
 def _answer_in(result: Any) -> Answer:

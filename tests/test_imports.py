@@ -28,6 +28,7 @@ LAYERS = (
     ("integrations",),
     ("console",),
     ("server",),
+    ("commands",),
     ("cli", ""),
 )
 """Parts of citeproof, the lowest first; a longer name goes before a shorter one, "" is the package.

@@ -15,7 +15,6 @@ from citeproof.console.indexing import searched
 from citeproof.console.output import complain
 from citeproof.console.places import refuse_place
 from citeproof.console.reading import nothing_indexed
-from citeproof.console.verifier import verifier
 from citeproof.console.warm import find_server
 from citeproof.memory.index import Index
 from citeproof.paths import is_folder
@@ -95,6 +94,8 @@ def prove(
             complain(problem)
         with err.status("checking…"):
             return asyncio.run(check_remotely(server, strip_marks(text), k))
+    from citeproof.console.verifier import verifier
+
     with against(settings, documents, err, with_index=with_index) as evidence:
         refuse_own(file, evidence.files)
         for path in written:

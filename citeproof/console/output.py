@@ -1,21 +1,20 @@
-"""Where commands print: terminals, files and pipes."""
+"""Where commands print: terminals, files and pipes. Importing it loads nothing."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
-from rich.console import Console
-from rich.text import Text
-
-from citeproof.files import write_whole
-from citeproof.text import plain
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["complain", "echo_json", "terminal", "write_page"]
 
 
 def terminal(*, stderr: bool = False) -> Console:
     """The console of this process."""
+    from rich.console import Console
+
     console = Console(stderr=stderr, highlight=False)
     if not console.is_terminal:
         console.width = 1000  # a file has no edge to wrap at, and paths must stay whole
@@ -24,11 +23,17 @@ def terminal(*, stderr: bool = False) -> Console:
 
 def echo_json(text: str) -> None:
     """Print JSON, which is UTF-8, whatever the terminal's encoding."""
+    import typer
+
     typer.echo(text.encode())
 
 
 def write_page(path: Path, page: str, *, told: bool = True) -> None:
     """Write a page, and tell where it is."""
+    import typer
+
+    from citeproof.files import write_whole
+
     write_whole(path, page)
     if told:
         typer.echo(f"Page: {path}")
@@ -36,4 +41,8 @@ def write_page(path: Path, page: str, *, told: bool = True) -> None:
 
 def complain(text: str) -> None:
     """Tell what went wrong."""
+    from rich.text import Text
+
+    from citeproof.text import plain
+
     terminal(stderr=True).print(Text(plain(text), style="red"), soft_wrap=True)

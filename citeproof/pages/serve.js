@@ -64,7 +64,7 @@
       this.claims = 0;
       this.current = null;
       find(".asked", this.place).textContent = asked;
-      find("#welcome").hidden = true;
+      find("#welcome").classList.add("over");
       find("#new").hidden = false;
       turns.append(this.place);
     }
@@ -361,7 +361,7 @@
     asking?.abort();
     conversation = name;
     turns.replaceChildren();
-    find("#welcome").hidden = false;
+    find("#welcome").classList.remove("over");
     find("#new").hidden = true;
     question.focus();
   }

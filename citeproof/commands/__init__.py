@@ -1,0 +1,1 @@
+"""Commands of the command line, where they are not in `cli` itself."""

@@ -1,0 +1,95 @@
+"""`citeproof bank`: the memory bank."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from citeproof.commands.options import (
+    AsJSON,
+    Config,
+    Everywhere,
+    Namespace,
+    Sets,
+    Store,
+    Yes,
+    argument,
+    flag,
+    load_settings,
+    option,
+)
+from citeproof.console.output import echo_json, terminal
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="The memory bank: past cases that R²-MGA shows to the model.", no_args_is_help=True
+)
+
+
+@app.command("stats")
+def bank_stats(
+    namespace: Annotated[str | None, option("Count only its cases.")] = None,
+    as_json: AsJSON = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Count cases, rationales and uses, in every namespace."""
+    from citeproof.cases import summarize
+    from citeproof.console import bank as shown
+
+    with shown.opened(load_settings(config, store, sets), namespace) as bank:
+        statistics = summarize(asyncio.run(bank.cases(everywhere=namespace is None)))
+    if as_json:
+        echo_json(statistics.model_dump_json(indent=2))
+    else:
+        shown.figures(statistics, terminal())
+
+
+@app.command("export")
+def bank_export(
+    out: Annotated[Path | None, option("Write them here; by default to stdout.")] = None,
+    namespace: Namespace = None,
+    everywhere: Everywhere = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Write the cases as JSON lines, with their rationales, times and uses."""
+    from citeproof.console import bank as shown
+
+    with shown.opened(load_settings(config, store, sets), namespace) as bank:
+        entries = asyncio.run(bank.cases(everywhere=everywhere))
+    shown.export(entries, out, terminal(stderr=True))
+
+
+@app.command("import")
+def bank_import(
+    file: Annotated[Path, argument("An export; - reads stdin.", "FILE")],
+    namespace: Annotated[str | None, option("Where they go; by default where they were.")] = None,
+    rebuild: Annotated[
+        bool, flag("Begin with an empty bank, in every namespace.", "--rebuild")
+    ] = False,
+    yes: Yes = False,
+    config: Config = None,
+    store: Store = None,
+    sets: Sets = None,
+) -> None:
+    """Add the cases of an export. Interrupted, it can be run again, and goes on."""
+    from citeproof.cases import parse_entries
+    from citeproof.console import bank as shown
+    from citeproof.console.opening import counting
+
+    settings = load_settings(config, store, sets)
+    lines, source = shown.read(file)
+    entries = parse_entries(lines, source, namespace=namespace)
+    if rebuild:
+        shown.confirm_rebuild(settings, yes=yes)
+    err = terminal(stderr=True)
+    with shown.embedding(settings, err) as bank, counting(err) as progress:
+        report = asyncio.run(bank.import_(entries, rebuild=rebuild, progress=progress))
+    shown.imported(report, terminal())
