@@ -14,7 +14,6 @@ import json
 import os
 import platform
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -110,9 +109,8 @@ class Point:
     """Most MB that the process ever had."""
     disk: dict[str, float] = field(default_factory=dict)
     """MB."""
-    opened: float = 0.0
-    """Until another process has opened the index and made its first search."""
-    opened_memory: float = 0.0
+    opened: list[float] | None = None
+    """Another process opens the index and searches once: wall time, CPU time, MB at most."""
     times: dict[str, list[float]] = field(default_factory=dict)
     """p50 and p95 of wall time, then of CPU time."""
 
@@ -127,10 +125,12 @@ def main() -> None:
     chosen = parser.parse_args()
     with chosen.questions.open(encoding="utf-8") as lines:
         questions = [json.loads(line)["question"] for line in lines][:100]
+    wall, cpu = time.perf_counter(), time.process_time()
     index = Index.open(ChromaSettings(path=chosen.folder), RetrieverSettings(), WordVectors())
     if chosen.opened:
         index.candidates(questions[:1], 50)
-        print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+        times = time.perf_counter() - wall, time.process_time() - cpu
+        print(json.dumps([*times, most_memory()]))
         return
     texts, done = Texts(chosen.passages), chosen.folder / "points.jsonl"
     points = [Point(**json.loads(line)) for line in done.open()] if done.exists() else []
@@ -167,15 +167,13 @@ def measure(
     index.add_import(given, progress=told)
     point.build = (time.perf_counter() - began) / (size - before)
     point.build_cpu = (time.process_time() - cpu) / (size - before)
-    point.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    point.memory = most_memory()
     kinds = {".bin": "vectors", ".pickle": "vectors", ".sqlite3": "texts", ".words": "words"}
     for file in (file for file in folder.rglob("*") if file.is_file()):
         kind = kinds.get(file.suffix, "rest")
         point.disk[kind] = point.disk.get(kind, 0.0) + file.stat().st_size / 1e6
-    began = time.perf_counter()
     again = [sys.executable, *sys.argv, "--opened"]
-    point.opened_memory = json.loads(subprocess.run(again, check=True, capture_output=True).stdout)
-    point.opened = time.perf_counter() - began
+    point.opened = json.loads(subprocess.run(again, check=True, capture_output=True).stdout)
     searches: dict[str, Callable[[str], object]] = {
         "dense": lambda question: index.dense([question], 5),
         "words": lambda question: index.lexical([question], 5),
@@ -186,6 +184,12 @@ def measure(
     more = [" ".join(texts(place * 7 + n).text for n in range(10)) for place in range(20)]
     point.times["one document more"] = timed(lambda text: index.add([text]), more)
     return point
+
+
+def most_memory() -> float:
+    """The most MB that this process ever had; getrusage would count those of its parent."""
+    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return int(fields["VmHWM"].split()[0]) / 1e3
 
 
 def timed(call: Callable[[str], object], values: list[str]) -> list[float]:
@@ -215,8 +219,9 @@ def report(points: list[Point]) -> None:
             ", ".join(f"{one.disk.get(kind, 0):,.0f}" for kind in ("texts", "vectors", "words"))
             for one in points
         ],
-        "opened by another process and searched, s": [f"{one.opened:.1f}" for one in points],
-        "memory of that process, MB": [f"{one.opened_memory:,.0f}" for one in points],
+        "opened by another process and searched: wall, CPU, s; MB": [
+            "{:.1f}, {:.1f}; {:,.0f}".format(*one.opened) if one.opened else "–" for one in points
+        ],
     }
     for name in points[0].times:
         for what, first in (("wall", 0), ("CPU", 2)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -150,6 +151,8 @@ class PostgresIndex:
             open=False,
         )
         self._opening = threading.Lock()
+        # It tells of each attempt to connect; what comes of it is told by our error.
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """At most `k` passages, the best first; none for an empty query.

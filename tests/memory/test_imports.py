@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -163,4 +164,29 @@ def test_inner_products_rank_as_they_are(tmp_path: Path) -> None:
     assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p3"]]
     [found] = index.candidates(["hill 5"], 7)
     assert max(found, key=lambda one: one.cosine).id == "p3"
+    index.close()
+
+
+def test_a_large_import_leaves_nothing_to_be_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citeproof.memory.store._FILLING_SYNC", 5)
+    monkeypatch.setattr("citeproof.memory.store._SYNC", 2)
+    index = opened(tmp_path)
+    index.add(PASSAGES, vectors(PASSAGES))
+    index.close()
+    tables = sqlite3.connect(tmp_path / "store" / "index" / "chroma.sqlite3")
+    [(waiting,)] = tables.execute(
+        "SELECT count(*) FROM embeddings_queue queue, collections, segments "
+        "JOIN max_seq_id ON max_seq_id.segment_id = segments.id "
+        "WHERE segments.scope = 'VECTOR' AND segments.collection = collections.id "
+        "AND collections.name = 'passages' AND queue.topic LIKE '%/' || collections.id "
+        "AND queue.seq_id > max_seq_id.seq_id"
+    )
+    tables.close()
+    assert waiting == 0
+    index = opened(tmp_path)
+    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p5"]]
+    index.add(PASSAGES[:2], vectors(PASSAGES[:2]), name="passages")
+    assert index.count() == 2
     index.close()
