@@ -67,6 +67,11 @@ class Scorecard(BaseModel):
     examples: dict[str, Scores] = {}
     """Example's id → its scores."""
 
+    @property
+    def way(self) -> tuple[Judge | None, int, bool]:
+        """How it was counted, beside the mode."""
+        return self.entailment, self.at_most_citations, self.cot
+
 
 async def scored(
     run: Run,

@@ -365,7 +365,7 @@ async def test_other_thresholds_are_told(tmp_path: Path) -> None:
         own = open_run(await made(tmp_path / name, 2))
         table = TableEntailment({}, threshold=threshold)
         write_scorecard(own, await scored(own, table, mode="corrected"))
-    told = "scored with different entailment models or thresholds"
+    told = "scored with different entailment models, thresholds"
     assert told in markdown(await report([tmp_path / "a", tmp_path / "b"]))
     assert told not in markdown(await report([tmp_path / "a"]))
 
