@@ -36,6 +36,7 @@ def test_a_manifest_tells_parameters_prompts_and_data(tmp_path: Path) -> None:
         "sha256": "f00",
         "limit": 2,
         "seed": 7,
+        "corpus": "documents",
         "examples": 2,
     }
     own.write(tmp_path)
