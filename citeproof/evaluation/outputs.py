@@ -59,6 +59,6 @@ def _written(own: Example, output: Output) -> dict[str, Any]:
     if len(own.references) > 1:
         made["annotations"] = [{"long_answer": text} for text in own.references]
     docs = [{"id": p.id, "title": p.title, "text": p.text} for p in output.passages]
-    if output.passages == own.documents:
+    if own.documents and output.passages == own.documents:
         docs = own.raw.get("docs", docs)
     return made | own.raw | {"docs": docs, "output": output.text}

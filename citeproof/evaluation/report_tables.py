@@ -85,11 +85,10 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
         rows.append([str(entry.number), entry.name, str(n), *cells])
     notes = ["Mean and 95% bootstrap interval over answers; (n) where a metric applies to fewer."]
     notes += dict.fromkeys(told for card in cards.values() for told in card.caveats)
-    judges = {card.entailment for card in cards.values() if card.entailment is not None}
-    if len(judges) > 1:
+    if len({card.way for card in cards.values() if card.entailment is not None}) > 1:
         notes.append(
-            "These runs were scored with different entailment models or thresholds: their "
-            "citation metrics cannot be compared with each other."
+            "These runs were scored with different entailment models, thresholds or numbers of "
+            "citations: their citation metrics cannot be compared with each other."
         )
     return Table(f"Quality, {mode}", rows, notes)
 

@@ -54,8 +54,8 @@ class Scorecard(BaseModel):
     """How many citations of a statement count."""
     cot: bool = False
     """Whether lists are read from the first colon on."""
-    answers: str = ""
-    """sha256 of what was scored; empty in files of earlier versions."""
+    answers: str
+    """sha256 of what was scored."""
     caveats: tuple[str, ...] = ()
     """What a reader must know before comparing."""
     errors: int = 0
@@ -66,6 +66,11 @@ class Scorecard(BaseModel):
     """Of all answers together, so that it has no interval; None where it was not asked for."""
     examples: dict[str, Scores] = {}
     """Example's id → its scores."""
+
+    @property
+    def way(self) -> tuple[Judge | None, int, bool]:
+        """How it was counted, beside the mode."""
+        return self.entailment, self.at_most_citations, self.cot
 
 
 async def scored(
@@ -153,7 +158,7 @@ def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
     fix = "Score the run again: citeproof score."
     card = parse(Scorecard, read_file(path), f"{path} holds no scores", fix)
     same = card.examples.keys() == {example.id for example, _, _ in run.items()}
-    return card if same and card.answers in ("", _answers(run)) else None
+    return card if same and card.answers == _answers(run) else None
 
 
 def _answers(run: Run) -> str:

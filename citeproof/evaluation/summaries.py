@@ -79,12 +79,13 @@ def overall(entries: Sequence[Entry], mode: Mode) -> Table:
 
 
 def _groups(entries: Sequence[Entry], mode: Mode) -> list[list[Entry]]:
-    """The runs that were scored so, those of one configuration together."""
+    """The runs that were scored so, those of one configuration and one judge together."""
     groups: list[list[Entry]] = []
     for entry in entries:
         if mode in entry.cards and entry.run.manifest is not None:
             for group in groups:
-                if all(map(_CHANCE.search, _changed(group[0], entry))):
+                alike = entry.cards[mode].way == group[0].cards[mode].way
+                if alike and all(map(_CHANCE.search, _changed(group[0], entry))):
                     group.append(entry)
                     break
             else:

@@ -294,6 +294,17 @@ def test_mauve_is_computed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("scripted_judge")
+def test_other_ways_of_counting_are_kept_and_told() -> None:
+    run("--data", "numbers.jsonl", "--out", "run", "--limit", "1")
+    assert invoke(cli.app, ["score", "run", "--at-most-citations", "1", "--cot"]).exit_code == 0
+    card = Scorecard.model_validate_json(Path("run/scores-corrected.json").read_text("utf-8"))
+    assert (card.at_most_citations, card.cot) == (1, True)
+    told = invoke(cli.app, ["report", "run"]).stdout
+    assert "At most 1 citation counts of a statement, and not 3." in told
+    assert "Lists were read from the first colon on." in told
+
+
+@pytest.mark.usefixtures("scripted_judge")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

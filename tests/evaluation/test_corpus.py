@@ -122,6 +122,8 @@ def test_the_index_is_searched_instead_where_that_is_asked_for(asked: list[str])
     manifest = read_manifest(Path("run"))
     assert manifest is not None
     assert (manifest.data.corpus, manifest.parameters["ranked"]) == ("index", False)
+    [own] = json.loads(Path("run/alce.json").read_text("utf-8"))["data"]
+    assert [doc["id"] for doc in own["docs"]] == ["i"] * bool(found.docs)
 
 
 @pytest.mark.parametrize(

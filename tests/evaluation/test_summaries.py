@@ -28,6 +28,7 @@ async def kept(
     mauve: float | None = None,
     data: str = "asqa.json",
     parameters: dict[str, Any] | None = None,
+    judge: Judge = JUDGE,
     **llm: Any,
 ) -> Path:
     """A run with these scores for its questions."""
@@ -49,7 +50,7 @@ async def kept(
     answers = (await scored(run, None, mode="strict")).answers
     card = Scorecard(
         mode="strict",
-        entailment=JUDGE,
+        entailment=judge,
         answers=answers,
         metrics=estimates(rows),
         mauve=mauve,
@@ -97,7 +98,9 @@ async def test_runs_that_differ_by_chance_alone_are_put_together(tmp_path: Path)
         for seed, value in ((1, 0.4), (2, 0.5), (3, 0.6))
     ]
     other = await kept(tmp_path / "other", [{"em_recall": 0.9}], parameters={"k": 9}, seed=4)
-    made = await report([*many, other])
+    strange = Judge(name="other", threshold=0.5)
+    unlike = await kept(tmp_path / "judged", [{"em_recall": 0.9}], judge=strange, seed=5)
+    made = await report([*many, other, unlike])
     head, *rows = cells(markdown(made), "Means over runs, strict")
     assert head == ["runs", "method", "varied", "n", "EM recall", "MAUVE"]
     assert [row[:4] for row in rows] == [
