@@ -588,12 +588,14 @@ def test_the_programs_of_other_pages(run: Any) -> None:
         "integrations",
         "memory",
         "papers",
+        "ray",
         "configuration",
         "streaming",
         "studio",
         "verifiers",
     }
     assert callable(run("docs/verifiers.md")["doubt"])
+    assert callable(run("docs/ray.md")["answer"])  # tests/on_ray runs what it does
     assert [page for page in having("python") if page.parts[0] == "docs"] == sorted(
         Path(f"docs/{name}.md") for name in tested
     )

@@ -226,7 +226,8 @@ class _Made:
         at_once = at_once or _suits(self.settings)
         bank = None
         if isinstance(tools, Actors):
-            graph = MethodOnRay(tools, self.plan.method, self.parameters, self.settings)
+            with console.status("opening models…"):
+                graph = MethodOnRay(tools, self.plan.method, self.parameters, self.settings)
             passages, models, asked = graph.about.passages, graph.about.models, graph.about.prompts
             find_gold = graph.with_gold
             at_once *= tools.number
