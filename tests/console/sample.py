@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from citeproof.tools.events import (
     AnswerReady,
@@ -228,6 +228,6 @@ def timed(events: Sequence[Told | Moment] = EVENTS) -> list[Moment]:
     return found
 
 
-async def stream(moments: Sequence[Moment]) -> AsyncIterator[Moment]:
+async def stream(moments: Sequence[Moment]) -> AsyncGenerator[Moment]:
     for moment in moments:
         yield moment

@@ -22,7 +22,7 @@ from tests.memory.fakes import WordEmbeddings
 Usage = namedtuple("Usage", ["total", "used", "free"])
 
 
-def opened(folder: Path, **options: bool) -> Index:
+def opened(folder: Path, **options: Any) -> Index:
     return Index.open(ChromaSettings(path=folder), RetrieverSettings(), WordEmbeddings(), **options)
 
 

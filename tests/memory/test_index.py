@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def documents(tmp_path: Path) -> Path:
     return folder
 
 
-def opened(tmp_path: Path, embeddings: WordEmbeddings | None = None, **options: bool) -> Index:
+def opened(tmp_path: Path, embeddings: WordEmbeddings | None = None, **options: Any) -> Index:
     settings = ChromaSettings(path=tmp_path / "store")
     return Index.open(settings, FUSED, embeddings or WordEmbeddings(), **options)
 

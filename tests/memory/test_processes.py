@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def at(path: Path) -> ChromaSettings:
     return ChromaSettings(path=path / "store")
 
 
-def opened(path: Path, **options: bool) -> Index:
+def opened(path: Path, **options: Any) -> Index:
     return Index.open(at(path), RetrieverSettings(), embedder(), **options)
 
 

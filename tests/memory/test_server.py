@@ -48,7 +48,7 @@ def settings(
     return ChromaSettings(host="127.0.0.1", port=port, collection=name)
 
 
-def opened(settings: ChromaSettings, **options: bool) -> Index:
+def opened(settings: ChromaSettings, **options: Any) -> Index:
     return Index.open(settings, RetrieverSettings(), embedder(), **options)
 
 
