@@ -93,11 +93,12 @@ class LocalEmbeddings(Embeddings):
             model = self._loaded(query=kind == "query")
             import torch
 
-            encode, prefix = {
-                "query": (model.encode_query, self._settings.query_prefix),
-                "passage": (model.encode_document, self._settings.passage_prefix),
-                "raw": (model.encode, None),
+            method, prefix = {
+                "query": ("encode_query", self._settings.query_prefix),
+                "passage": ("encode_document", self._settings.passage_prefix),
+                "raw": ("encode", None),
             }[kind]
+            encode = getattr(model, method)
             device = str(model.device.type)
 
             def run(part: list[str]) -> Any:
