@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from citeproof import Toolbox, Usage, build_vtg, cli
+from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
 from citeproof.tools.events import (
     ClaimDelta,
