@@ -134,7 +134,7 @@ def speed(arguments: argparse.Namespace) -> None:
 def band(arguments: argparse.Namespace) -> None:
     """Write the scores of the cross-encoder, and the judge's where the cascade asks it."""
     from citeproof.tools.entailment.judge import Judge
-    from citeproof.tools.llm import open_llm
+    from citeproof.tools.llm.model import open_llm
 
     settings = Settings.load(entailment={"kind": "cross-encoder"})
     model: Any = (

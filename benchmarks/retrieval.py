@@ -29,8 +29,8 @@ from citeproof.memory.index import Index
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
 from citeproof.settings import ChromaSettings, EmbeddingSettings, ModelSettings, RetrieverSettings
-from citeproof.tools.pool import Candidate
 from citeproof.tools.retrieval import DENSE_SHARE, HybridRetriever, Kind, fuse
+from citeproof.tools.retrieval.search_pool import Candidate
 from citeproof.types import Passage
 
 DEPTH = 20

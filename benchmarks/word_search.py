@@ -20,8 +20,8 @@ from typing import Any
 from scale import Texts, most_memory
 
 from citeproof.models.cores import cores
-from citeproof.tools.pool import searchable
-from citeproof.tools.words import Row, Words
+from citeproof.tools.retrieval.search_pool import searchable
+from citeproof.tools.retrieval.word_search import Row, Words
 
 RESULT = Path(__file__).parent / "results/word_search.md"
 BLOCK = 1000

@@ -58,19 +58,25 @@ if TYPE_CHECKING:
     from citeproof.graphs.vtg import build_vtg as build_vtg
     from citeproof.memory.bank import Bank as Bank
     from citeproof.settings import Settings as Settings
-    from citeproof.tools.checking import check as check
-    from citeproof.tools.cross_encoder_reranker import CrossEncoderReranker as CrossEncoderReranker
+    from citeproof.tools.checking.check import check as check
     from citeproof.tools.entailment import Entailment as Entailment
     from citeproof.tools.entailment import Pair as Pair
-    from citeproof.tools.hyde import HyDERetriever as HyDERetriever
-    from citeproof.tools.lamer import LAMERRetriever as LAMERRetriever
-    from citeproof.tools.llatrieval_retriever import LLatrievalRetriever as LLatrievalRetriever
-    from citeproof.tools.llm import LLM as LLM
-    from citeproof.tools.oracle import oracle_passages as oracle_passages
-    from citeproof.tools.oracle import oracle_passages_for_claims as oracle_passages_for_claims
-    from citeproof.tools.rankgpt import RankGPTRetriever as RankGPTRetriever
+    from citeproof.tools.llm.model import LLM as LLM
     from citeproof.tools.retrieval import Retriever as Retriever
     from citeproof.tools.retrieval import as_langchain as as_langchain
+    from citeproof.tools.retrieval.cross_encoder_reranker import (
+        CrossEncoderReranker as CrossEncoderReranker,
+    )
+    from citeproof.tools.retrieval.hyde import HyDERetriever as HyDERetriever
+    from citeproof.tools.retrieval.lamer import LAMERRetriever as LAMERRetriever
+    from citeproof.tools.retrieval.llatrieval_retriever import (
+        LLatrievalRetriever as LLatrievalRetriever,
+    )
+    from citeproof.tools.retrieval.oracle import oracle_passages as oracle_passages
+    from citeproof.tools.retrieval.oracle import (
+        oracle_passages_for_claims as oracle_passages_for_claims,
+    )
+    from citeproof.tools.retrieval.rankgpt import RankGPTRetriever as RankGPTRetriever
     from citeproof.tools.toolbox import Toolbox as Toolbox
     from citeproof.types import Answer as Answer
     from citeproof.types import CheckedSentence as CheckedSentence
@@ -89,15 +95,15 @@ _HOMES = {
     "graphs.vtg": ["PAPER_PARAMETERS"],
     "memory.bank": ["Bank"],
     "settings": ["Settings"],
-    "tools.checking": ["check"],
-    "tools.cross_encoder_reranker": ["CrossEncoderReranker"],
+    "tools.checking.check": ["check"],
+    "tools.retrieval.cross_encoder_reranker": ["CrossEncoderReranker"],
     "tools.entailment": ["Entailment", "Pair"],
-    "tools.hyde": ["HyDERetriever"],
-    "tools.lamer": ["LAMERRetriever"],
-    "tools.llatrieval_retriever": ["LLatrievalRetriever"],
-    "tools.llm": ["LLM"],
-    "tools.oracle": ["oracle_passages", "oracle_passages_for_claims"],
-    "tools.rankgpt": ["RankGPTRetriever"],
+    "tools.retrieval.hyde": ["HyDERetriever"],
+    "tools.retrieval.lamer": ["LAMERRetriever"],
+    "tools.retrieval.llatrieval_retriever": ["LLatrievalRetriever"],
+    "tools.llm.model": ["LLM"],
+    "tools.retrieval.oracle": ["oracle_passages", "oracle_passages_for_claims"],
+    "tools.retrieval.rankgpt": ["RankGPTRetriever"],
     "tools.retrieval": ["Retriever", "as_langchain"],
     "tools.toolbox": ["Toolbox"],
     "types": [

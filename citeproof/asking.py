@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack, get_args
 from langchain_core.runnables import RunnableConfig
 
 from citeproof.errors import InputError
-from citeproof.tools.events import Event
+from citeproof.runtime.events import Event
 from citeproof.types import Answer
 
 __all__ = ["aanswer", "answer", "astream_events"]

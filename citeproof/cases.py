@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from citeproof.errors import SettingsError
 from citeproof.files import parse
 from citeproof.settings import BankSettings
-from citeproof.tools.answer_text import AnyForm
-from citeproof.tools.case_vectors import Kind
+from citeproof.tools.citations.answer_text import AnyForm
+from citeproof.tools.retrieval.case_vectors import Kind
 from citeproof.types import Passage
 
 __all__ = [

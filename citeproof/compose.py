@@ -31,7 +31,7 @@ from citeproof.graphs.proof import ProofParameters, proof_graph
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import KeptResult, KeptState, ProvedState, Result
-from citeproof.tools.llatrieval_retriever import LLatrievalRetriever
+from citeproof.tools.retrieval.llatrieval_retriever import LLatrievalRetriever
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["KeepingParameters", "remember_with", "retrieve_with", "verify_with"]

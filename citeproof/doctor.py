@@ -36,7 +36,7 @@ from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import open_first, shipped_threshold
 from citeproof.tools.entailment.risk import measure_risk
-from citeproof.tools.remote_embeddings import RemoteEmbeddings
+from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 
 __all__ = ["Check", "diagnose", "repair"]
 

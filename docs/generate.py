@@ -30,6 +30,8 @@ from citeproof.graphs.proof import ProofParameters
 from citeproof.graphs.registry import METHODS, find_method
 from citeproof.graphs.studio import STUDIO
 from citeproof.parameters import Parameters
+from citeproof.runtime.events import Event
+from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.settings import Settings
 from citeproof.state import (
     DraftState,
@@ -41,8 +43,6 @@ from citeproof.state import (
     WritingState,
 )
 from citeproof.tools.entailment.presets import PRESETS
-from citeproof.tools.events import Event
-from citeproof.tools.moments import NodeFinished, NodeStarted
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

@@ -20,7 +20,7 @@ MODULES = {
     "types": "What goes in and comes out",
     "settings": "Settings",
     "errors": "Errors",
-    "tools.events": "Events of a run",
+    "runtime.events": "Events of a run",
     "testing": "Stand-ins for tests",
 }
 """Modules whose public names are shown in full, with the title of their page."""

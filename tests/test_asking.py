@@ -11,9 +11,9 @@ from langgraph.graph import START, StateGraph
 
 from citeproof import Answer, aanswer, answer, astream_events, build_vtg
 from citeproof.errors import InputError
+from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.state import QuestionInput
 from citeproof.testing import passage
-from citeproof.tools.events import AnswerReady, ClaimAccepted
 from tests.graphs.scripts import Script
 
 QUESTION = "Who built the tower?"

@@ -22,10 +22,10 @@ from citeproof.errors import InputError, ModelOutageError, SettingsError, StoreE
 from citeproof.graphs.composed import build_composed
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.memory.bank import Bank
+from citeproof.runtime.events import AnswerReady, LLMCalled
 from citeproof.settings import BudgetSettings
 from citeproof.state import QuestionInput
 from citeproof.testing import ListRetriever, ScriptedChatModel
-from citeproof.tools.events import AnswerReady, LLMCalled
 from citeproof.tools.retrieval import from_passages
 from tests.agents.calm_states import claim
 from tests.agents.evidence_log import Log

@@ -7,8 +7,8 @@ import pytest
 from citeproof.errors import PromptError
 from citeproof.prompts import context
 from citeproof.prompts.demonstrations import MOST, demonstrations
-from citeproof.tools.marked_list import read_marked_list, read_marked_name
-from citeproof.tools.marked_text import read_marked
+from citeproof.tools.citations.marked_list import read_marked_list, read_marked_name
+from citeproof.tools.citations.marked_text import read_marked
 
 READ = {"prose": read_marked, "list": read_marked_list, "short": read_marked_name}
 FORMS = pytest.mark.parametrize("form", READ)

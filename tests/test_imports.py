@@ -18,7 +18,8 @@ LAYERS = (
     ("pages",),
     ("settings", "settings_sources", "settings_toml", "trust"),
     ("state", "parameters", "prompts", "models", "actors"),
-    ("tools", "cases"),
+    ("runtime",),
+    ("tools", "cases", "runtime.moments"),
     ("memory",),
     ("tools.toolbox", "testing", "integrations.tracing"),
     ("agents",),
@@ -146,8 +147,8 @@ def test_every_exception_is_needed(found: list[Import]) -> None:
 
 def test_a_wrong_import_would_be_found(tmp_path: Path) -> None:
     wrong = {
-        "tools/llm.py": "def ask():\n    from citeproof.agents import planner\n",
-        "agents/planner.py": "from citeproof.tools.llm import ask\nimport citeproof.errors as e\n",
+        "tools/rouge.py": "def ask():\n    from citeproof.agents import planner\n",
+        "agents/planner.py": "from citeproof.tools.rouge import ask\nimport citeproof.errors\n",
         "agents/__init__.py": "",
         "errors.py": "if TYPE_CHECKING:\n    from citeproof.types import Usage\n",
         "types.py": "",
@@ -161,12 +162,12 @@ def test_a_wrong_import_would_be_found(tmp_path: Path) -> None:
     assert upward(found) == [
         "citeproof/errors.py:2 imports citeproof.types, "
         "but types stands above errors, files, guard, paths, text, markdown",
-        "citeproof/tools/llm.py:2 imports citeproof.agents.planner, "
-        "but agents stands above tools, cases",
+        "citeproof/tools/rouge.py:2 imports citeproof.agents.planner, "
+        "but agents stands above tools, cases, runtime.moments",
     ]
     assert circle(found) in (
-        "tools.llm ← agents.planner ← tools.llm",
-        "agents.planner ← tools.llm ← agents.planner",
+        "tools.rouge ← agents.planner ← tools.rouge",
+        "agents.planner ← tools.rouge ← agents.planner",
     )
     with pytest.raises(AssertionError, match=r"citeproof\.new\.module is in no layer"):
         layer("new.module")

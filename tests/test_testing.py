@@ -18,7 +18,7 @@ from citeproof.testing import (
     passage,
 )
 from citeproof.tools.entailment import Pair
-from citeproof.tools.llm import LLM
+from citeproof.tools.llm.model import LLM
 from citeproof.types import Passage
 
 ASK = Prompt("System.", "Question: Why?", "Answer now.")

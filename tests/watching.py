@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from citeproof.tools.moments import STREAM, Moment, NodeFinished, NodeStarted, observe
+from citeproof.runtime.moments import STREAM, Moment, NodeFinished, NodeStarted, observe
 
 
 async def watch(graph: Any, given: Any, config: Any = None) -> list[Moment]:

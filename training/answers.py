@@ -12,9 +12,9 @@ from random import Random
 from typing import Any
 
 from citeproof.tools.entailment import question_hypothesis
+from citeproof.tools.retrieval.word_search import Row as Found
+from citeproof.tools.retrieval.word_search import Words
 from citeproof.tools.sentences import split
-from citeproof.tools.words import Row as Found
-from citeproof.tools.words import Words
 from training import edits
 from training.claims import Declarer
 from training.make import Around, Asked, Text, crop, holds

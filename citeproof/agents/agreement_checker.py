@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
 from citeproof.state import CandidateState, Contrast, Corroboration, Update
-from citeproof.tools.answer_text import AnyForm
-from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
+from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.rouge import rouge_2, tokenize
 from citeproof.types import Claim, Verdict
 

@@ -10,9 +10,9 @@ from langchain_core.messages import AnyMessage
 
 from citeproof.agents.base import Node
 from citeproof.state import NodeState, Update
-from citeproof.tools.annotating import annotate
-from citeproof.tools.conversation_sources import check_answer, final_answer, read_sources
+from citeproof.tools.citations.annotations import annotate
 from citeproof.tools.entailment import Entailment
+from citeproof.tools.questions.conversation_sources import check_answer, final_answer, read_sources
 from citeproof.tools.retrieval import Retriever
 from citeproof.types import CheckReport
 

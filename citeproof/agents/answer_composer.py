@@ -11,14 +11,14 @@ from citeproof.agents.base import Node, current_place
 from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import ModelError, StoreError, VerifierOutageError
 from citeproof.memory.evidence import EvidenceLog
+from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
+from citeproof.runtime.meter import note
 from citeproof.state import Update, WritingState, calls_of, remembered
-from citeproof.tools.answer_message import answer_message
-from citeproof.tools.answer_text import AnyForm, written_out
-from citeproof.tools.citations import CONTRADICTED, FLAG, marks
+from citeproof.tools.citations.answer_message import answer_message
+from citeproof.tools.citations.answer_text import AnyForm, written_out
+from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.events import ClaimAccepted, ClaimRejected, emit
-from citeproof.tools.meter import note
-from citeproof.tools.question_parts import question_parts
+from citeproof.tools.questions.parts import question_parts
 from citeproof.types import Answer, Citation, Claim, Passage
 
 __all__ = ["AnswerComposer"]

@@ -10,10 +10,10 @@ from citeproof.agents.base import Node
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.refinement_selector import share
 from citeproof.errors import BudgetExceededError
+from citeproof.runtime.events import ClaimVerified, emit
 from citeproof.state import SamplesState, Update, remembered
-from citeproof.tools.answer_text import AnyForm
+from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.entailment import OUTAGE, Entailment
-from citeproof.tools.events import ClaimVerified, emit
 from citeproof.types import Citation, Claim, Verdict
 
 __all__ = ["AnswerReranker"]

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 from citeproof.agents.base import LLMNode
 from citeproof.errors import BudgetExceededError, ModelReplyError
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.meter import note
 from citeproof.state import SamplesState, Update, remembered
-from citeproof.tools.answer_text import AnyForm, written_out
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm, written_out
 
 __all__ = ["AnswerSelector"]
 

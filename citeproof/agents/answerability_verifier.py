@@ -9,6 +9,8 @@ from typing import Any
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
+from citeproof.runtime.events import PassagesRetrieved, emit
+from citeproof.runtime.meter import note, spend
 from citeproof.state import MemoryState, SourceState, Update, append_new, remembered
 from citeproof.tools.entailment import (
     Entailment,
@@ -17,11 +19,9 @@ from citeproof.tools.entailment import (
     premise,
     question_hypothesis,
 )
-from citeproof.tools.events import PassagesRetrieved, emit
-from citeproof.tools.meter import note, spend
-from citeproof.tools.question_parts import question_parts
+from citeproof.tools.questions.parts import question_parts
+from citeproof.tools.questions.sources import select_source
 from citeproof.tools.retrieval import coerce_retriever
-from citeproof.tools.sources import select_source
 from citeproof.types import Passage, Usage
 
 __all__ = ["AnswerabilityVerifier", "score_answers"]

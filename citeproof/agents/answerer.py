@@ -12,15 +12,15 @@ from citeproof.agents.summarizer import read_passages
 from citeproof.errors import BudgetExceededError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import Demonstration, demonstrations
+from citeproof.runtime.gather import together
+from citeproof.runtime.meter import note
 from citeproof.state import ShortenedState, Update, remembered
-from citeproof.tools.answer_text import AnyForm, citing, introduced, read_claims, telling
-from citeproof.tools.citations import strip_marks
-from citeproof.tools.cited_json import answer_json
-from citeproof.tools.llm import LLM
-from citeproof.tools.marked_text import read_marked
-from citeproof.tools.meter import note
-from citeproof.tools.replies import END, is_end
-from citeproof.tools.together import together
+from citeproof.tools.citations.answer_text import AnyForm, citing, introduced, read_claims, telling
+from citeproof.tools.citations.cited_json import answer_json
+from citeproof.tools.citations.marked_text import read_marked
+from citeproof.tools.citations.marks import strip_marks
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.llm.replies import END, is_end
 from citeproof.types import Claim, Passage
 
 __all__ = ["LABEL", "Answerer"]

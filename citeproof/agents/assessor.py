@@ -9,9 +9,9 @@ from itertools import pairwise
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.meter import note
 from citeproof.state import Reflection, ReflectionState, Update
-from citeproof.tools.answer_text import AnyForm, introduced, written_out
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm, introduced, written_out
 
 __all__ = ["Assessor"]
 

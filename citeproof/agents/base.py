@@ -34,13 +34,13 @@ from typing_extensions import is_typeddict
 from citeproof.errors import CiteproofError, InputError
 from citeproof.parameters import Parameters, parameters_from
 from citeproof.prompts import check_template, read_template, template
+from citeproof.runtime.background import run_in_background
+from citeproof.runtime.events import AnswerReady, emit
+from citeproof.runtime.meter import Meter, metered, note, spend
 from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, NodeCost, Update, calls_of, total_usage
 from citeproof.text import snake_case
-from citeproof.tools.background import run_in_background
-from citeproof.tools.events import AnswerReady, emit
-from citeproof.tools.llm import LLM, coerce_llm
-from citeproof.tools.meter import Meter, metered, note, spend
+from citeproof.tools.llm.model import LLM, coerce_llm
 from citeproof.tools.retrieval.langchain import as_passage
 from citeproof.types import Answer, Usage
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from citeproof.agents.base import Node
 from citeproof.agents.retriever import Retriever
+from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.state import SearchRound, SearchState, SourceState, Update, append_new
-from citeproof.tools.events import EvidenceFound, emit
-from citeproof.tools.sources import read_documents
+from citeproof.tools.questions.sources import read_documents
 
 __all__ = ["CandidateRetriever"]
 

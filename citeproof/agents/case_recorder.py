@@ -11,9 +11,9 @@ from citeproof.agents.refinement_selector import share
 from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
+from citeproof.runtime.meter import note
 from citeproof.state import Reflection, Update, WritingState
-from citeproof.tools.answer_text import AnyForm, written_out
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.types import Answer
 
 __all__ = ["CaseRecorder", "Gate"]

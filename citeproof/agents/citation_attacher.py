@@ -7,12 +7,12 @@ from typing import Any
 
 from citeproof.agents.base import Node
 from citeproof.agents.retriever import nothing_to_search
+from citeproof.runtime.events import EvidenceFound, emit
+from citeproof.runtime.meter import spend
 from citeproof.state import SourceState, Update, append_new
-from citeproof.tools.answer_text import AnyForm, marked_claim
-from citeproof.tools.events import EvidenceFound, emit
-from citeproof.tools.meter import spend
+from citeproof.tools.citations.answer_text import AnyForm, marked_claim
+from citeproof.tools.questions.sources import select_source
 from citeproof.tools.retrieval import coerce_retriever, retrieve_many
-from citeproof.tools.sources import select_source
 from citeproof.types import Claim, Usage
 
 __all__ = ["CitationAttacher"]

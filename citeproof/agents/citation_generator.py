@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from citeproof.agents.base import LLMNode
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.meter import note
 from citeproof.state import DraftState, Update, remembered
-from citeproof.tools.meter import note
 
 __all__ = ["CitationGenerator"]
 

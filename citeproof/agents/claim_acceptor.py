@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import Node
+from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
+from citeproof.runtime.meter import note
 from citeproof.state import Draft, DraftState, MemoryState, Update, numbered
-from citeproof.tools.citations import cite
-from citeproof.tools.events import ClaimAccepted, ClaimRejected, emit
-from citeproof.tools.meter import note
+from citeproof.tools.citations.marks import cite
 from citeproof.types import Claim, Verdict
 
 __all__ = ["APPROVED", "ClaimAcceptor", "claimed"]

@@ -8,13 +8,13 @@ from itertools import takewhile
 
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.events import ClaimDelta, ClaimDrafted, emit
 from citeproof.state import Draft, Update, WritingState, remembered, written
-from citeproof.tools.answer_text import introduced
-from citeproof.tools.citations import adds_nothing
-from citeproof.tools.cited_json import is_answer_json
-from citeproof.tools.events import ClaimDelta, ClaimDrafted, emit
-from citeproof.tools.marked_text import read_marked, unwrapped
-from citeproof.tools.replies import END, is_end
+from citeproof.tools.citations.answer_text import introduced
+from citeproof.tools.citations.cited_json import is_answer_json
+from citeproof.tools.citations.marked_text import read_marked, unwrapped
+from citeproof.tools.citations.marks import adds_nothing
+from citeproof.tools.llm.replies import END, is_end
 
 __all__ = ["UNLIMITED", "ClaimGenerator"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.runtime.events import ClaimDrafted, emit
 from citeproof.state import Draft, GivenState, Update
-from citeproof.tools.events import ClaimDrafted, emit
 
 __all__ = ["ClaimSource"]
 

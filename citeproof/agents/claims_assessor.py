@@ -8,10 +8,10 @@ from typing import Literal
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
+from citeproof.runtime.meter import note
 from citeproof.state import Reflection, ReflectionState, Update, remembered
-from citeproof.tools.answer_text import AnyForm, written_out
+from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.entailment import Entailment, Pair, pair
-from citeproof.tools.meter import note
 from citeproof.types import Claim, Passage
 
 __all__ = ["Assess", "ClaimsAssessor"]

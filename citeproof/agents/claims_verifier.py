@@ -8,10 +8,10 @@ from typing import Literal
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
+from citeproof.runtime.events import ClaimVerified, emit
 from citeproof.state import NodeState, Update
-from citeproof.tools.citations import cite
+from citeproof.tools.citations.marks import cite
 from citeproof.tools.entailment import Entailment, Support, find_supports, unchecked
-from citeproof.tools.events import ClaimVerified, emit
 from citeproof.types import Claim, Passage
 
 __all__ = ["ClaimsVerifier"]

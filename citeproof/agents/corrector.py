@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import demonstrations
+from citeproof.runtime.meter import note
 from citeproof.state import CandidateState, Update, remembered
-from citeproof.tools.answer_text import AnyForm, citing, read_claims, written_out
-from citeproof.tools.cited_json import answer_json, is_answer_json
-from citeproof.tools.marked_text import read_marked
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm, citing, read_claims, written_out
+from citeproof.tools.citations.cited_json import answer_json, is_answer_json
+from citeproof.tools.citations.marked_text import read_marked
 from citeproof.types import Claim, Passage
 
 __all__ = ["Corrector"]

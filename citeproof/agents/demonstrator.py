@@ -14,10 +14,10 @@ from citeproof.agents.summarizer import read_passages
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case, Kind, Snippet
 from citeproof.prompts import Prompt, context, defuse, fill
+from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, Update
-from citeproof.tools.answer_text import AnyForm, read_claims, written_out
-from citeproof.tools.citations import strip_marks
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm, read_claims, written_out
+from citeproof.tools.citations.marks import strip_marks
 from citeproof.types import Passage
 
 __all__ = ["Demonstrator", "demonstration"]

@@ -11,8 +11,8 @@ from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.meter import note
 from citeproof.state import SearchState, Swap, Update
-from citeproof.tools.meter import note
 from citeproof.types import Passage
 
 __all__ = ["DocumentSelector"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node, adopt_cost
 from citeproof.errors import InputError
+from citeproof.runtime.meter import note
 from citeproof.state import NodeState, Update, append_new
-from citeproof.tools.meter import note
 from citeproof.types import Answer
 
 __all__ = ["DraftReader"]

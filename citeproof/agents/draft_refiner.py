@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from citeproof.agents.base import LLMNode
 from citeproof.agents.refiner import Execution, Refiner
 from citeproof.state import RefiningState, Update
-from citeproof.tools.answer_text import written_out
+from citeproof.tools.citations.answer_text import written_out
 
 __all__ = ["DraftRefiner"]
 

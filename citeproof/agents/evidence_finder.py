@@ -11,11 +11,11 @@ from pydantic import BaseModel, Field
 from citeproof.agents.base import LLMNode
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.events import EvidenceFound, emit
+from citeproof.runtime.meter import note, spend
 from citeproof.state import DraftState, SourceState, Update, remembered, written
-from citeproof.tools.events import EvidenceFound, emit
-from citeproof.tools.meter import note, spend
+from citeproof.tools.questions.sources import select_source
 from citeproof.tools.retrieval import coerce_retriever, retrieve_many
-from citeproof.tools.sources import select_source
 from citeproof.types import Usage
 
 __all__ = ["EvidenceFinder"]

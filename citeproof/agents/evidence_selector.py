@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
 from citeproof.state import ShortenedState, Update
-from citeproof.tools.answer_text import marked_claim
-from citeproof.tools.citations import adds_nothing
+from citeproof.tools.citations.answer_text import marked_claim
+from citeproof.tools.citations.marked_text import read_marked
+from citeproof.tools.citations.marks import adds_nothing
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
-from citeproof.tools.marked_text import read_marked
 from citeproof.types import Claim, Passage
 
 __all__ = ["EvidenceSelector"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
+from citeproof.runtime.events import ClaimVerified, emit
 from citeproof.state import DraftState, Update, numbered
 from citeproof.tools.entailment import (
     Entailment,
@@ -14,7 +15,6 @@ from citeproof.tools.entailment import (
     unchecked,
     whole_support,
 )
-from citeproof.tools.events import ClaimVerified, emit
 
 __all__ = ["GenerationVerifier"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from citeproof.agents.answerer import LABEL
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, defuse, fill
+from citeproof.runtime.meter import note
 from citeproof.state import MemoryState, Update, numbered
-from citeproof.tools.answer_text import citing, read_claims, telling
-from citeproof.tools.citations import marks
-from citeproof.tools.meter import note
-from citeproof.tools.replies import is_end
+from citeproof.tools.citations.answer_text import citing, read_claims, telling
+from citeproof.tools.citations.marks import marks
+from citeproof.tools.llm.replies import is_end
 from citeproof.types import Claim, Passage
 
 __all__ = ["GroundedAnswerer"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.state import CandidateState, Update
-from citeproof.tools.events import EvidenceFound, emit
 
 __all__ = ["InputPreparer"]
 

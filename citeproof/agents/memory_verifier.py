@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
+from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
 from citeproof.state import DraftState, Update, remembered
 from citeproof.tools.entailment import (
     Entailment,
@@ -19,7 +20,6 @@ from citeproof.tools.entailment import (
     unchecked,
     whole_support,
 )
-from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
 
 __all__ = ["MemoryVerifier"]
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.meter import note
 from citeproof.state import SearchState, Update, remembered
-from citeproof.tools.citations import strip_marks
-from citeproof.tools.meter import note
+from citeproof.tools.citations.marks import strip_marks
 
 __all__ = ["MissingInfo"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, Update, last_round
-from citeproof.tools.answer_text import AnyForm, introduced
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm, introduced
 
 __all__ = ["Planner"]
 

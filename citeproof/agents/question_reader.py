@@ -10,11 +10,11 @@ from langgraph.types import Overwrite
 
 from citeproof.agents.base import Node, budget_of, current_place
 from citeproof.errors import SettingsError
+from citeproof.runtime.meter import note
 from citeproof.state import NodeState, Update, append_new, calls_of
-from citeproof.tools.conversation import answered_question, last_asked
-from citeproof.tools.languages import is_english
-from citeproof.tools.meter import note
-from citeproof.tools.sources import read_documents, validate_question
+from citeproof.tools.questions.conversation import answered_question, last_asked
+from citeproof.tools.questions.languages import is_english
+from citeproof.tools.questions.sources import read_documents, validate_question
 from citeproof.types import Answer, Passage
 
 __all__ = ["QuestionReader", "require_checkpointer"]

@@ -10,11 +10,11 @@ from langchain_core.messages import AnyMessage
 
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, defuse, fill
+from citeproof.runtime.events import QuestionRewritten, emit
+from citeproof.runtime.meter import note
 from citeproof.state import NodeState, Update
-from citeproof.tools.conversation import TURNS, transcript
-from citeproof.tools.events import QuestionRewritten, emit
-from citeproof.tools.meter import note
-from citeproof.tools.replies import is_end, short
+from citeproof.tools.llm.replies import is_end, short
+from citeproof.tools.questions.conversation import TURNS, transcript
 
 __all__ = ["QuestionRewriter"]
 

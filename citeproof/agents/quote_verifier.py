@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
+from citeproof.runtime.meter import note
 from citeproof.state import NodeState, Update
-from citeproof.tools.citations import content, supporting_sentence
-from citeproof.tools.events import ClaimRejected, ClaimVerified, emit
-from citeproof.tools.meter import note
-from citeproof.tools.quotes import find_quote
+from citeproof.tools.citations.marks import content, supporting_sentence
+from citeproof.tools.citations.quotes import find_quote
 from citeproof.types import Claim, Passage, Verdict
 
 __all__ = ["QuoteVerifier"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import APPROVED
+from citeproof.runtime.meter import note
 from citeproof.state import RefiningState, Update
-from citeproof.tools.meter import note
 from citeproof.types import Claim
 
 __all__ = ["RefinementSelector", "share"]

@@ -10,10 +10,10 @@ from typing import Literal
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
+from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, Update, remembered
-from citeproof.tools.answer_text import AnyForm, citing, read_claims, written_out
-from citeproof.tools.cited_json import is_answer_json
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm, citing, read_claims, written_out
+from citeproof.tools.citations.cited_json import is_answer_json
 from citeproof.types import Claim
 
 __all__ = ["Execution", "Refiner"]

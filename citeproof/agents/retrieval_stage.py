@@ -9,9 +9,9 @@ from typing import Any
 
 from citeproof.agents.base import Node
 from citeproof.agents.retriever import Retriever
+from citeproof.runtime.background import is_synchronous
+from citeproof.runtime.events import PassagesRetrieved, emit
 from citeproof.state import Retrieval, SourceState, Update, append_new
-from citeproof.tools.background import is_synchronous
-from citeproof.tools.events import PassagesRetrieved, emit
 
 __all__ = ["RetrievalStage"]
 

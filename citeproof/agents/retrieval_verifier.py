@@ -12,10 +12,10 @@ from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import demonstrations
+from citeproof.runtime.meter import note
 from citeproof.state import SearchState, Update, remembered
-from citeproof.tools.answer_text import AnyForm
-from citeproof.tools.citations import strip_marks
-from citeproof.tools.meter import note
+from citeproof.tools.citations.answer_text import AnyForm
+from citeproof.tools.citations.marks import strip_marks
 
 __all__ = ["RetrievalVerifier"]
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from citeproof.agents.base import Node
 from citeproof.errors import InputError
+from citeproof.runtime.events import PassagesRetrieved, emit
+from citeproof.runtime.meter import spend
 from citeproof.state import SourceState, Update, append_new
-from citeproof.tools.events import PassagesRetrieved, emit
-from citeproof.tools.meter import spend
+from citeproof.tools.questions.sources import read_documents, select_source, validate_question
 from citeproof.tools.retrieval import coerce_retriever
-from citeproof.tools.sources import read_documents, select_source, validate_question
 from citeproof.types import Passage, Usage
 
 __all__ = ["Retriever"]

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import claimed
 from citeproof.agents.question_reader import require_checkpointer
+from citeproof.runtime.events import ClaimDrafted, ClaimReviewed, ReviewRequested, emit
 from citeproof.state import Draft, DraftState, Update, numbered
 from citeproof.text import problem
-from citeproof.tools.events import ClaimDrafted, ClaimReviewed, ReviewRequested, emit
-from citeproof.tools.marked_text import read_marked
-from citeproof.tools.replies import clean
+from citeproof.tools.citations.marked_text import read_marked
+from citeproof.tools.llm.replies import clean
 from citeproof.types import Verdict
 
 __all__ = ["LONGEST", "Reviewer"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from citeproof.agents.answerability_verifier import score_answers
 from citeproof.agents.base import Node
+from citeproof.runtime.events import ClaimDrafted, emit
 from citeproof.state import MemoryState, Update, remembered
-from citeproof.tools.answer_text import UNCHECKED
-from citeproof.tools.citations import content
+from citeproof.tools.citations.answer_text import UNCHECKED
+from citeproof.tools.citations.marks import content
+from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.events import ClaimDrafted, emit
-from citeproof.tools.question_parts import question_parts
-from citeproof.tools.quotes import Quote, quotes_in
+from citeproof.tools.questions.parts import question_parts
 from citeproof.types import Passage, Verdict
 
 __all__ = ["SentenceSelector"]

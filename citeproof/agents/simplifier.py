@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from citeproof.agents.base import Node
 from citeproof.errors import BudgetExceededError, VerifierOutageError
+from citeproof.runtime.meter import note
 from citeproof.state import Draft, DraftState, Update, numbered
 from citeproof.tools.entailment import Entailment, Premise, Support, find_support, trimmed_support
-from citeproof.tools.meter import note
 from citeproof.types import Passage
 
 __all__ = ["Simplifier"]

@@ -10,9 +10,9 @@ from typing import Literal
 
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context
+from citeproof.runtime.gather import together
+from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, SearchState, ShortenedState, Update, remembered
-from citeproof.tools.meter import note
-from citeproof.tools.together import together
 from citeproof.types import Passage
 
 __all__ = ["Summarizer", "in_short", "read_passages"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import LLMNode
 from citeproof.state import CandidateState, Update, remembered
-from citeproof.tools.answer_text import AnyForm
-from citeproof.tools.llm import LLM
+from citeproof.tools.citations.answer_text import AnyForm
+from citeproof.tools.llm.model import LLM
 
 __all__ = ["VerifierLM"]
 

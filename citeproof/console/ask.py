@@ -29,9 +29,9 @@ from citeproof.console.warm import find_server
 from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
 from citeproof.graphs.registry import find_method
 from citeproof.paths import is_folder
+from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
 from citeproof.text import plain
-from citeproof.tools.moments import Moment
 from citeproof.types import Answer
 
 __all__ = ["Ask", "opened_runs"]

@@ -22,7 +22,7 @@ from citeproof.errors import InputError
 from citeproof.memory.bank import Bank
 from citeproof.settings import RetrieverSettings, Settings
 from citeproof.text import count, plain
-from citeproof.tools.remote_embeddings import open_embedder
+from citeproof.tools.retrieval.remote_embeddings import open_embedder
 
 __all__ = [
     "confirm_rebuild",

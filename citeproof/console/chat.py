@@ -29,9 +29,9 @@ from citeproof.errors import CiteproofError, InputError
 from citeproof.files import write_whole
 from citeproof.graphs.registry import find_method
 from citeproof.paths import expanded
+from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
 from citeproof.text import count, plain
-from citeproof.tools.moments import Moment
 from citeproof.types import Answer
 
 __all__ = ["Chat", "chat"]

@@ -13,7 +13,7 @@ from citeproof.console.places import is_among
 from citeproof.console.reading import read_text
 from citeproof.errors import InputError
 from citeproof.text import count, find, plain
-from citeproof.tools.citations import strip_marks
+from citeproof.tools.citations.marks import strip_marks
 from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score
 
 __all__ = [

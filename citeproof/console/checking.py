@@ -19,10 +19,10 @@ from citeproof.console.warm import find_server
 from citeproof.memory.index import Index
 from citeproof.paths import is_folder
 from citeproof.settings import Settings
-from citeproof.tools.checking import check
-from citeproof.tools.citations import strip_marks
+from citeproof.tools.checking.check import check
+from citeproof.tools.citations.marks import strip_marks
+from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.numbered import read_numbered
 from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.types import CheckReport, Passage
 

@@ -20,7 +20,7 @@ from citeproof.files import file_errors, whole_file
 from citeproof.paths import exists, expanded
 from citeproof.text import count
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.pairs import Agreement, rows, scored, written
+from citeproof.tools.entailment.pairs import Agreement, rows, scored, written
 
 __all__ = ["checked", "opened", "result", "run", "told"]
 

@@ -30,7 +30,7 @@ from citeproof.text import plain
 from citeproof.tools.documents.files import READERS
 from citeproof.tools.documents.imports import Import, open_import
 from citeproof.tools.documents.sources import check_name, named_source
-from citeproof.tools.remote_embeddings import open_embedder
+from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
 __all__ = [

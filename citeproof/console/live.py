@@ -16,8 +16,7 @@ from rich.text import Text
 
 from citeproof.console.text import instruments, proved, tokens
 from citeproof.errors import CiteproofError
-from citeproof.text import count, find, plain, seconds
-from citeproof.tools.events import (
+from citeproof.runtime.events import (
     AnswerReady,
     ClaimAccepted,
     ClaimDelta,
@@ -30,7 +29,8 @@ from citeproof.tools.events import (
     QuestionRewritten,
     ReviewRequested,
 )
-from citeproof.tools.moments import Moment, NodeFinished, NodeStarted
+from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
+from citeproof.text import count, find, plain, seconds
 from citeproof.types import Answer, Citation, Claim
 
 __all__ = ["conclude", "follow", "show"]

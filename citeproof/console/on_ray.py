@@ -20,7 +20,7 @@ from citeproof.memory.spread_reading import spread_reading
 from citeproof.settings import Settings
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
-from citeproof.tools.remote_embeddings import open_embedder
+from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.spread import SpreadEmbeddings, SpreadEntailment
 from citeproof.tools.toolbox import Toolbox
 

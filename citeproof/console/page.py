@@ -12,8 +12,8 @@ from citeproof.console.diagram import Shape
 from citeproof.console.timeline import timeline
 from citeproof.pages import render
 from citeproof.pages.pictures import Picture, Pictures, View
+from citeproof.runtime.moments import Moment
 from citeproof.text import count
-from citeproof.tools.moments import Moment
 from citeproof.types import Answer, CheckReport, Citation, Passage, Support
 
 __all__ = ["Look", "Source", "render_check", "render_page", "render_turn"]

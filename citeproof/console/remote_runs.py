@@ -16,8 +16,8 @@ from citeproof.console.threads import Passing, Thread
 from citeproof.console.warm import PATH, Note
 from citeproof.errors import CiteproofError, ModelError
 from citeproof.graphs.registry import find_method
-from citeproof.tools.events import ReviewRequested
-from citeproof.tools.moments import Moment
+from citeproof.runtime.events import ReviewRequested
+from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, CheckReport
 
 __all__ = ["RemoteRuns", "check_remotely"]

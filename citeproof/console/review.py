@@ -13,8 +13,8 @@ from rich.text import Text
 
 from citeproof.console.live import write_line
 from citeproof.errors import InputError
+from citeproof.runtime.events import ReviewRequested
 from citeproof.text import count, plain
-from citeproof.tools.events import ReviewRequested
 from citeproof.types import shown_score
 
 __all__ = ["attended", "decide"]

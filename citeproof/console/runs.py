@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from citeproof.console.threads import Build, Passing, Thread, resumable, told
-from citeproof.tools.events import ReviewRequested
-from citeproof.tools.moments import Moment
+from citeproof.runtime.events import ReviewRequested
+from citeproof.runtime.moments import Moment
 from citeproof.types import Answer
 
 __all__ = ["Decide", "LocalRuns", "Runs"]

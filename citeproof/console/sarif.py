@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from citeproof.console.check import explained
 from citeproof.paths import expanded
-from citeproof.tools.locating import locate
+from citeproof.tools.checking.locations import locate
 from citeproof.tools.sentences import Span
 from citeproof.types import CheckedSentence, CheckReport, Support
 

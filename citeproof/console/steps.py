@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from citeproof.tools.events import ClaimDelta, Event
-from citeproof.tools.moments import Moment, NodeFinished, NodeStarted
+from citeproof.runtime.events import ClaimDelta, Event
+from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.types import Usage
 
 __all__ = ["Step", "steps"]

@@ -14,8 +14,8 @@ from langgraph.types import Command
 
 from citeproof.console.checkpoints import Checkpoints, Opened
 from citeproof.errors import MissingExtraError, StoreError
-from citeproof.tools.events import ReviewRequested
-from citeproof.tools.moments import STREAM, Moment, NodeFinished, observe
+from citeproof.runtime.events import ReviewRequested
+from citeproof.runtime.moments import STREAM, Moment, NodeFinished, observe
 
 __all__ = ["Build", "Kept", "Passing", "Thread", "is_outage", "resumable", "told"]
 

@@ -13,9 +13,9 @@ from citeproof.console.diagram import Edge, Shape, Taken, svg
 from citeproof.console.drawing import shape
 from citeproof.console.steps import Step, steps
 from citeproof.graphs.registry import METHODS
+from citeproof.runtime.events import LLMCalled
+from citeproof.runtime.moments import Moment
 from citeproof.text import count, seconds
-from citeproof.tools.events import LLMCalled
-from citeproof.tools.moments import Moment
 
 __all__ = ["Trace", "timeline"]
 

@@ -28,8 +28,8 @@ from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines
 from citeproof.files import parse, read_file, write_whole
 from citeproof.paths import expanded, is_folder
-from citeproof.tools.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
-from citeproof.tools.moments import Moment
+from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
+from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, Usage
 
 __all__ = [

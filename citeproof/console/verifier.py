@@ -13,10 +13,10 @@ from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import Progress, announced
 from citeproof.settings import Settings
 from citeproof.text import plain
-from citeproof.tools.chat_models import judge_label
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.opening import open_entailment
-from citeproof.tools.llm import LLM, open_llm
+from citeproof.tools.llm.chat_models import judge_label
+from citeproof.tools.llm.model import LLM, open_llm
 
 __all__ = ["verifier"]
 

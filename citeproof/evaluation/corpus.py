@@ -9,8 +9,8 @@ from typing import Any, Literal
 from langchain_core.embeddings import Embeddings
 
 from citeproof.evaluation.examples import Example
-from citeproof.tools.pool import ListPool
 from citeproof.tools.retrieval import HybridRetriever, Kind, Retriever
+from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citeproof.evaluation.examples import Example
-from citeproof.tools.oracle import oracle_passages, oracle_passages_for_claims
+from citeproof.tools.retrieval.oracle import oracle_passages, oracle_passages_for_claims
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 

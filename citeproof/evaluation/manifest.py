@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict
 from citeproof.evaluation.corpus import Corpus
 from citeproof.files import file_errors, parse, read_file, write_whole
 from citeproof.settings_toml import as_toml
-from citeproof.tools.embeddings import embedder_name
-from citeproof.tools.remote_embeddings import RemoteEmbeddings
+from citeproof.tools.retrieval.embeddings import embedder_name
+from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from citeproof.types import Usage
 
 if TYPE_CHECKING:

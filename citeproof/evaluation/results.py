@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from citeproof.evaluation.examples import Example, Output
 from citeproof.files import file_errors, parse
-from citeproof.tools.retries import scrub
+from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Passage
 
 __all__ = ["Failure", "Result", "append", "mend", "read_lines", "read_results"]

@@ -45,10 +45,10 @@ from citeproof.evaluation.results import (
 )
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
-from citeproof.tools.citations import strip_flags
+from citeproof.runtime.events import EvidenceFound, PassagesRetrieved
+from citeproof.runtime.moments import Moment, observe
+from citeproof.tools.citations.marks import strip_flags
 from citeproof.tools.entailment import OUTAGE
-from citeproof.tools.events import EvidenceFound, PassagesRetrieved
-from citeproof.tools.moments import Moment, observe
 from citeproof.tools.retrieval.hybrid import BY_WORDS
 from citeproof.types import Usage
 

@@ -35,7 +35,7 @@ from citeproof.graphs.options import (
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import BaselineState, QuestionInput, Result
-from citeproof.tools.answer_text import AnyForm
+from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = [

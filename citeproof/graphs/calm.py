@@ -25,7 +25,7 @@ from citeproof.graphs.options import CaLMOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import CaLMResult, CaLMState, QuestionInput, last_round
-from citeproof.tools.answer_text import AnyForm
+from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["PAPER_PARAMETERS", "CaLMParameters", "build_calm"]

@@ -27,7 +27,7 @@ from citeproof.graphs.options import LLatrievalOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import LLatrievalResult, LLatrievalState, QuestionInput, last_round
-from citeproof.tools.answer_text import AnyForm
+from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["PAPER_PARAMETERS", "LLatrievalParameters", "build_llatrieval"]

@@ -30,7 +30,7 @@ from citeproof.graphs.options import R2MGAOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.state import QuestionInput, R2MGAResult, R2MGAState, last_round
-from citeproof.tools.answer_text import AnyForm, written_out
+from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["PAPER_PARAMETERS", "R2MGAParameters", "build_r2_mga"]

@@ -25,7 +25,7 @@ from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_
 from citeproof.graphs.wiring import Insertions, MethodBuilder
 from citeproof.parameters import override_defaults
 from citeproof.state import QuestionInput, Result, VTGState
-from citeproof.tools.answer_text import AnyForm
+from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["PAPER_PARAMETERS", "VTGParameters", "build_vtg"]

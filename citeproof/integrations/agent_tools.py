@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import find_method
 from citeproof.integrations.replies import say_answer, say_report
-from citeproof.tools.background import run_in_background
-from citeproof.tools.checking import check
-from citeproof.tools.citations import strip_marks
+from citeproof.runtime.background import run_in_background
+from citeproof.tools.checking.check import check
+from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Answer, CheckReport
 

@@ -19,10 +19,10 @@ from citeproof.graphs.registry import METHODS, find_method
 from citeproof.integrations.agent_tools import check_with_index
 from citeproof.integrations.documents import Extract, cut_documents, read_extract
 from citeproof.integrations.replies import say_answer, say_passages, say_report
-from citeproof.tools.background import cancelled_once
-from citeproof.tools.checking import check as check_text
-from citeproof.tools.events import ClaimAccepted, ClaimVerified
-from citeproof.tools.moments import STREAM, Moment, NodeStarted, observe
+from citeproof.runtime.background import cancelled_once
+from citeproof.runtime.events import ClaimAccepted, ClaimVerified
+from citeproof.runtime.moments import STREAM, Moment, NodeStarted, observe
+from citeproof.tools.checking.check import check as check_text
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Answer, CheckReport, Passage
 

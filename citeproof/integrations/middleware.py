@@ -17,10 +17,10 @@ from langgraph.runtime import Runtime
 
 from citeproof.errors import InputError
 from citeproof.prompts import defuse, fill, template
-from citeproof.tools.annotating import annotate
-from citeproof.tools.background import run_in_background
-from citeproof.tools.citations import supporting_sentence
-from citeproof.tools.conversation_sources import check_answer, final_answer, read_sources
+from citeproof.runtime.background import run_in_background
+from citeproof.tools.citations.annotations import annotate
+from citeproof.tools.citations.marks import supporting_sentence
+from citeproof.tools.questions.conversation_sources import check_answer, final_answer, read_sources
 from citeproof.tools.retrieval import from_passages
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import CheckedSentence, CheckReport, Passage
@@ -49,9 +49,9 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
     """Checks an agent's final answer, sentence by sentence, against the sources it has seen.
 
     Sources are the results of its tools and the documents of its conversation; see
-    `citeproof.tools.conversation_sources.read_sources`. The answer's text blocks get standard
-    citation annotations, see `citeproof.tools.annotating.annotate`; the report is in the agent's
-    state, as `citeproof_report`.
+    `citeproof.tools.questions.conversation_sources.read_sources`. The answer's text blocks get
+    standard citation annotations, see `citeproof.tools.citations.annotations.annotate`; the report
+    is in the agent's state, as `citeproof_report`.
 
     Args:
         tools: Whose entailment model decides; `Toolbox(model, entailment=…)` will do.

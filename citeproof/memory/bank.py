@@ -19,11 +19,11 @@ from langchain_core.embeddings import Embeddings
 from citeproof.cases import Case, Entry, ImportReport, Snippet, check_namespace
 from citeproof.errors import InputError, SettingsError, StoreError
 from citeproof.memory.store import Store, open_store
+from citeproof.runtime.background import in_thread
 from citeproof.settings import ChromaSettings
-from citeproof.tools.answer_text import AnyForm
-from citeproof.tools.background import in_thread
-from citeproof.tools.case_vectors import KINDS, CaseEncoder, Kind, Part
-from citeproof.tools.embeddings import embedder_name
+from citeproof.tools.citations.answer_text import AnyForm
+from citeproof.tools.retrieval.case_vectors import KINDS, CaseEncoder, Kind, Part
+from citeproof.tools.retrieval.embeddings import embedder_name
 from citeproof.types import Passage
 
 __all__ = ["KINDS", "Bank", "Case", "Entry", "ImportReport", "Kind", "Snippet"]

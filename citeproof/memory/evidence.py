@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict
 
 from citeproof.errors import InputError
 from citeproof.memory.store import Store, open_store
+from citeproof.runtime.background import in_thread
 from citeproof.settings import ChromaSettings
-from citeproof.tools.background import in_thread
-from citeproof.tools.embeddings import embed_texts, embedder_name
+from citeproof.tools.retrieval.embeddings import embed_texts, embedder_name
 from citeproof.types import Passage
 
 __all__ = ["Evidence", "EvidenceLog"]

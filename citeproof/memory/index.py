@@ -28,11 +28,11 @@ from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents.files import find
 from citeproof.tools.documents.imports import Import, to_import
 from citeproof.tools.documents.sources import Source, text_sources
-from citeproof.tools.embeddings import embed_queries, embedder_name, similarity_of
-from citeproof.tools.pool import Candidate, searchable
 from citeproof.tools.retrieval import HybridRetriever, Kind
+from citeproof.tools.retrieval.embeddings import embed_queries, embedder_name, similarity_of
+from citeproof.tools.retrieval.search_pool import Candidate, searchable
+from citeproof.tools.retrieval.word_search import Row, Words
 from citeproof.tools.web import Fetched, Web, fetch_pages, is_url
-from citeproof.tools.words import Row, Words
 from citeproof.types import Box, Passage
 
 __all__ = ["Index", "IndexReport", "IndexedDocument", "Step", "Web"]

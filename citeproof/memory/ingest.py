@@ -25,8 +25,8 @@ from citeproof.tools.documents.files import Found, find_gone
 from citeproof.tools.documents.imports import Import
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sources import PIECE, Source, file_source, named_source
-from citeproof.tools.embeddings import embed_texts, embedder_name
-from citeproof.tools.pool import searchable
+from citeproof.tools.retrieval.embeddings import embed_texts, embedder_name
+from citeproof.tools.retrieval.search_pool import searchable
 from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 

@@ -36,9 +36,14 @@ from citeproof.tools.documents.files import find, find_gone
 from citeproof.tools.documents.imports import Import, to_import
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sources import PIECE, Source, file_source
-from citeproof.tools.embeddings import embed_queries, embed_texts, embedder_name, similarity_of
-from citeproof.tools.pool import searchable
 from citeproof.tools.retrieval import check_k
+from citeproof.tools.retrieval.embeddings import (
+    embed_queries,
+    embed_texts,
+    embedder_name,
+    similarity_of,
+)
+from citeproof.tools.retrieval.search_pool import searchable
 from citeproof.tools.web import Web, is_url
 from citeproof.types import Passage
 

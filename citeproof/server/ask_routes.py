@@ -14,12 +14,12 @@ from starlette.responses import JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
+from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question
 from citeproof.server.errors import described
 from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
-from citeproof.tools.moments import NodeFinished, NodeStarted
 from citeproof.types import CheckReport
 
 __all__ = ["ask_routes", "check_against_index", "described_methods"]
@@ -120,7 +120,9 @@ async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckRep
         tools = await asking.opening.tools()
         if tools.retriever is None:
             raise InputError("There is nothing to check against", fix="Add documents first.")
-        from citeproof.tools.checking import check  # it loads numpy, which the page need not await
+        from citeproof.tools.checking.check import (
+            check,  # it loads numpy, which the page need not await
+        )
 
         return await check(text, (), tools.entailment, retriever=tools.retriever, k=k)
 

@@ -16,13 +16,13 @@ from citeproof.console.threads import Kept, told
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import Method, find_method
 from citeproof.parameters import Parameters, override_defaults
+from citeproof.runtime.events import AnswerReady, ReviewRequested
+from citeproof.runtime.moments import Moment
 from citeproof.server.conversations import Conversations, as_messages
 from citeproof.server.opening import Opening
 from citeproof.server.reviews import Reviews
 from citeproof.server.runs import Run, Runs
 from citeproof.server.turns import Turns
-from citeproof.tools.events import AnswerReady, ReviewRequested
-from citeproof.tools.moments import Moment
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from citeproof.errors import InputError
+from citeproof.runtime.meter import Meter, metered
 from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message
-from citeproof.tools.checking import check
-from citeproof.tools.meter import Meter, metered
+from citeproof.tools.checking.check import check
 from citeproof.types import CheckReport, Usage
 
 __all__ = ["Checked", "chat_and_check", "refuse_chat"]

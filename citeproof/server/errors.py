@@ -19,7 +19,7 @@ from citeproof.errors import (
     StoreError,
 )
 from citeproof.server.turns import BusyError
-from citeproof.tools.retries import scrub
+from citeproof.tools.llm.retries import scrub
 
 __all__ = ["NotFoundError", "add_errors", "described"]
 

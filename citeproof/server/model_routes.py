@@ -20,11 +20,11 @@ from citeproof.server.errors import NotFoundError
 from citeproof.server.gone import until_gone
 from citeproof.server.opening import Opening
 from citeproof.server.turns import Turns
-from citeproof.tools.embeddings import embed_raw, embedder_name
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.chat_verifier import ChatVerifier
 from citeproof.tools.entailment.judge import Judge
+from citeproof.tools.retrieval.embeddings import embed_raw, embedder_name
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["model_routes"]

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from starlette.responses import JSONResponse, Response
 
 from citeproof.graphs.registry import METHODS
+from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.server import openai_shapes as shapes
 from citeproof.server.asking import Asking, Message, Question
 from citeproof.server.checked_chat import Checked, chat_and_check, refuse_chat
@@ -19,7 +20,6 @@ from citeproof.server.errors import NotFoundError, described
 from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
-from citeproof.tools.events import AnswerReady, ClaimAccepted
 from citeproof.types import Answer, Citation, Claim, Usage
 
 __all__ = ["openai_routes"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from citeproof.text import find
-from citeproof.tools.citations import marks, strip_flags
+from citeproof.tools.citations.marks import marks, strip_flags
 from citeproof.types import Answer, CheckReport, Claim, Passage, Usage
 
 __all__ = [

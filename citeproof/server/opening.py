@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from citeproof.errors import CiteproofError, ModelError
 from citeproof.models.progress import Progress
-from citeproof.tools.retries import scrub
+from citeproof.tools.llm.retries import scrub
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox

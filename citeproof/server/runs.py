@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from citeproof.markdown import literal, paragraph
+from citeproof.runtime.moments import Moment
 from citeproof.server.errors import NotFoundError
 from citeproof.server.public import document_link, file_name, with_sources
-from citeproof.tools.moments import Moment
 from citeproof.types import Answer
 
 if TYPE_CHECKING:

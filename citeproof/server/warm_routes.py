@@ -18,12 +18,12 @@ from citeproof.console.threads import Passing, Thread
 from citeproof.console.warm import PATH
 from citeproof.errors import CiteproofError
 from citeproof.graphs.registry import find_method
+from citeproof.runtime.events import ReviewRequested
+from citeproof.runtime.moments import Moment
 from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
 from citeproof.server.errors import described
 from citeproof.server.sse import EventStream, frame
-from citeproof.tools.events import ReviewRequested
-from citeproof.tools.moments import Moment
 
 __all__ = ["warm_routes"]
 

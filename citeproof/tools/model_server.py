@@ -13,9 +13,9 @@ import httpx
 
 from citeproof.errors import ModelError, ModelOutageError
 from citeproof.guard import LOOPBACK
+from citeproof.runtime.background import submit
 from citeproof.settings import ServedSettings
-from citeproof.tools.background import submit
-from citeproof.tools.retries import is_transient, retry, scrub
+from citeproof.tools.llm.retries import is_transient, retry, scrub
 from citeproof.tools.transport import BadReplyError, cap, content_type, read_json
 
 __all__ = ["ModelServer"]

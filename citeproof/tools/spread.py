@@ -9,9 +9,9 @@ from typing import NamedTuple
 from langchain_core.embeddings import Embeddings
 
 from citeproof.actors import Actors
-from citeproof.tools.embeddings import embed_queries, embed_texts, embedder_name
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
+from citeproof.tools.retrieval.embeddings import embed_queries, embed_texts, embedder_name
 
 __all__ = ["SpreadEmbeddings", "SpreadEntailment"]
 

@@ -24,14 +24,14 @@ from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import Progress
 from citeproof.prompts import check_template, load_templates
 from citeproof.settings import ROLES, BudgetSettings, Settings
-from citeproof.tools.chat_models import judge_label
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
-from citeproof.tools.llm import LLM, coerce_llm, no_llm, open_llm
-from citeproof.tools.remote_embeddings import open_embedder
+from citeproof.tools.llm.chat_models import judge_label
+from citeproof.tools.llm.model import LLM, coerce_llm, no_llm, open_llm
 from citeproof.tools.retrieval import Retriever, coerce_retriever
+from citeproof.tools.retrieval.remote_embeddings import open_embedder
 
 __all__ = ["Toolbox"]
 

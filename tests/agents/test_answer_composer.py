@@ -10,9 +10,9 @@ from langgraph.graph import START, StateGraph
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import StoreError
+from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
 from citeproof.state import NodeCost, VTGState
 from citeproof.testing import TableEntailment
-from citeproof.tools.events import AnswerReady, ClaimAccepted, ClaimRejected
 from citeproof.types import Answer, Citation, Claim, Verdict
 from tests.agents.calm_states import BUILT, KEPT, LIT, claim
 from tests.agents.evidence_log import Log

@@ -8,8 +8,8 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.answer_selector import AnswerSelector
+from citeproof.runtime.meter import Meter, metered
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.baseline_states import sampled
 from tests.agents.calm_states import BUILT, KEPT, LIT, claim
 from tests.agents.states import A

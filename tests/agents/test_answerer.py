@@ -10,11 +10,11 @@ import pytest
 from citeproof import LLM
 from citeproof.agents.answerer import Answerer
 from citeproof.prompts.demonstrations import demonstrations
+from citeproof.runtime.events import ClaimDelta
+from citeproof.runtime.meter import Meter, metered
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.cited_json import answer_json
-from citeproof.tools.events import ClaimDelta
-from citeproof.tools.marked_text import read_marked
-from citeproof.tools.meter import Meter, metered
+from citeproof.tools.citations.cited_json import answer_json
+from citeproof.tools.citations.marked_text import read_marked
 from citeproof.types import Verdict
 from tests.agents.one_node import told
 from tests.agents.states import A, B, state

@@ -8,9 +8,9 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.assessor import AGAIN, Assessor, read_assessment
+from citeproof.runtime.meter import Meter, metered
 from citeproof.state import Reflection
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.r2_mga_states import FAULTY, reflecting
 
 LINES = "Complete: no. It lacks [3].\nCorrect: yes.\nWell cited: no. [2] is wrong."

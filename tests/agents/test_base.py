@@ -40,6 +40,8 @@ from citeproof.errors import (
     SettingsError,
 )
 from citeproof.parameters import Parameters
+from citeproof.runtime.events import AnswerReady
+from citeproof.runtime.meter import note, spend
 from citeproof.state import (
     Draft,
     Ledger,
@@ -53,8 +55,6 @@ from citeproof.state import (
 )
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment.cache import CachedEntailment
-from citeproof.tools.events import AnswerReady
-from citeproof.tools.meter import note, spend
 from citeproof.types import Answer, Citation, Claim, Passage, Usage, Verdict
 from tests.agents.states import A, B
 

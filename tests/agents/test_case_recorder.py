@@ -13,8 +13,8 @@ from citeproof.agents.assessor import read_assessment
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
+from citeproof.runtime.meter import Meter, metered
 from citeproof.state import NodeCost, R2MGAState, Reflection
-from citeproof.tools.meter import Meter, metered
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.one_node import graph_of
 from tests.agents.r2_mga_states import FAULTY, reflecting

@@ -8,9 +8,9 @@ import pytest
 
 from citeproof import LLM, Verdict
 from citeproof.agents.corrector import AGAIN, Corrector
+from citeproof.runtime.meter import Meter, metered
 from citeproof.state import Contrast
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
 
 ROUND = Contrast(number=1, rouge_2=0.0, agreed=False, answer="", verifier_answer="", statements=())

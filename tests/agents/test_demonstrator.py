@@ -11,8 +11,8 @@ from citeproof import LLM, Passage
 from citeproof.agents.demonstrator import FIRST, PART, QUOTED, WHY, Demonstrator, demonstration
 from citeproof.errors import StoreError
 from citeproof.memory.bank import Bank, Case, Kind
+from citeproof.runtime.meter import Meter, metered
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.r2_mga_states import FAULTY, reflecting
 from tests.agents.states import A, B
 

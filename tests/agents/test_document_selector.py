@@ -9,9 +9,9 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.document_selector import DocumentSelector
+from citeproof.runtime.meter import Meter, metered
 from citeproof.state import Swap
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.search_states import BY_NAME, search_state
 from tests.graphs.llatrieval_scripts import shown, texts
 

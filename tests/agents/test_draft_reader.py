@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 from citeproof import Answer, Usage, Verdict, build_vtg
 from citeproof.agents.draft_reader import DraftReader
 from citeproof.errors import InputError
+from citeproof.runtime.meter import Meter, metered
 from citeproof.state import NodeCost, ProvedState
-from citeproof.tools.meter import Meter, metered
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.one_node import graph_of
 from tests.agents.states import A, B

@@ -6,8 +6,8 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.planner import AGAIN, MOST, Planner, read_actions
+from citeproof.runtime.meter import Meter, metered
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.r2_mga_states import FAULTY, reflecting
 
 EARLIER = FAULTY.model_copy(update={"actions": ("Old.",)})

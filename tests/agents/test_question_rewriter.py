@@ -10,9 +10,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from citeproof import Answer
 from citeproof.agents.question_rewriter import QuestionRewriter
+from citeproof.runtime.events import QuestionRewritten
+from citeproof.runtime.meter import Meter, metered
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.events import QuestionRewritten
-from citeproof.tools.meter import Meter, metered
 
 ASKED = "And who succeeded her?"
 WHOLE = "Who succeeded Ann Lee as keeper?"

@@ -8,8 +8,8 @@ import pytest
 
 from citeproof import Claim, Verdict
 from citeproof.agents.refinement_selector import RefinementSelector, share
+from citeproof.runtime.meter import Meter, metered
 from citeproof.state import RefiningState
-from citeproof.tools.meter import Meter, metered
 from tests.agents.calm_states import BROKE, BUILT, KEPT, LIT, claim
 from tests.agents.r2_mga_states import reflecting
 

@@ -8,8 +8,8 @@ import pytest
 
 from citeproof import LLM, Claim
 from citeproof.agents.refiner import AGAIN, Refiner
+from citeproof.runtime.meter import Meter, metered
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.r2_mga_states import FAULTY, reflecting
 

@@ -10,11 +10,11 @@ from langgraph.graph import START, StateGraph
 from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.errors import InputError, RetrievalError
 from citeproof.graphs.llatrieval import build_llatrieval
+from citeproof.runtime.events import AnswerReady, PassagesRetrieved
+from citeproof.runtime.meter import Meter, metered
 from citeproof.settings import BudgetSettings
 from citeproof.state import ComposedState, NodeCost, total_usage
 from citeproof.testing import ListRetriever, passage
-from citeproof.tools.events import AnswerReady, PassagesRetrieved
-from citeproof.tools.meter import Meter, metered
 from citeproof.types import Usage
 from tests.agents.one_node import told
 from tests.graphs.composed_scripts import Script

@@ -8,9 +8,9 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
+from citeproof.runtime.meter import Meter, metered
 from citeproof.state import SearchRound
 from citeproof.testing import Choice, ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.search_states import FIRST, search_state
 from tests.graphs.llatrieval_scripts import shown
 

@@ -10,9 +10,9 @@ from langchain_core.retrievers import BaseRetriever
 
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import InputError, RetrievalError
+from citeproof.runtime.events import PassagesRetrieved
+from citeproof.runtime.meter import Meter, metered
 from citeproof.testing import ListRetriever, passage
-from citeproof.tools.events import PassagesRetrieved
-from citeproof.tools.meter import Meter, metered
 from citeproof.types import Passage
 from tests.agents.one_node import told
 from tests.agents.states import A, B, C

@@ -12,8 +12,8 @@ from langgraph.types import Command
 from citeproof import Citation, Claim, Verdict
 from citeproof.agents.reviewer import LONGEST, Reviewer
 from citeproof.errors import SettingsError
+from citeproof.runtime.events import ClaimDrafted, ClaimReviewed, Event, ReviewRequested
 from citeproof.state import Draft, VTGState
-from citeproof.tools.events import ClaimDrafted, ClaimReviewed, Event, ReviewRequested
 from tests.agents.states import CLAIM, A, B, state
 
 FAILED = Verdict(status="unsupported", tier="memory", score=0.1, trials=3)

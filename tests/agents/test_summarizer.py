@@ -10,9 +10,9 @@ import pytest
 from citeproof import LLM
 from citeproof.agents.summarizer import Summarizer, in_short, is_irrelevant
 from citeproof.errors import BudgetExceededError, ModelOutageError
+from citeproof.runtime.meter import Meter, metered
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.meter import Meter, metered
 from tests.agents.search_states import PASSAGES, search_state
 from tests.agents.states import A, B, C, state
 

@@ -18,10 +18,10 @@ from citeproof.errors import VerifierOutageError
 from citeproof.evaluation.results import read_results
 from citeproof.evaluation.runner import run
 from citeproof.graphs.vtg import build_vtg
+from citeproof.runtime.meter import Meter, metered
 from citeproof.settings import BudgetSettings
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
-from citeproof.tools.meter import Meter, metered
 from citeproof.types import Usage, Verdict
 from tests.agents.baseline_states import sampled
 from tests.agents.calm_states import BUILT, LIT, claim

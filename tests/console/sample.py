@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 
-from citeproof.tools.events import (
+from citeproof.runtime.events import (
     AnswerReady,
     ClaimAccepted,
     ClaimDelta,
@@ -17,7 +17,7 @@ from citeproof.tools.events import (
     PairsScored,
     PassagesRetrieved,
 )
-from citeproof.tools.moments import Moment, NodeFinished, NodeStarted
+from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.types import Answer, Citation, Claim, Passage, Usage, Verdict
 
 Told = Event | NodeStarted | NodeFinished

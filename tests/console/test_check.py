@@ -19,7 +19,7 @@ from citeproof.errors import DocumentError, InputError
 from citeproof.memory.index import Index
 from citeproof.settings import Settings
 from citeproof.testing import TableEntailment, passage
-from citeproof.tools.numbered import read_numbered
+from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
 from tests.console.test_page import EVIL, SEEN, Page, skeleton
 from tests.memory.fakes import WordEmbeddings

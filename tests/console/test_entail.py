@@ -22,8 +22,8 @@ from citeproof.errors import InputError, ModelError
 from citeproof.settings import Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair
-from citeproof.tools.llm import LLM
-from citeproof.tools.pairs import CHUNK, Agreement, gold, written
+from citeproof.tools.entailment.pairs import CHUNK, Agreement, gold, written
+from citeproof.tools.llm.model import LLM
 
 run = CliRunner().invoke
 

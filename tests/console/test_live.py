@@ -8,7 +8,7 @@ from rich.console import Console
 
 from citeproof.console.live import show
 from citeproof.errors import CiteproofError
-from citeproof.tools.events import (
+from citeproof.runtime.events import (
     AnswerReady,
     ClaimAccepted,
     ClaimDelta,
@@ -18,7 +18,7 @@ from citeproof.tools.events import (
     PassagesRetrieved,
     ReviewRequested,
 )
-from citeproof.tools.moments import Moment
+from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, Passage, Usage
 from tests.console.sample import (
     ANSWER,

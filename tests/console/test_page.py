@@ -16,7 +16,7 @@ from citeproof.console.steps import steps
 from citeproof.errors import InputError
 from citeproof.files import write_whole
 from citeproof.graphs.registry import METHODS
-from citeproof.tools.events import (
+from citeproof.runtime.events import (
     AnswerReady,
     ClaimAccepted,
     ClaimDrafted,
@@ -29,7 +29,7 @@ from citeproof.tools.events import (
     PassagesRetrieved,
     ReviewRequested,
 )
-from citeproof.tools.moments import Moment
+from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, Claim, Passage, Usage, Verdict
 from tests.console.sample import (
     ANSWER,

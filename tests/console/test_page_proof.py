@@ -6,8 +6,8 @@ from pathlib import Path
 
 from citeproof.console.page import render_check, render_page
 from citeproof.testing import TableEntailment
-from citeproof.tools.checking import check
-from citeproof.tools.citations import cite
+from citeproof.tools.checking.check import check
+from citeproof.tools.citations.marks import cite
 from citeproof.tools.documents.files import read
 from citeproof.types import Answer, Claim, Passage, Verdict
 from tests.console.test_page import Page

@@ -22,7 +22,7 @@ from citeproof import Toolbox, cli
 from citeproof.console import review
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
-from citeproof.tools.events import ReviewRequested
+from citeproof.runtime.events import ReviewRequested
 from citeproof.types import Citation, Claim, Passage, Verdict
 from tests.graphs.scripts import BUILT, LIT, Script
 

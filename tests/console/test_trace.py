@@ -26,8 +26,8 @@ from citeproof.evaluation.results import Failure, Result, lines_of
 from citeproof.evaluation.runner import describe
 from citeproof.files import write_whole
 from citeproof.graphs.registry import METHODS
-from citeproof.tools.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
-from citeproof.tools.moments import Moment
+from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
+from citeproof.runtime.moments import Moment
 from tests.console.sample import ANSWER, EVENTS, QUESTION, timed
 
 VTG = METHODS["vtg"].sketch()

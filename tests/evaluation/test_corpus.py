@@ -18,9 +18,9 @@ from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.report import markdown, report
 from citeproof.evaluation.results import Result, read_lines
 from citeproof.testing import ListRetriever, ScriptedChatModel
-from citeproof.tools.pool import ListPool
+from citeproof.tools.questions.sources import select_source
 from citeproof.tools.retrieval import HybridRetriever
-from citeproof.tools.sources import select_source
+from citeproof.tools.retrieval.search_pool import ListPool
 from tests.evaluation.scripted import judge
 
 NAMES = ["Ann", "Bo", "Cy", "Dee", "Eve", "Flo", "Gus", "Hal", "Ida", "Jo", "Kim", "Lou"]

@@ -22,7 +22,7 @@ from citeproof.evaluation.runner import describe
 from citeproof.models.manifest import LLM, MINILM, MPNET
 from citeproof.settings import EmbeddingSettings, EntailmentSettings
 from citeproof.tools.entailment.opening import open_entailment
-from citeproof.tools.remote_embeddings import RemoteEmbeddings
+from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from tests.evaluation.scripted import examples, toolbox
 from tests.tools.model_stub import serve, tei
 

@@ -13,16 +13,16 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from citeproof import LLM, Answer, Toolbox
 from citeproof.errors import InputError, ModelOutageError, SettingsError
 from citeproof.graphs.calm import PAPER_PARAMETERS, CaLMParameters, build_calm
-from citeproof.settings import BudgetSettings
-from citeproof.testing import ScriptedChatModel, TableEntailment
-from citeproof.tools.entailment import Pair
-from citeproof.tools.events import (
+from citeproof.runtime.events import (
     ClaimRejected,
     ClaimVerified,
     EvidenceFound,
     LLMCalled,
 )
-from citeproof.tools.meter import check_budget
+from citeproof.runtime.meter import check_budget
+from citeproof.settings import BudgetSettings
+from citeproof.testing import ScriptedChatModel, TableEntailment
+from citeproof.tools.entailment import Pair
 from tests.graphs.calm_scripts import POOL, WRONG, Script, told
 from tests.watching import finished, watch
 

@@ -19,9 +19,9 @@ from citeproof import LLM, Answer, Passage, Toolbox, Verdict
 from citeproof.errors import InputError, ModelOutageError, SettingsError
 from citeproof.graphs.composed import ComposedParameters, build_composed
 from citeproof.memory.bank import Bank
+from citeproof.runtime.events import AnswerReady, LLMCalled
 from citeproof.state import Reflection
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
-from citeproof.tools.events import AnswerReady, LLMCalled
 from tests.agents.evidence_log import Log
 from tests.graphs.composed_scripts import QUESTION, ROLES, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY

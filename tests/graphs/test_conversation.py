@@ -18,9 +18,9 @@ from citeproof.agents.question_reader import EARLIER
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
+from citeproof.runtime.events import QuestionRewritten
 from citeproof.state import Result
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
-from citeproof.tools.events import QuestionRewritten
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, Script
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, followed, seed

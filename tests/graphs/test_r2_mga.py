@@ -13,9 +13,9 @@ from citeproof import LLM, Toolbox
 from citeproof.errors import InputError, ModelOutageError, SettingsError
 from citeproof.graphs.r2_mga import R2MGAParameters, build_r2_mga
 from citeproof.memory.bank import Bank, Snippet
+from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimVerified, LLMCalled
 from citeproof.state import Reflection
 from citeproof.testing import ScriptedChatModel
-from citeproof.tools.events import AnswerReady, ClaimAccepted, ClaimVerified, LLMCalled
 from tests.agents.evidence_log import Log
 from tests.graphs.r2_mga_scripts import (
     ACTIONS,

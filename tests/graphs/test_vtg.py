@@ -13,7 +13,7 @@ from citeproof.errors import InputError, SettingsError
 from citeproof.settings import BudgetSettings
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment.judge import Judge
-from citeproof.tools.llm import LLM
+from citeproof.tools.llm.model import LLM
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
 
 WRONG = "Cy Fox built the tower."

@@ -18,10 +18,10 @@ from citeproof import LLM, Passage, Toolbox, Usage, build_vtg
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.parameters import Parameters
+from citeproof.runtime.events import AnswerReady, ClaimAccepted
+from citeproof.runtime.moments import NodeStarted
 from citeproof.state import Result
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
-from citeproof.tools.events import AnswerReady, ClaimAccepted
-from citeproof.tools.moments import NodeStarted
 from tests.graphs.scripts import BUILT, LIT, A, B, Script, timeless
 from tests.watching import finished, watch
 

@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 
 from citeproof import Answer, Toolbox
 from citeproof.parameters import Parameters
-from citeproof.tools.events import AnswerReady, emit
+from citeproof.runtime.events import AnswerReady, emit
 
 
 class ToyParameters(Parameters):

@@ -14,7 +14,7 @@ from citeproof.console.trace import recorded, render_trace
 from citeproof.evaluation.results import Result
 from citeproof.graphs.registry import METHODS
 from citeproof.testing import TableEntailment
-from citeproof.tools.checking import check
+from citeproof.tools.checking.check import check
 from tests.console import sample
 from tests.graphs.scripts import LIT, Script
 from tests.integration.axe import findings, script

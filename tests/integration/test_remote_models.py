@@ -14,7 +14,7 @@ from citeproof.settings import EmbeddingSettings, EntailmentSettings
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.entailment import Entailment, Pair, contradicts
 from citeproof.tools.entailment.opening import open_first
-from citeproof.tools.remote_embeddings import RemoteEmbeddings
+from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from tests.server.serving import served
 
 pytestmark = pytest.mark.integration

@@ -28,8 +28,8 @@ from pydantic import TypeAdapter
 from citeproof import Answer
 from citeproof.graphs.registry import METHODS
 from citeproof.prompts import template
-from citeproof.tools.events import AnswerReady
-from citeproof.tools.events import Event as AnyEvent
+from citeproof.runtime.events import AnswerReady
+from citeproof.runtime.events import Event as AnyEvent
 from tests.integration.conftest import EXAMPLES
 from tests.tools.openai_stub import Reply, serve
 

@@ -12,9 +12,9 @@ import pytest
 from citeproof import Passage, Toolbox, build_vtg
 from citeproof.console.trace import Trace, recorded, render_trace
 from citeproof.evaluation.results import Result
+from citeproof.runtime.events import LLMCalled, PairsScored
+from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
-from citeproof.tools.events import LLMCalled, PairsScored
-from citeproof.tools.moments import Moment, NodeFinished, NodeStarted
 from tests.integration.chromium import Tab, installed, tab
 from tests.integration.conftest import EXAMPLES
 from tests.watching import watch

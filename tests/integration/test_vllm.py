@@ -9,9 +9,9 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr
 
 from citeproof.prompts import Prompt
+from citeproof.runtime.meter import Meter, metered
 from citeproof.settings import LLMSettings, ModelSettings
-from citeproof.tools.llm import LLM, open_llm
-from citeproof.tools.meter import Meter, metered
+from citeproof.tools.llm.model import LLM, open_llm
 
 URL = os.environ.get("CITEPROOF_TEST_VLLM_URL", "")
 KEY = os.environ.get("VLLM_API_KEY", "not-needed")

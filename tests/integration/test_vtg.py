@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from citeproof import Answer, Settings, Toolbox, build_vtg
-from citeproof.tools.citations import strip_flags
+from citeproof.tools.citations.marks import strip_flags
 from citeproof.tools.entailment import premise
 from tests.conftest import block_network
 from tests.integration.conftest import EXAMPLES

@@ -20,7 +20,7 @@ from citeproof.memory import bank as banks
 from citeproof.memory.bank import KINDS, Bank, Case, Entry, ImportReport, Kind, Snippet
 from citeproof.memory.store import FolderStore
 from citeproof.settings import ChromaSettings
-from citeproof.tools.case_vectors import CaseEncoder
+from citeproof.tools.retrieval.case_vectors import CaseEncoder
 from citeproof.types import Passage
 from tests.memory.fakes import WordEmbeddings
 

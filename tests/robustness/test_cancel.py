@@ -17,9 +17,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from citeproof import build_r2_mga, build_vtg
 from citeproof.memory.bank import Bank
+from citeproof.runtime import background
 from citeproof.settings import ChromaSettings
 from citeproof.testing import TableEntailment
-from citeproof.tools import background
 from citeproof.tools.entailment.cache import CachedEntailment
 from tests.agents.evidence_log import Log
 from tests.graphs.r2_mga_scripts import GOOD, empty_bank

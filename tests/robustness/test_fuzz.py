@@ -40,7 +40,7 @@ from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
 from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
 from citeproof.prompts import defuse
-from citeproof.tools.events import ClaimDrafted, LLMCalled, ReviewRequested
+from citeproof.runtime.events import ClaimDrafted, LLMCalled, ReviewRequested
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.robustness.chaos import FACTS, NOISE, QUESTION, Chaos
 

@@ -22,9 +22,9 @@ from citeproof.errors import RetrievalError
 from citeproof.prompts import Prompt
 from citeproof.state import Draft
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
-from citeproof.tools import replies
+from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, cache
-from citeproof.tools.marked_text import read_marked
+from citeproof.tools.llm import replies
 from citeproof.tools.retrieval import retrieve_many
 from tests.agents.calm_states import claim
 from tests.agents.r2_mga_states import FAULTY, reflecting

@@ -21,7 +21,7 @@ from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Entailment, Pair, Score
 from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.opening import open_entailment
-from citeproof.tools.remote_embeddings import RemoteEmbeddings
+from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from tests.memory.fakes import WordEmbeddings
 from tests.server.serving import client, reply, served
 

@@ -21,7 +21,7 @@ from citeproof.console.remote_runs import RemoteRuns
 from citeproof.console.threads import Thread
 from citeproof.console.warm import Note
 from citeproof.errors import CiteproofError
-from citeproof.tools.events import AnswerReady, ReviewRequested
+from citeproof.runtime.events import AnswerReady, ReviewRequested
 from tests.graphs.scripts import LIT, Script, timeless
 from tests.server.serving import ANSWER, QUESTION, served, toolbox, word_index
 

@@ -18,13 +18,13 @@ from citeproof import LLM, Passage
 from citeproof.console.verifier import verifier
 from citeproof.errors import ModelError, ModelReplyError, SettingsError, StoreError
 from citeproof.models.entailment import calibration
+from citeproof.runtime.meter import Meter, metered
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair, pair, premise
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_entailment
-from citeproof.tools.meter import Meter, metered
 
 A = Passage(id="a", title="Tower", text="Ann Lee built the tower.")
 B = Passage(id="b", text="It was lit in 1871.")

@@ -14,7 +14,6 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from citeproof.errors import InputError, RetrievalError
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from citeproof.tools.pool import Candidate
 from citeproof.tools.retrieval import (
     HybridRetriever,
     Kind,
@@ -27,6 +26,7 @@ from citeproof.tools.retrieval import (
     fuse,
     retrieve_many,
 )
+from citeproof.tools.retrieval.search_pool import Candidate
 from citeproof.types import Passage
 from tests.memory.fakes import WordEmbeddings
 

@@ -14,19 +14,19 @@ import pytest
 
 from citeproof import LLM
 from citeproof.errors import CiteproofError, ModelError, SettingsError
+from citeproof.runtime.meter import Meter, metered
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Entailment, Pair, pretrained
 from citeproof.tools.entailment.chunks import Chunking, combine, cut, fit
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.opening import open_entailment
+from citeproof.tools.entailment.pairs import Row, scored
 from citeproof.tools.entailment.presets import PRESETS, find_preset
 from citeproof.tools.entailment.seq2seq import _answers
 from citeproof.tools.entailment.text_classifier import TextClassifier, defuse_marks
 from citeproof.tools.entailment.token_labels import TokenLabels, UnsupportedSpan
-from citeproof.tools.llm import open_llm
-from citeproof.tools.meter import Meter, metered
-from citeproof.tools.pairs import Row, scored
+from citeproof.tools.llm.model import open_llm
 from tests.tools import tiny_verifiers as tiny
 from tests.tools.openai_stub import Reply, serve
 

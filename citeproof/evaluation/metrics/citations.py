@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from citeproof.evaluation.examples import Example, Mode, Output, Scores
 from citeproof.evaluation.metrics.judging import Asking
 from citeproof.evaluation.metrics.texts import first_line, sentences, unmarked
+from citeproof.tools.citations.marked_list import read_marked_list
+from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, premise
-from citeproof.tools.marked_list import read_marked_list
-from citeproof.tools.marked_text import read_marked
 from citeproof.types import Passage
 
 __all__ = ["MOST_CITATIONS", "Statement", "citation_scores", "cited_ids", "harmonic", "statements"]

@@ -12,8 +12,8 @@ from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.citations import harmonic
 from citeproof.evaluation.metrics.judging import Asking
 from citeproof.evaluation.metrics.texts import normal, sentences
+from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.entailment import Pair
-from citeproof.tools.marked_list import read_marked_list
 
 if TYPE_CHECKING:
     from rouge_score.rouge_scorer import RougeScorer

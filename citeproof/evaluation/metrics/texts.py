@@ -10,7 +10,7 @@ from typing import Any
 
 from citeproof.errors import MissingExtraError
 from citeproof.evaluation.examples import Mode
-from citeproof.tools.citations import strip_marks
+from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.sentences import split
 
 __all__ = ["first_line", "normal", "plain", "sentences", "unmarked"]

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from citeproof.errors import StoreError
+from citeproof.runtime.events import PairsScored, emit
+from citeproof.runtime.meter import spend
 from citeproof.tools.entailment.base import Entailment, Pair, Score
 from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
-from citeproof.tools.events import PairsScored, emit
-from citeproof.tools.meter import spend
 from citeproof.types import Usage
 
 __all__ = ["CachedEntailment"]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt
+from citeproof.runtime.gather import together
+from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Pair
 from citeproof.tools.entailment.chunks import combine, sentences
 from citeproof.tools.entailment.presets import Preset
-from citeproof.tools.llm import LLM
-from citeproof.tools.meter import note
-from citeproof.tools.together import together
+from citeproof.tools.llm.model import LLM
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, defuse, fill, template
+from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Pair
-from citeproof.tools.llm import LLM
-from citeproof.tools.meter import note
+from citeproof.tools.llm.model import LLM
 
 __all__ = ["Judge"]
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from citeproof.errors import SettingsError
 from citeproof.models.entailment import calibration, entailment_folder
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
-from citeproof.tools.chat_models import label
 from citeproof.tools.entailment.base import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.cascade import Cascade
@@ -29,10 +28,11 @@ from citeproof.tools.entailment.risk import calibration_scores, choose_threshold
 from citeproof.tools.entailment.seq2seq import Seq2Seq
 from citeproof.tools.entailment.text_classifier import TextClassifier
 from citeproof.tools.entailment.token_labels import TokenLabels
+from citeproof.tools.llm.chat_models import label
 
 if TYPE_CHECKING:
     from citeproof.models.progress import Progress
-    from citeproof.tools.llm import LLM
+    from citeproof.tools.llm.model import LLM
 
 __all__ = ["open_answerability", "open_entailment", "open_first", "shipped_threshold"]
 

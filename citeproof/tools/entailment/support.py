@@ -17,8 +17,8 @@ from itertools import combinations
 from typing import Literal
 
 from citeproof.errors import VerifierOutageError
+from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
-from citeproof.tools.meter import note
 from citeproof.types import Passage, Verdict
 
 __all__ = [

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
-from citeproof.tools.meter import note
-from citeproof.tools.pool import Candidate, Pool
+from citeproof.runtime.meter import note
 from citeproof.tools.retrieval.base import check_k
+from citeproof.tools.retrieval.search_pool import Candidate, Pool
 from citeproof.types import Passage
 
 __all__ = ["BY_WORDS", "DENSE_SHARE", "HybridRetriever", "Kind", "fuse"]

@@ -10,13 +10,13 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from citeproof.errors import InputError
+from citeproof.runtime.gather import together
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
-from citeproof.tools.pool import ListPool
 from citeproof.tools.retrieval.base import Retriever
 from citeproof.tools.retrieval.hybrid import HybridRetriever
 from citeproof.tools.retrieval.langchain import from_langchain
-from citeproof.tools.together import together
+from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.types import Passage
 
 __all__ = ["coerce_retriever", "from_passages", "from_texts", "retrieve_many"]

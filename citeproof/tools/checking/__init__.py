@@ -1,0 +1,1 @@
+"""Checks a text that any other system wrote, sentence by sentence."""

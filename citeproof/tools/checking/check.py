@@ -1,0 +1,285 @@
+"""Checks a text that any other system wrote: which passages support which of its sentences."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from citeproof.errors import InputError
+from citeproof.tools.checking.paragraphs import paragraphs
+from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
+from citeproof.tools.citations.marks import quote, strip_flags
+from citeproof.tools.entailment import Entailment, Pair, denies, find_supports
+from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
+from citeproof.types import (
+    CheckCounts,
+    CheckedSentence,
+    CheckReport,
+    CheckVerdict,
+    Passage,
+    Support,
+)
+
+__all__ = ["check"]
+
+_STATES_NOTHING = ("?", "？", "؟", ":", "：")
+
+_Numbered = tuple[int | None, Passage]
+
+
+async def check(
+    text: str,
+    sources: Mapping[int, Sequence[Passage]] | Sequence[Passage],
+    entailment: Entailment,
+    *,
+    retriever: Retriever | None = None,
+    k: int = 5,
+) -> CheckReport:
+    """Say of each sentence of a text which passages support it, and whether it cites those.
+
+    A sentence is tried against every passage that it cites, against two and three of these together
+    where none entails it, and against the `k` others that the retriever finds for it; all
+    sentences go to the entailment model at once. Of a number that
+    stands for more than `k` passages, the `k` that share the most words with the sentence count.
+
+    The text is read as Markdown. Unchecked is what states nothing: sentences that end with a
+    question mark or a colon; code in fences that name its language; the names of a table's columns;
+    headings, an underlined one if it is one line and ends without a stop; and a paragraph of one
+    line, or a line of bold type, of at most 12 words, without citation or closing punctuation,
+    that something follows. A row of a table is one sentence.
+
+    Args:
+        text: Sentences with citation marks such as `[1]`, `[1][2]`, `[1, 2]` and `[1-3]`, or
+            without any.
+        sources: Number → the passages that it cites; or passages, numbered from 1.
+        entailment: Says whether a premise entails a sentence.
+        retriever: Finds further passages; by default those of `sources` are searched by words.
+        k: How many it finds for each sentence, at least 1.
+
+    Raises:
+        InputError: `k` is less than 1.
+        RetrievalError: The search failed.
+        ModelError: The entailment model cannot be had.
+    """
+    if k < 1:
+        raise InputError(f"{k} passages cannot be tried", fix="Try at least one.")
+    if not isinstance(sources, Mapping):
+        sources = {number: [passage] for number, passage in enumerate(sources, start=1)}
+    everything = [passage for number in sorted(sources) for passage in sources[number]]
+    said = list(_read(text))
+    asked = [sentence for sentence in said if sentence.states]
+    cited = await _cited(asked, sources, k)
+    found = await _others(asked, cited, retriever or from_passages(everything), k)
+    numbers = _numbers(sources)
+    ids = {number: {passage.id for passage in sources[number]} for number in sources}
+    own = [dict(enumerate(_each(some), start=1)) for some in cited]
+    texts = [sentence.text for sentence in asked]
+    supports, scores = await asyncio.gather(
+        find_supports(
+            entailment,
+            "",
+            [
+                ({place: passage for place, (_, passage) in some.items()}, text)
+                for some, text in zip(own, texts, strict=True)
+            ],
+        ),
+        _score(
+            entailment,
+            [
+                Pair(passage.premise, text)
+                for some, text in zip(found, texts, strict=True)
+                for passage in some
+            ],
+        ),
+    )
+    score = iter(scores)
+    tried: list[_Tried] = []
+    for sentence, some, support, others in zip(asked, own, supports, found, strict=True):
+        tries = [_other(passage, sentence, ids, numbers, next(score)) for passage in others]
+        denying = [some[place] for place in support.against]
+        if some:
+            passages = tuple(some[place] for place in support.passages)
+            tries.insert(0, _Try(passages, cited=True, score=support.score, holds=support.holds))
+        tried.append((tries, denying))
+    waiting = iter(tried)
+    sentences = [
+        _judged(sentence, *(next(waiting) if sentence.states else ([], [])), sources, entailment)
+        for sentence in said
+    ]
+    return _report(sentences, entailment)
+
+
+@dataclass(frozen=True)
+class _Said:
+    text: str
+    paragraph: int
+    numbers: tuple[int, ...]
+    states: bool
+    """Whether it can be true or false."""
+
+
+@dataclass(frozen=True)
+class _Try:
+    """Passages that were read as one premise."""
+
+    passages: tuple[_Numbered, ...]
+    cited: bool
+    score: float
+    holds: bool | None = None
+    """Whether they entail the sentence; None where the score alone says it."""
+
+
+_Tried = tuple[list[_Try], list[_Numbered]]
+"""What was tried for a sentence, and the cited passages that say otherwise."""
+
+
+def _read(text: str) -> Iterator[_Said]:
+    """The sentences of a text, in order."""
+    for paragraph in paragraphs(strip_flags(text)):
+        if paragraph.kind == "code":
+            yield _Said(paragraph.text, paragraph.number, (), states=False)
+            continue
+        sentences = read_marked(paragraph.text)
+        # A name or a row is one, whatever stops are in it.
+        if sentences and paragraph.kind != "prose":
+            said = " ".join(sentence.text for sentence in sentences)
+            cited = dict.fromkeys(n for sentence in sentences for n in sentence.numbers)
+            sentences = [MarkedSentence(said, tuple(cited))]
+        for sentence in sentences:
+            said = " ".join(sentence.text.replace("`", "").split())
+            asks = paragraph.kind == "prose" and said.endswith(_STATES_NOTHING)
+            states = paragraph.kind != "name" and not asks
+            yield _Said(said, paragraph.number, sentence.numbers, states)
+
+
+async def _cited(
+    asked: Sequence[_Said], sources: Mapping[int, Sequence[Passage]], k: int
+) -> list[dict[int, Sequence[Passage]]]:
+    """For each sentence the numbers that it cites, with at most `k` passages of each."""
+    cited: list[dict[int, Sequence[Passage]]] = [{} for _ in asked]
+    for number in sorted({n for sentence in asked for n in sentence.numbers if n in sources}):
+        citing = [place for place, sentence in enumerate(asked) if number in sentence.numbers]
+        queries = [asked[place].text for place in citing]
+        best = await _nearest(sources[number], queries, k)
+        for place, passages in zip(citing, best, strict=True):
+            cited[place][number] = passages
+    return cited
+
+
+async def _nearest(
+    passages: Sequence[Passage], queries: Sequence[str], k: int
+) -> list[Sequence[Passage]]:
+    """For each query the `k` passages that share the most words with it."""
+    if len(passages) <= k:
+        return [passages for _ in queries]
+    found = await retrieve_many(from_passages(passages), queries, k)
+    return [some or passages[:k] for some in found]
+
+
+async def _others(
+    asked: Sequence[_Said],
+    cited: Sequence[Mapping[int, Sequence[Passage]]],
+    retriever: Retriever,
+    k: int,
+) -> list[list[Passage]]:
+    """For each sentence at most `k` passages beside those that it cites."""
+    known = [{p.id for passages in own.values() for p in passages} for own in cited]
+    deep = k + max(map(len, known), default=0)
+    found = await retrieve_many(retriever, [sentence.text for sentence in asked], deep)
+    return [
+        [passage for passage in passages if passage.id not in own][:k]
+        for passages, own in zip(found, known, strict=True)
+    ]
+
+
+def _other(
+    passage: Passage,
+    sentence: _Said,
+    ids: Mapping[int, Set[str]],
+    numbers: Mapping[str, int],
+    score: float,
+) -> _Try:
+    """A found passage; it counts as cited where a number of the sentence stands for it."""
+    own = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
+    number = numbers.get(passage.id) if own is None else own
+    return _Try(((number, passage),), cited=own is not None, score=score)
+
+
+def _each(cited: Mapping[int, Sequence[Passage]]) -> list[_Numbered]:
+    """All cited passages with their numbers; of those with one id the first."""
+    found: dict[str, _Numbered] = {}
+    for number, passages in cited.items():
+        for passage in passages:
+            found.setdefault(passage.id, (number, passage))
+    return list(found.values())
+
+
+def _numbers(sources: Mapping[int, Sequence[Passage]]) -> dict[str, int]:
+    """Passage id → the first number that cites it."""
+    numbers: dict[str, int] = {}
+    for number in sorted(sources):
+        for passage in sources[number]:
+            numbers.setdefault(passage.id, number)
+    return numbers
+
+
+def _judged(
+    sentence: _Said,
+    tries: Sequence[_Try],
+    denying: Sequence[_Numbered],
+    sources: Mapping[int, Sequence[Passage]],
+    entailment: Entailment,
+) -> CheckedSentence:
+    def holds(one: _Try) -> bool:
+        return one.score >= entailment.threshold if one.holds is None else one.holds
+
+    def denied(one: _Try) -> bool:
+        return denies(one.passages[0][1], sentence.text, one.score)
+
+    against = [*denying, *(one.passages[0] for one in tries if denied(one))]
+    verdict: CheckVerdict = "unchecked"
+    if sentence.states:
+        verdict = "contradicted" if against else "unsupported"
+    score, best = max((one.score for one in tries), default=None), None
+    if holding := [one for one in tries if holds(one)]:
+        # Its own citations go first, then what is more certain.
+        best = min(holding, key=lambda one: (not one.cited, -one.score))
+        score = best.score
+        verdict = "misattributed" if sentence.numbers else "uncited"
+        verdict = "supported" if best.cited else verdict
+    return CheckedSentence(
+        text=sentence.text,
+        paragraph=sentence.paragraph,
+        citations=sentence.numbers,
+        invalid=tuple(number for number in sentence.numbers if number not in sources),
+        verdict=verdict,
+        score=score,
+        support=_support(best.passages if best else (), sentence.text),
+        against=_support(against, sentence.text),
+    )
+
+
+def _support(passages: Sequence[_Numbered], sentence: str) -> tuple[Support, ...]:
+    return tuple(
+        Support(number=number, passage=passage, **quote(passage, sentence))
+        for number, passage in passages
+    )
+
+
+async def _score(entailment: Entailment, pairs: Sequence[Pair]) -> list[float]:
+    return await entailment.scores(pairs) if pairs else []
+
+
+def _report(sentences: Sequence[CheckedSentence], entailment: Entailment) -> CheckReport:
+    counts = Counter(sentence.verdict for sentence in sentences)
+    checked = len(sentences) - counts["unchecked"]
+    return CheckReport(
+        sentences=tuple(sentences),
+        counts=CheckCounts.model_validate(counts),
+        citation_recall=counts["supported"] / checked if checked else None,
+        invalid_citations=tuple(sorted({n for one in sentences for n in one.invalid})),
+        model=entailment.name,
+        threshold=entailment.threshold,
+    )

@@ -1,0 +1,98 @@
+"""Finds the sentences of a check in the text that was checked, as it was written.
+
+A checked sentence is without marks, bullets and emphasis, so it is found by its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from citeproof.tools.citations.marked_text import MARK
+from citeproof.tools.sentences import Span, starts, words
+
+__all__ = ["locate"]
+
+_GAP = 24
+"""Words that may stand between two words of a sentence: marks, and the address of a link."""
+_OPENING = re.compile(r"[\"“'‘(*_`\[]*$")
+_CLOSING = re.compile(
+    rf"(?:[^\S\n]*(?:{MARK}|\[(?:unverified|contradicted)\])|[.!?…:;。！？।؟\"”'’)\]*_`])*",
+    re.IGNORECASE,
+)
+
+
+def locate(text: str, sentences: Sequence[str]) -> list[Span | None]:
+    """Where each sentence stands in a text, its marks and full stop included.
+
+    Args:
+        text: Markdown, as `check` reads it.
+        sentences: Those that `check` found in it, in order.
+
+    Returns:
+        A span for each sentence: `text[start:end]`. A row of a table, whose sentence also has
+        the names of its columns, is found as its line. None for what is not there.
+    """
+    written, places = words(text), starts(text)
+    known = [word.casefold() for word in written]
+    found: list[Span | None] = []
+    begin = 0
+    for sentence in sentences:
+        wanted = [word.casefold() for word in words(sentence)]
+        if hit := _follow(known, wanted, begin):
+            first, last = hit
+            begin = last + 1
+            found.append(_widened(text, places[first], places[last] + len(written[last])))
+        else:
+            after = places[begin] if begin < len(places) else len(text)
+            line = _line(text, set(wanted), after)
+            found.append(line)
+            while line and begin < len(places) and places[begin] < line.end:
+                begin += 1
+    return found
+
+
+def _follow(known: Sequence[str], wanted: Sequence[str], begin: int) -> tuple[int, int] | None:
+    """The first and last of the words that are wanted, in order and near one another."""
+    if not wanted:
+        return None
+    for first in range(begin, len(known) - len(wanted) + 1):
+        if known[first] != wanted[0]:
+            continue
+        last = first
+        for word in wanted[1:]:
+            near = range(last + 1, min(last + 2 + _GAP, len(known)))
+            if (following := next((n for n in near if known[n] == word), None)) is None:
+                break
+            last = following
+        else:
+            return first, last
+    return None
+
+
+def _line(text: str, wanted: set[str], after: int) -> Span | None:
+    """The line that holds the most of the words, of those that begin no earlier."""
+    best, span = 0, None
+    place = text.rfind("\n", 0, after) + 1
+    while place < len(text):
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        shared = len(wanted & {word.casefold() for word in words(text[place:end])})
+        if shared > best and end > after:
+            best, span = shared, Span(place, end)
+        place = end + 1
+    if span is None:
+        return None
+    line = text[span.start : span.end]
+    before, behind = (len(line) - len(bare) for bare in (line.lstrip(), line.rstrip()))
+    return Span(span.start + before, span.end - behind)
+
+
+def _widened(text: str, start: int, end: int) -> Span:
+    """A span with the quotation marks around it, its full stop, and its citation marks."""
+    line = text.rfind("\n", 0, start) + 1
+    opening = _OPENING.search(text, line, start)
+    closing = _CLOSING.match(text, end)
+    assert opening is not None
+    assert closing is not None
+    return Span(opening.start(), closing.end())

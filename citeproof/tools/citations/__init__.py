@@ -1,0 +1,1 @@
+"""Citations as text and as JSON: which sentence cites which passages."""

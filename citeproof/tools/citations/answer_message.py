@@ -1,0 +1,97 @@
+"""An answer as a message of LangChain's, with its citations as standard annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langchain_core.messages.content import (
+    Annotation,
+    Citation,
+    create_citation,
+    create_text_block,
+)
+
+from citeproof.tools.citations.marks import marks
+from citeproof.types import Answer, Claim, Passage, shown_score
+
+__all__ = ["annotate_passage", "answer_message"]
+
+
+def answer_message(answer: Answer) -> AIMessage:
+    """The answer as the reply to its question.
+
+    The content is one block of text: that of the answer, or where no claim was made, why. Its
+    `annotations` are LangChain's citations, one for each passage that a claim cites, in order.
+    `start_index` and `end_index` say where the claim stands in the text, with its marks;
+    `cited_text` is the sentence that proves it; `extras` has the `passage_id`, its `number` and
+    `source`, and the `verdict` and `score` of the claim. `response_metadata` has `question`,
+    `method`, `status` and `reason`.
+
+    >>> answer_message(Answer(question="Who?", method="vtg", status="not_found")).text
+    'No answer was found.'
+    """
+    text = answer.text or answer.reason or "No answer was found."
+    annotations: list[Annotation] = []
+    if answer.text:
+        for claim, start, end in _placed(answer):
+            score = claim.verdict.score
+            extras = {
+                "verdict": claim.verdict.status,
+                "score": None if score is None else float(shown_score(score)),
+            }
+            annotations += [
+                annotate_passage(
+                    answer.passages[own.number - 1],
+                    own.sentence,
+                    (start, end),
+                    number=own.number,
+                    **extras,
+                )
+                for own in claim.citations
+            ]
+    metadata = {name: getattr(answer, name) for name in ("question", "method", "status", "reason")}
+    return AIMessage(
+        content_blocks=[create_text_block(text, annotations=annotations)],
+        response_metadata=metadata,
+    )
+
+
+def _placed(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
+    """Each claim with where it begins and ends in the text; claims of a list may have moved."""
+    cursor = 0
+    for claim in answer.claims:
+        numbers = "".join(f"[{citation.number}]" for citation in claim.citations)
+        for shape in (marks(claim), f"{claim.text} {numbers}", claim.text):
+            if (start := answer.text.find(shape, cursor)) >= 0:
+                break
+            if (start := answer.text.find(shape)) >= 0:
+                break
+        else:
+            continue
+        cursor = start + len(shape)
+        yield claim, start, cursor
+
+
+def annotate_passage(
+    passage: Passage, sentence: str, place: tuple[int, int], **extras: Any
+) -> Citation:
+    """LangChain's citation of a passage.
+
+    Args:
+        passage: What is cited.
+        sentence: Its sentence that proves what is said; by default all of it.
+        place: Where what is said begins and ends in its text.
+        extras: What is told besides of the passage's id and source.
+    """
+    return create_citation(
+        url=passage.source if "://" in passage.source else None,
+        title=passage.place,
+        start_index=place[0],
+        end_index=place[1],
+        cited_text=sentence or passage.text,
+        passage_id=passage.id,
+        source=passage.source or None,
+        **extras,
+    )

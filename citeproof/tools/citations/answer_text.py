@@ -1,0 +1,136 @@
+"""Answers as text: how a model is told to write them, and how its text becomes claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from citeproof.prompts import fill, template
+from citeproof.runtime.events import ClaimDelta, emit
+from citeproof.tools.citations.cited_json import answer_schema, is_answer_json, read_answer_json
+from citeproof.tools.citations.marked_list import read_marked_list, read_marked_name
+from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
+from citeproof.tools.citations.marks import cite, marks
+from citeproof.tools.llm.model import LLM
+from citeproof.types import Claim, Passage, Verdict
+
+__all__ = [
+    "AnyForm",
+    "citing",
+    "introduced",
+    "marked_claim",
+    "marked_claims",
+    "read_claims",
+    "read_prose",
+    "telling",
+    "written_out",
+]
+
+AnyForm = Literal["prose", "list", "short"]
+"""Sentences with one to three citations each; names with one each (ALCE; CaLM, appendix B); or a
+single name, date or phrase with one to three."""
+
+MOST = 3
+"""Most passages a sentence may cite (ALCE's instruction)."""
+EXAMPLE = "An example of such an answer, to another question from other passages:"
+UNCHECKED = "nothing has checked this claim"
+
+
+def citing(
+    llm: LLM, numbers: Collection[int], *, empty: bool = False
+) -> tuple[str, dict[str, Any] | None]:
+    """How a model is told to cite, as the end of a sentence of a task; and the schema, if any.
+
+    Args:
+        llm: Asked for marks in its text, or for JSON (`LLM.answers_in_json`).
+        numbers: The passages that there are.
+        empty: Whether an answer may have no sentence.
+    """
+    numbered = ", ".join(map(str, sorted(numbers)))
+    if llm.answers_in_json:
+        schema = answer_schema(numbers, most=MOST, empty=empty)
+        return fill(template("citing_json"), numbers=numbered), schema
+    # An example with a number that no passage bears would be copied all the same.
+    example = f"[{min(numbers)}]"
+    return fill(template("citing_marks"), numbers=numbered, example=example), None
+
+
+def introduced(demonstration: str, words: str = EXAMPLE) -> str:
+    """A demonstration behind the words that say what it is; empty where there is none."""
+    return f"{words}\n{demonstration}\n\n" if demonstration else ""
+
+
+def telling() -> Callable[[str], None]:
+    """Tells the pieces of one answer as they come; of JSON, the sentences only."""
+    reply, told = "", ""
+
+    def tell(piece: str) -> None:
+        nonlocal reply, told
+        reply += piece
+        if not is_answer_json(reply):
+            emit(ClaimDelta(text=piece))
+            return
+        shown = " ".join(sentence.text for sentence in read_answer_json(reply))
+        if shown.startswith(told) and shown != told:
+            emit(ClaimDelta(text=shown[len(told) :]))
+            told = shown
+
+    return tell
+
+
+def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> list[Claim]:
+    """The claims of a reply, in order; citations that no passage bears are dropped.
+
+    Args:
+        reply: The answer with its marks, and nothing else.
+        passages: Number → passage.
+        form: How many citations count: one of a name in a list, else the first three.
+    """
+    read = {"prose": read_prose, "list": read_marked_list, "short": read_marked_name}[form]
+    return marked_claims(read(reply), passages, 1 if form == "list" else MOST)
+
+
+def read_prose(reply: str) -> list[MarkedSentence]:
+    """The sentences of an answer, in whichever form the model wrote it."""
+    return read_answer_json(reply) if is_answer_json(reply) else read_marked(reply)
+
+
+def marked_claims(
+    pieces: Iterable[MarkedSentence], passages: Mapping[int, Passage], most: int = MOST
+) -> list[Claim]:
+    """Claims that nothing has checked, in order.
+
+    Args:
+        pieces: Each a text and the numbers that it cites; those that no passage bears are dropped.
+        passages: Number → passage.
+        most: So many numbers of a piece count.
+    """
+    return [
+        marked_claim(piece.text, [n for n in piece.numbers if n in passages][:most], passages)
+        for piece in pieces
+    ]
+
+
+def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:
+    """A claim that nothing has checked.
+
+    Args:
+        text: Without citation marks.
+        numbers: What it cites; each is a key of `passages`.
+        passages: Number → passage.
+    """
+    return Claim(
+        text=text,
+        citations=cite({number: passages[number] for number in numbers}, text),
+        verdict=Verdict(status="unchecked", reason=UNCHECKED),
+    )
+
+
+def written_out(claims: Sequence[Claim], form: AnyForm) -> str:
+    """The claims with their marks: sentences, or names with commas between them."""
+    if form == "prose":
+        return " ".join(map(marks, claims))
+    # Last those without marks, which before a marked name would be read as its beginning.
+    ordered = sorted(claims, key=lambda claim: not claim.citations)
+    names = ((claim.text, "".join(f"[{c.number}]" for c in claim.citations)) for claim in ordered)
+    return ", ".join(f"{text} {numbers}".strip() for text, numbers in names)

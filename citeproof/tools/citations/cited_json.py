@@ -1,0 +1,98 @@
+"""Whole answers as JSON: sentences, each with the numbers of the passages that it cites.
+
+A small model that is asked for marks leaves them out, or copies a passage; held to this form, it
+cites every sentence, and ends.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from langchain_core.utils.json import parse_partial_json
+
+from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
+
+__all__ = ["MOST_SENTENCES", "answer_json", "answer_schema", "is_answer_json", "read_answer_json"]
+
+MOST_SENTENCES = 5
+"""Most sentences of an answer; without an end the model would fill its whole reply."""
+_MOST_OBJECTS = 200
+
+_BEGIN = re.compile(r"\s*(?:```(?:json)?)?\s*\{", re.IGNORECASE)
+
+
+def answer_schema(numbers: Collection[int], *, most: int, empty: bool = False) -> dict[str, Any]:
+    """The JSON schema of an answer.
+
+    Args:
+        numbers: The passages that there are; no other number can be cited.
+        most: Most passages a sentence may cite.
+        empty: Whether an answer may have no sentence.
+    """
+    passages = {
+        "type": "array",
+        "items": {"type": "integer", "enum": sorted(numbers)},
+        "minItems": 1,
+        "maxItems": most,
+    }
+    sentence = _object(sentence={"type": "string"}, passages=passages)
+    items = {"type": "array", "items": sentence, "maxItems": MOST_SENTENCES}
+    return _object(answer={**items, "minItems": 0 if empty else 1})
+
+
+def answer_json(sentences: Iterable[MarkedSentence]) -> str:
+    """An answer in this form, on one line."""
+    items = [{"sentence": text, "passages": list(numbers)} for text, numbers in sentences]
+    return json.dumps({"answer": items}, ensure_ascii=False)
+
+
+def is_answer_json(reply: str) -> bool:
+    """Whether a reply, or as much of it as there is, is meant as JSON."""
+    return bool(_BEGIN.match(reply))
+
+
+def read_answer_json(reply: str) -> list[MarkedSentence]:
+    """The sentences of a reply, each with the numbers it cites, in order and each once.
+
+    Where the model puts two sentences into the place of one, both cite all of its passages.
+    Of a reply that is cut off all that is whole is read, and the last sentence where it is the
+    only one. Past `MOST_SENTENCES` nothing is read. A reply that holds no such object has none.
+    """
+    if reply.count("{") > _MOST_OBJECTS:
+        return []  # each that is not closed would cost a pass over all of it
+    try:
+        found = parse_partial_json(reply[reply.find("{") :].rstrip("` \n"), strict=False)
+    except (ValueError, RecursionError):
+        return []
+    listed = found.get("answer") if isinstance(found, dict) else None
+    items = [
+        item
+        for item in (listed if isinstance(listed, list) else [])
+        if isinstance(item, dict)
+        and isinstance(item.get("sentence"), str)
+        and any(map(str.isalnum, item["sentence"]))
+    ]
+    sentences = [
+        MarkedSentence(sentence.text, _numbers(item))
+        for item in [item for item in items if "passages" in item] or items
+        for sentence in read_marked(" ".join(item["sentence"].split()))
+    ]
+    return sentences[:MOST_SENTENCES]
+
+
+def _numbers(item: dict[str, Any]) -> tuple[int, ...]:
+    given = item.get("passages")
+    numbers = given if isinstance(given, list) else [given]
+    return tuple(dict.fromkeys(n for n in numbers if type(n) is int))
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

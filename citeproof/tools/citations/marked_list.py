@@ -1,0 +1,52 @@
+"""Reads names that bear citation marks: which name cites which numbers."""
+
+from __future__ import annotations
+
+import re
+
+from citeproof.tools.citations.marked_text import MarkedSentence, read_marked, unwrapped
+
+__all__ = ["read_marked_list", "read_marked_name"]
+
+# A name ends behind its marks, where another one follows.
+_AFTER_MARKS = re.compile(r"(?<=\])\s*[,;.]?\s+(?!\[)|(?<=\])[,;](?!\s*\[)")
+_COMMA = re.compile(r"[,;]\s+")
+_BEGIN = re.compile(r"^\s*(?:(?:[-*+•#>]+|\d{1,3}[.)])\s+)?(?:(?:and|or)\s+)?", re.IGNORECASE)
+_END = re.compile(r"[\s.,;:]+$")
+_EDGES = " \t,;:"
+
+
+def read_marked_list(text: str) -> list[MarkedSentence]:
+    """The names of a list without their marks, in order, each with the numbers it cites.
+
+    A name ends behind its marks or at the end of its line, so that `Washington, D.C. [1]` is
+    one. On a single line, what bears no mark at all, or stands behind the last one, is cut at its
+    commas. Bullets are removed, and so are names without a letter or digit; of names that are
+    the same but for case the first counts.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    pieces = [piece for line in lines for piece in _AFTER_MARKS.split(line)]
+    unmarked = pieces and not any(sentence.numbers for sentence in read_marked(pieces[-1]))
+    if len(lines) == 1 and unmarked and (len(pieces) == 1 or read_marked(pieces[-2])):
+        pieces[-1:] = _COMMA.split(pieces[-1])
+    found: dict[str, MarkedSentence] = {}
+    leading = ""
+    for piece in pieces:
+        # A full stop before the marks belongs to the name: `Washington, D.C. [1].`
+        read = read_marked(leading + _END.sub("", _BEGIN.sub("", piece)))
+        name = unwrapped(" ".join(sentence.text for sentence in read).strip(_EDGES))
+        numbers = (number for sentence in read for number in sentence.numbers)
+        if name:
+            found.setdefault(name.casefold(), MarkedSentence(name, tuple(dict.fromkeys(numbers))))
+        leading = "" if name else piece
+    return list(found.values())
+
+
+def read_marked_name(text: str) -> list[MarkedSentence]:
+    """The first line of a text as a single name, whatever commas it holds; none if all is empty."""
+    for line in text.splitlines():
+        read = read_marked(_END.sub("", _BEGIN.sub("", line)))
+        if name := unwrapped(" ".join(sentence.text for sentence in read).strip(_EDGES)):
+            numbers = (number for sentence in read for number in sentence.numbers)
+            return [MarkedSentence(name, tuple(dict.fromkeys(numbers)))]
+    return []

@@ -1,0 +1,153 @@
+"""Citation marks, supporting sentences, and whether a sentence says anything new."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TypedDict
+
+import Stemmer
+
+from citeproof.tools.citations.marked_text import MARK
+from citeproof.tools.documents.passages import boxes_within
+from citeproof.tools.sentences import MARKS, UNSPACED, split
+from citeproof.types import Box, Citation, Claim, Passage
+
+__all__ = [
+    "CONTRADICTED",
+    "FLAG",
+    "Quotation",
+    "adds_nothing",
+    "cite",
+    "marks",
+    "quotation",
+    "quote",
+    "strip_flags",
+    "strip_marks",
+    "supporting_sentence",
+]
+
+FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
+"""What stands behind a claim that no passage proves, and behind one that a passage denies."""
+
+_MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
+_WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}][{MARKS}]*)+(?:[.,]\d+)*")
+_END = re.compile(r"([.!?…]+[\"'”’)]*)$")
+_FUNCTION_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a an and are as at be been being but by did do does for from had has have he her him his in
+        into is it its of on our she so some that the their them then there these they this those
+        to too was we were what when where which while who whom whose with you your also such
+        """,
+    )
+)
+
+
+class Quotation(TypedDict):
+    """What a citation says of its sentence."""
+
+    sentence: str
+    page: int | None
+    boxes: tuple[Box, ...]
+    unplaced: str
+
+
+def strip_marks(text: str) -> str:
+    """The text without citation marks: [1], [1][2], [1, 2], [1-3]."""
+    return _MARK.sub("", text)
+
+
+def marks(claim: Claim) -> str:
+    """The claim with its marks before the full stop, as in `The tower is old [1][2].`."""
+    text = "".join(f"[{citation.number}]" for citation in claim.citations)
+    if not text:
+        return claim.text
+    body, end = claim.text, ""
+    if match := _END.search(claim.text):
+        body, end = claim.text[: match.start()], match[1]
+    return f"{body} {text}{end}"
+
+
+def cite(passages: Mapping[int, Passage], claim: str) -> tuple[Citation, ...]:
+    """Citations of numbered passages, each with the sentence that supports the claim best."""
+    return tuple(
+        Citation(passage_id=passage.id, number=number, **quote(passage, claim))
+        for number, passage in passages.items()
+    )
+
+
+def quote(passage: Passage, claim: str) -> Quotation:
+    """The sentence of a passage that supports a claim best, and where it stands on its page."""
+    sentence = supporting_sentence(passage.text, claim)
+    start = passage.text.find(sentence)
+    return quotation(passage, start, start + len(sentence))
+
+
+def quotation(passage: Passage, start: int, end: int) -> Quotation:
+    """The stretch `passage.text[start:end]`, and where it stands on its page."""
+    sentence = passage.text[start:end]
+    boxes = tuple(boxes_within(passage.boxes, start, end))
+    unplaced = ""
+    if passage.page is not None and not boxes:
+        unplaced = "its source does not say where the lines of the page stand"
+        if not sentence:
+            unplaced = "no sentence of the passage shares a word with the claim"
+        elif passage.boxes:
+            unplaced = "the sentence is not to be seen on its page"
+    return Quotation(sentence=sentence, page=passage.page, boxes=boxes, unplaced=unplaced)
+
+
+def strip_flags(text: str) -> str:
+    """The text without what `FLAG` and `CONTRADICTED` say of its claims."""
+    return text.replace(f" {FLAG}", "").replace(f" {CONTRADICTED}", "")
+
+
+def supporting_sentence(passage: str, claim: str) -> str:
+    """The sentence of a passage that shares the most of the claim's content with it.
+
+    Rare words of the passage count more; a tie goes to the earlier sentence. Empty where no
+    content word is shared.
+    """
+    sentences = [passage[span.start : span.end].strip() for span in split(passage)]
+    wanted = content(claim)
+    shared = [content(sentence) & wanted for sentence in sentences]
+    seen = Counter(stem for stems in shared for stem in stems)
+    weights = [sum(1 / seen[stem] for stem in stems) for stems in shared]
+    best = max(weights, default=0.0)
+    return sentences[weights.index(best)] if best > 0 else ""
+
+
+def adds_nothing(claim: str, accepted: Sequence[str]) -> bool:
+    """Whether every content word and number of the claim stands in one accepted sentence.
+
+    The same words can say something else ("A beat B", "B beat A"), so order counts as well:
+    only a sentence whose content words follow in the same order is a repetition.
+    """
+    words = _content_list(claim)
+    return any(_is_subsequence(words, _content_list(sentence)) for sentence in accepted)
+
+
+def content(text: str) -> set[str]:
+    """Stems of the content words and the numbers of a text."""
+    return set(_content_list(text))
+
+
+def _content_list(text: str) -> list[str]:
+    words = [word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text))]
+    kept = [word for word in words if word not in _FUNCTION_WORDS]
+    return [str(stem) for stem in _stemmer().stemWords(kept)]
+
+
+def _is_subsequence(few: list[str], many: list[str]) -> bool:
+    rest = iter(many)
+    return all(word in rest for word in few)
+
+
+@cache
+def _stemmer() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("english")

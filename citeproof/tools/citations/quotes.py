@@ -1,0 +1,119 @@
+"""Stretches of passages that can be read by themselves, and how they are found again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from citeproof.tools.citations.marks import quotation
+from citeproof.tools.sentences import split, starts, words
+from citeproof.types import Citation, Claim, Passage, Verdict
+
+__all__ = ["Quote", "depends_on_context", "find_quote", "quotes_in"]
+
+MOST_CONTEXT = 2
+"""Sentences that are quoted before one that depends on them."""
+
+_OPENERS = r"however|but|and|thus|therefore|also|then|moreover|furthermore|instead|hence|similarly"
+_LINKED = re.compile(
+    rf"\W*(?:{_OPENERS}|consequently|as a result|in addition|(?:the )?(?:former|latter)"
+    r"|(?:(?:in|on|at|by|for|of|from|with|after|before|during|despite|because of)\s+)?"
+    r"(?:it|its|this|these|those|such|that)(?!\s+(?:was|is)\s+(?:not\s+)?(?:until|only|in|on)\b)"
+    r"|(?:one|some|many|most|all|both|each|none) of (?:them|these|those))\b",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(r"\b(?:he|she|they|his|her|hers|their|theirs|him|them)\b", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-Z][\w'’-]*")
+_NO_NAME = frozenset(
+    """
+    a after although an and as at because before by despite during for from if in into like on
+    once since so though through to under until upon when where while with
+    """.split()  # noqa: SIM905
+)
+_CLOSING = re.compile(r"[^\w\s]*")
+_OPENING = re.compile(r"[^\w\s]*\Z")
+
+
+class Quote(NamedTuple):
+    """A stretch of a passage: `passage.text[start:end]`."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The stretch on one line."""
+        return " ".join(self.passage.text[self.start : self.end].split())
+
+    @property
+    def premise(self) -> str:
+        """The stretch as a model reads it: behind the passage's title."""
+        return self.passage.model_copy(update={"text": self.text}).premise
+
+    def claim(self, number: int, verdict: Verdict) -> Claim:
+        """The stretch as a claim, which cites its passage by this number."""
+        said = quotation(self.passage, self.start, self.end)
+        citation = Citation(passage_id=self.passage.id, number=number, **said)
+        return Claim(text=self.text, citations=(citation,), verdict=verdict)
+
+
+def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
+    """A quote for each sentence of a passage, in order.
+
+    Args:
+        passage: What is quoted.
+        context: Whether a sentence that cannot be read alone begins with those before it.
+    """
+    spans = split(passage.text)
+    for place, span in enumerate(spans):
+        first = place
+        while (
+            context
+            and 0 < first > place - MOST_CONTEXT
+            and depends_on_context(passage.text[spans[first].start : spans[first].end])
+        ):
+            first -= 1
+        yield Quote(passage, spans[first].start, span.end)
+
+
+def depends_on_context(sentence: str) -> bool:
+    """Whether an English sentence refers to one before it.
+
+    It does so where it begins with a word such as "this" or "however", or where nobody is named
+    before its first "he", "she" or "they".
+    """
+    if _LINKED.match(sentence):
+        return True
+    person = _PERSON.search(sentence)
+    if person is None:
+        return False
+    named = _NAME.findall(sentence[: person.start()])
+    return all(word.lower() in _NO_NAME for word in named)
+
+
+def find_quote(text: str, passage: Passage) -> Quote | None:
+    """The stretch of a passage that has the words of a text, in their order and with none between.
+
+    Case, spaces and punctuation do not count. None where the passage has no such stretch, or the
+    text no word.
+    """
+    wanted = [word.casefold() for word in words(text)]
+    said = [word.casefold() for word in words(passage.text)]
+    for place in range(len(said) - len(wanted) + 1 if wanted else 0):
+        if said[place : place + len(wanted)] == wanted:
+            return _stretch(passage, place, place + len(wanted) - 1)
+    return None
+
+
+def _stretch(passage: Passage, first: int, last: int) -> Quote:
+    """From one word to another, with the punctuation around them."""
+    text, offsets = passage.text, starts(passage.text)
+    end = offsets[last] + len(words(text)[last])
+    if closing := _CLOSING.match(text, end):
+        end = closing.end()
+    start = offsets[first]
+    if opening := _OPENING.search(text[:start]):
+        start = opening.start()
+    return Quote(passage, start, end)

@@ -1,0 +1,1 @@
+"""Asks language models: `model` is what nodes call, `chat_models` opens what it stands on."""

@@ -1,0 +1,481 @@
+"""Asks a language model: for text, for an object of a schema, or for a choice.
+
+Every attempt counts against the budget. LangChain's usage callback would miss those that fail,
+and models that do not tell their name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
+from langchain_core.runnables import RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
+from pydantic import BaseModel, ValidationError
+
+from citeproof.errors import (
+    CiteproofError,
+    InputError,
+    ModelError,
+    ModelReplyError,
+    SettingsError,
+)
+from citeproof.models.progress import Progress
+from citeproof.prompts import Prompt, fill, template
+from citeproof.runtime.events import LLMCalled, LLMWaiting, emit
+from citeproof.runtime.meter import check_budget, note, spend
+from citeproof.settings import LLMSettings, ModelSettings
+from citeproof.text import problem as first_problem
+from citeproof.tools.llm import replies
+from citeproof.tools.llm.chat_models import ChatModels, open_chat_models, secrets
+from citeproof.tools.llm.retries import retry, shows_key, translate
+from citeproof.tools.llm.structured_output import object_text, prepare, refusable, refuses
+from citeproof.types import Usage
+
+__all__ = ["LLM", "coerce_llm", "no_llm", "open_llm"]
+
+_log = logging.getLogger("citeproof")
+LONGEST_TOKEN = 32
+"""Characters. Some servers know no `max_tokens`; a reply that is longer is cut here."""
+
+NO_LLM = "no language model"
+JUDGE_SLOT = 1
+"""The judge reads single passages, so its prompts begin otherwise than those of the writers."""
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class LLM:
+    """A language model in one role of a run.
+
+    Args:
+        model: Any LangChain chat model; `open_llm` makes one from settings.
+        role: Who asks; stands in events and errors.
+        retries: Further attempts after a failure that passes, such as a timeout or a 429.
+        backoff: Seconds before the first retry, doubled for each further one, with jitter;
+            a server's Retry-After goes before it.
+        roles: Other models, for `for_role`.
+        answers_in_json: Whether whole answers are asked for as JSON, not as text with marks.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel | ChatModels,
+        *,
+        role: str = "default",
+        retries: int = 4,
+        backoff: float = 1.0,
+        roles: Mapping[str, LLM] | None = None,
+        answers_in_json: bool = False,
+    ) -> None:
+        self.role = role
+        self.answers_in_json = answers_in_json
+        self._models = model if isinstance(model, ChatModels) else ChatModels.of(model)
+        self._retries = retries
+        self._backoff = backoff
+        self._base = self
+        self._roles = dict(roles or {})
+
+    def __repr__(self) -> str:
+        return f"LLM({self.name!r}, role={self.role!r})"
+
+    @property
+    def name(self) -> str:
+        """The model and where it is, for people to read."""
+        return self._models.name
+
+    @property
+    def absent(self) -> bool:
+        """Whether there is no language model, so that every call fails."""
+        return self.name == NO_LLM
+
+    def close(self) -> None:
+        """Stop the embedded server, if this model started one; the roles' models as well."""
+        for llm in (self._base, *self._roles.values()):
+            llm._models.close()
+
+    def for_role(self, role: str) -> LLM:
+        """The same model under another role, or the role's own model where it has one."""
+        twin = copy.copy(self._roles.get(role, self._base))
+        twin.role, twin._base, twin._roles = role, self._base, self._roles
+        return twin
+
+    def in_marks(self) -> LLM:
+        """The same model, asked for whole answers as text with citation marks."""
+        twin = copy.copy(self)
+        twin.answers_in_json = False
+        return twin
+
+    def in_json(self) -> LLM:
+        """The same model, asked for whole answers as JSON."""
+        twin = copy.copy(self)
+        twin.answers_in_json = True
+        return twin
+
+    async def text(
+        self,
+        prompt: Prompt,
+        *,
+        max_tokens: int = 256,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+        sample: int = 0,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> str:
+        """The reply, without control characters other than newline and tab.
+
+        Args:
+            prompt: What is asked. Of a reply that is begun, only what the model adds is
+                returned. A server that can go on with a reply is handed it as such; any other
+                model is asked in words to go on, and may reply `replies.END`.
+            max_tokens: The reply is cut after so many, by the server or else here, roughly.
+            temperature: By default that of the settings.
+            stop: The reply ends before any of these.
+            sample: From 0 up for several replies to one prompt, so that each has its own seed.
+            on_delta: Given each piece of the reply as it comes. After a retry it is given
+                only what goes beyond the pieces it has; the returned text is the true one.
+
+        Raises:
+            ModelOutageError: No answer in spite of retries.
+            ModelError: The provider refuses the call.
+            BudgetExceededError: The budget allows no further call.
+        """
+        body: Mapping[str, bool] | None = None
+        if prompt.begun and self._models.continues is None:
+            task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=replies.END)
+            prompt = replace(prompt, task=task, begun="")
+        elif prompt.begun:
+            body = self._models.continues
+        limits = {"max_tokens": max_tokens, "temperature": temperature, "sample": sample}
+        free = {**limits, "stop": list(stop) if stop else None, "body": body}
+        held = {**free, "schema": prompt.schema}
+        ways = [(prompt, held), (prompt, free)] if prompt.schema else [(prompt, free)]
+        message = await self._reply(*ways, on_delta=on_delta)
+        # llama.cpp repeats the beginning of a reply that is not streamed.
+        return self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
+
+    async def parse(
+        self,
+        prompt: Prompt,
+        schema: type[T],
+        *,
+        max_tokens: int = 256,
+        temperature: float | None = None,
+    ) -> T:
+        """The reply as an object of the schema, asked for a second time where it is invalid.
+
+        The server is told the schema where it supports that; a model that does not is told it
+        in words.
+
+        Raises:
+            ModelReplyError: The second reply is invalid as well; the caller has a default.
+            ModelOutageError: No answer in spite of retries.
+            ModelError: The provider refuses the call.
+            BudgetExceededError: The budget allows no further call.
+        """
+        form = json.dumps(schema.model_json_schema(), ensure_ascii=False)
+        limits = {"max_tokens": max_tokens, "temperature": temperature}
+        task, problem, text = prompt.task, "", ""
+        for _ in range(2):
+            words = f"{task}\n\nReply with one JSON object that fits this schema:\n{form}"
+            message = await self._reply(
+                (replace(prompt, task=task), {**limits, "schema": schema}),
+                (replace(prompt, task=words), limits),
+            )
+            called = getattr(message, "tool_calls", None)
+            text = object_text(message) if called else self._said(message)
+            found = replies.first_object(text[: max_tokens * LONGEST_TOKEN])
+            problem = "it holds no complete JSON object"
+            if found is not None:
+                try:
+                    return schema.model_validate(found)
+                except ValidationError as error:
+                    problem = first_problem(error)
+            again = f"Your last reply was not usable: {problem}. Reply with one JSON object only."
+            task = f"{prompt.task}\n\n{again}"
+        raise ModelReplyError(
+            f"{self.name} gave no usable {schema.__name__} to {self.role}",
+            why=f"{problem}; it said {replies.short(text)}",
+            fix="A larger model follows the format more reliably.",
+        )
+
+    async def choose(self, prompt: Prompt, options: Sequence[str]) -> dict[str, float]:
+        """How probable each option is as the first token of the reply; they add up to 1.
+
+        An option should be a single token, such as Yes or No; case does not matter. Where the
+        provider gives no probabilities, the option that the reply begins with has 1.0; the
+        run's notes say so.
+
+        Raises:
+            InputError: There are fewer than two options, or two are the same but for case.
+            ModelReplyError: The reply is none of the options.
+            ModelOutageError: No answer in spite of retries.
+            ModelError: The provider refuses the call.
+            BudgetExceededError: The budget allows no further call.
+        """
+        distinct = {option.strip().casefold() for option in options} - {""}
+        if len(distinct) < 2 or len(distinct) != len(options):
+            raise InputError(f"Options must be two or more distinct words, not {list(options)}")
+
+        message = await self._reply(
+            (prompt, {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}),
+            (prompt, {"max_tokens": 16}),
+        )
+        if (found := replies.option_probabilities(message, options)) is not None:
+            return found
+        note(f"{self.name} gave no probabilities for a choice; its reply counts as certain.")
+        said = self._said(message)
+        if (option := replies.read_option(said, options)) is None:
+            raise ModelReplyError(
+                f"{self.name} chose none of {', '.join(options)} for {self.role}",
+                why=f"it said {replies.short(said)}",
+            )
+        return {other: float(other == option) for other in options}
+
+    async def send(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        max_tokens: int,
+        body: Mapping[str, Any] | None = None,
+    ) -> BaseMessage:
+        """The reply to messages in a format that a model was trained on, as the provider gives it.
+
+        Args:
+            messages: Sent as they are.
+            max_tokens: Of the reply.
+            body: Further fields of the request.
+
+        Returns:
+            The message, with the probabilities of its tokens where the provider gives them.
+
+        Raises:
+            ModelOutageError: No answer in spite of retries.
+            ModelError: The provider refuses the call.
+            BudgetExceededError: The budget allows no further call.
+        """
+        limits = {"max_tokens": max_tokens, "body": body}
+        ways = [{**limits, "logprobs": True, "top_logprobs": 20}, limits]
+        return await self._reply(*((messages, way) for way in ways))
+
+    def _tell_waiting(self, failure: BaseException, seconds: float, attempt: int) -> None:
+        why = translate(failure, self.name).why
+        told = LLMWaiting(
+            role=self.role, seconds=seconds, attempt=attempt, attempts=self._retries + 1, why=why
+        )
+        emit(told)
+
+    def _said(self, message: BaseMessage) -> str:
+        """The text of a reply, without what the model thought aloud before it."""
+        if replies.is_filtered(message):
+            raise ModelError(
+                f"{self.name} gave no reply to {self.role}",
+                why="its provider's content filter withheld it",
+                fix="Ask otherwise, leave out the passages that it objects to, or use another "
+                "model for this role.",
+            )
+        if replies.thought_only(message):
+            raise ModelError(
+                f"{self.name} thinks before it replies, and its reply to {self.role} was cut there",
+                why="replies are short; so many tokens do not hold a chain of thought",
+                fix="Switch its thinking off, with llm.extra_body: see docs/serving.md.",
+            )
+        return replies.said(message.text)
+
+    async def _reply(
+        self,
+        *ways: tuple[Prompt | Sequence[BaseMessage], dict[str, Any]],
+        on_delta: Callable[[str], None] | None = None,
+    ) -> BaseMessage:
+        """The reply to the first prompt whose arguments the model does not refuse."""
+        for prompt, arguments in ways:
+            if (message := await self._ask(prompt, arguments, on_delta)) is not None:
+                return message
+            if "schema" in arguments and "schema" in self._models.refuses:
+                note(f"{self.name} does not take a schema; it is told the format in words.")
+        raise AssertionError("the last prompt brings nothing that may be refused")
+
+    async def _ask(
+        self,
+        prompt: Prompt | Sequence[BaseMessage],
+        arguments: dict[str, Any],
+        on_delta: Callable[[str], None] | None,
+    ) -> BaseMessage | None:
+        """One reply, in as many attempts as it takes and the settings allow; None if refused."""
+        if (may_refuse := refusable(arguments)) in self._models.refuses:
+            return None
+        messages = _messages(prompt) if isinstance(prompt, Prompt) else list(prompt)
+        # What a node asks is no message of the conversation, which `stream_mode="messages"` tells.
+        config: RunnableConfig = {"metadata": {"role": self.role}, "tags": [TAG_NOSTREAM]}
+        longest = arguments["max_tokens"] * LONGEST_TOKEN
+        teller = _Teller(on_delta, longest) if on_delta else None
+        attempts, spent = 0, Usage()
+        keys: Collection[str] = ()
+        message: BaseMessage
+        try:
+            async for attempt in retry(self._retries, self._backoff, self._tell_waiting):
+                with attempt:
+                    model = await self._models.here()
+                    keys = secrets(model)
+                    if (ready := prepare(model, **arguments)) is None:
+                        return None
+                    check_budget()
+                    if self._models.limiter is not None:
+                        await self._models.limiter.aacquire()
+                    attempts, spent = attempts + 1, Usage(llm_calls=1)
+                    try:
+                        async with asyncio.timeout(self._models.timeout):
+                            if teller is None:
+                                message = await ready.ainvoke(messages, config)
+                            else:
+                                message = await teller.tell(ready.astream(messages, config))
+                        spent = replies.usage(message)
+                    finally:
+                        spend(spent)
+        except CiteproofError:
+            raise
+        except Exception as error:
+            failure = error
+        else:
+            asked = "\n\n".join(str(m.text) for m in messages)
+            said = object_text(message)
+            emit(LLMCalled(role=self.role, prompt=asked, reply=said, usage=spent))
+            count = spent.prompt_tokens, spent.completion_tokens
+            _log.debug("%s of %s replied: %d tokens in, %d out.", self.role, self.name, *count)
+            return message
+        if may_refuse and refuses(failure, may_refuse):
+            self._models.refuses.add(may_refuse)
+            return None
+        told = translate(failure, self.name, attempts=attempts, secrets=keys)
+        raise told from (None if shows_key(failure, keys) else failure)
+
+
+@dataclass
+class _Teller:
+    """Tells a reply piece by piece; in a further attempt, only what goes beyond the last."""
+
+    on_delta: Callable[[str], None]
+    longest: int
+    """Characters, and pieces: a server that goes on is cut off."""
+    told: int = 0
+
+    async def tell(self, stream: Any) -> Any:
+        """The whole reply, once all of it is told."""
+        whole, seen, count = None, 0, 0
+        async with aclosing(cast("AsyncGenerator[Any]", stream)) as pieces:
+            async for piece in pieces:
+                # A server that sends faster than this reads would hold up timers and Ctrl-C.
+                await asyncio.sleep(0)
+                count += 1
+                whole = piece if whole is None else whole + piece
+                text = replies.clean(piece.text)
+                new = text[max(0, self.told - seen) :]
+                seen += len(text)
+                if new:
+                    self.told = seen
+                    self.on_delta(new)
+                if max(seen, count) >= self.longest:
+                    break
+        return whole
+
+
+def _messages(prompt: Prompt) -> list[BaseMessage]:
+    """System line, then context and task, then a reply that is begun."""
+    # The shared prefix goes first, so that the server reads it once for all nodes.
+    asked = HumanMessage("\n\n".join(part for part in (prompt.context, prompt.task) if part))
+    system = [SystemMessage(prompt.system)] if prompt.system else []
+    return [*system, asked, *([AIMessage(prompt.begun)] if prompt.begun else [])]
+
+
+def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
+    """An `LLM` from whatever can be one.
+
+    Args:
+        model: An `LLM`; a LangChain chat model; or its name as in the setting `llm`:
+            `openai:gpt-4o`, or `local` for the embedded model.
+        role: Who asks, where the model has no role yet.
+
+    Raises:
+        SettingsError: It is none of these, or its name is malformed.
+        ModelError: The embedded model can't be had or started.
+    """
+    if isinstance(model, LLM):
+        return model.for_role(role) if model.role == "default" != role else model
+    if isinstance(model, BaseChatModel):
+        return LLM(model, role=role)
+    if isinstance(model, str):
+        return open_llm(LLMSettings(model=model), ModelSettings(), role=role)
+    raise SettingsError(
+        f"A {type(model).__name__} is not a language model",
+        fix="Give a LangChain chat model, an LLM, or a name such as openai:gpt-4o.",
+    )
+
+
+def no_llm() -> LLM:
+    """Stands where no language model is to be asked; a call of it raises a `SettingsError`."""
+
+    def build() -> BaseChatModel:
+        raise SettingsError(
+            "There is no language model to ask",
+            why="the tools were opened without one",
+            fix="Give Toolbox a language model, or leave out llm=False.",
+        )
+
+    return LLM(ChatModels(build, NO_LLM))
+
+
+def open_llm(
+    settings: LLMSettings,
+    models: ModelSettings,
+    *,
+    role: str = "default",
+    roles: Mapping[str, LLMSettings] | None = None,
+    progress: Progress | None = None,
+) -> LLM:
+    """The language model that the settings name, with those of the roles set apart.
+
+    The embedded model is fetched, if need be, and started, and so is vLLM where no server is
+    named; others are sent nothing yet.
+
+    Args:
+        settings: The model of every role that is not set apart.
+        models: Where the embedded model is kept.
+        role: The role of the LLM that is returned.
+        roles: Complete settings for roles with a model of their own.
+        progress: Told about downloads, and how long vLLM takes to start.
+
+    Raises:
+        SettingsError: A model's name is malformed, or its key is missing.
+        MissingExtraError: A provider's package, or vLLM, is not installed.
+        ModelError: The embedded model can't be had or started, or vLLM does not start.
+    """
+
+    @cache
+    def limiter(place: str, rate: float) -> BaseRateLimiter:
+        """One for all roles that call the same place at the same rate."""
+        every = min(0.1, 1 / rate)
+        return InMemoryRateLimiter(requests_per_second=rate, check_every_n_seconds=every)
+
+    @cache
+    def opened(own: LLMSettings, slot: int) -> ChatModels:
+        rate = own.requests_per_second
+        wait = limiter(own.base_url or own.model, rate) if rate is not None else None
+        return open_chat_models(own, models, slot=slot, limiter=wait, progress=progress)
+
+    def llm(own: LLMSettings, name: str = "", roles: Mapping[str, LLM] | None = None) -> LLM:
+        chat_models = opened(own, JUDGE_SLOT if name == "judge" and own.embedded else 0)
+        answers_in_json = own.answers_in_json
+        return LLM(chat_models, retries=own.retries, roles=roles, answers_in_json=answers_in_json)
+
+    apart = {name: llm(own, name) for name, own in {"judge": settings, **(roles or {})}.items()}
+    return llm(settings, roles=apart).for_role(role)

@@ -1,0 +1,1 @@
+"""What a question brings: its words, its parts, the conversation before it, its documents."""

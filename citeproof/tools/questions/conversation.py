@@ -1,0 +1,57 @@
+"""A conversation: what is asked in it last, and what was said before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from citeproof.prompts import defuse
+from citeproof.text import plain
+from citeproof.tools.citations.marks import strip_flags, strip_marks
+
+__all__ = ["answered_question", "last_asked", "transcript"]
+
+TURNS = 3
+"""Turns that are shown, the last ones."""
+LONGEST = 400
+"""Characters of a question or an answer that are shown."""
+
+
+def last_asked(messages: Sequence[AnyMessage]) -> str | None:
+    """The words of the last message; None where it is not a person's."""
+    last = messages[-1] if messages else None
+    return str(last.text) if isinstance(last, HumanMessage) else None
+
+
+def answered_question(messages: Sequence[AnyMessage]) -> str | None:
+    """The question that stands alone of the last answer of ours; None where there is none."""
+    answers = (message for message in reversed(messages) if isinstance(message, AIMessage))
+    last = next(answers, None)
+    return None if last is None else last.response_metadata.get("question")
+
+
+def transcript(messages: Sequence[AnyMessage], turns: int = TURNS) -> str:
+    """The last turns as `Question: …` and `Answer: …`, a line each, shortened.
+
+    Args:
+        messages: A conversation; a question behind the last answer is left out. Questions that
+            were rewritten stand as such, so that the next one finds its names there.
+        turns: How many are shown.
+    """
+    shown: list[str] = []
+    asked = ""
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            asked = str(message.text)
+        elif isinstance(message, AIMessage) and message.text:
+            asked = message.response_metadata.get("question") or asked
+            said = strip_flags(strip_marks(str(message.text)))
+            shown.append(f"Question: {_short(asked)}\nAnswer: {_short(said)}")
+            asked = ""
+    return "\n".join(shown[-turns:])
+
+
+def _short(text: str) -> str:
+    line = defuse(plain(text))
+    return line if len(line) <= LONGEST else f"{line[:LONGEST].rpartition(' ')[0]} …"

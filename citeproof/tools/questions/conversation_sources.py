@@ -1,0 +1,174 @@
+"""What a conversation holds that can prove an answer: results of tools, and documents.
+
+What people and models say in it proves nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
+
+from citeproof.tools.checking.check import check
+from citeproof.tools.documents.base import Document as Source
+from citeproof.tools.documents.base import Part, whole
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.retrieval import Retriever, from_passages
+from citeproof.tools.retrieval.langchain import as_passage
+from citeproof.types import Answer, CheckReport, Passage
+
+__all__ = ["check_answer", "final_answer", "read_sources"]
+
+_PASSAGE_WORDS = 100
+
+
+def read_sources(
+    messages: Sequence[BaseMessage],
+    documents: Sequence[Document | Passage] = (),
+    tools: Collection[str] | None = None,
+) -> dict[int, list[Passage]]:
+    """The sources of a conversation, numbered from 1 in the order in which they came.
+
+    A source is one of the documents; a document that a retrieval tool gave as its artifact; the
+    text of any other tool's result; a plain-text document attached to a message. JSON is read
+    as its values, each behind its name. Failed calls are left out, and so are verdicts of a
+    check: these repeat what they judge.
+
+    Args:
+        messages: The conversation.
+        documents: What the caller knows besides; they come first.
+        tools: Names of the tools whose results count; by default all. Leave out those that
+            return what the model has told them, or it would prove itself.
+
+    Returns:
+        Number → its passages. A long result is cut into several.
+    """
+    groups = [_cut(as_passage(one)) for one in documents]
+    for message in messages:
+        groups += [_cut(attached) for attached in _attached(message)]
+        counts = tools is None or getattr(message, "name", None) in tools
+        if isinstance(message, ToolMessage) and message.status != "error" and counts:
+            groups += [_cut(passage) for passage in _results(message)]
+    kept: dict[int, list[Passage]] = {}
+    known: set[str] = set()
+    for group in groups:
+        if new := [passage for passage in group if passage.id not in known]:
+            kept[len(kept) + 1] = new
+            known.update(passage.id for passage in new)
+    return kept
+
+
+def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
+    """The answer that a conversation ends with; None if it ends with anything else."""
+    last = messages[-1] if messages else None
+    if isinstance(last, AIMessage) and not last.tool_calls and last.text.strip():
+        return last
+    return None
+
+
+async def check_answer(
+    answer: AIMessage,
+    sources: Mapping[int, Sequence[Passage]],
+    entailment: Entailment,
+    retriever: Retriever | None = None,
+) -> CheckReport:
+    """Check an answer against the sources of its conversation.
+
+    Args:
+        answer: Its text is checked, sentence by sentence.
+        sources: Number → passages, as `read_sources` gives them.
+        entailment: Says whether a passage entails a sentence.
+        retriever: Finds further passages, such as those of an index.
+
+    Raises:
+        RetrievalError: The search failed.
+        ModelError: The entailment model cannot be had.
+    """
+    own = from_passages([passage for group in sources.values() for passage in group])
+    both = own if retriever is None else _Both(own, retriever)
+    return await check(str(answer.text), sources, entailment, retriever=both)
+
+
+@dataclass(frozen=True)
+class _Both:
+    """Two searches; the results of each by turns."""
+
+    first: Retriever
+    second: Retriever
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        found = await asyncio.gather(self.first.retrieve(query, k), self.second.retrieve(query, k))
+        mixed = chain.from_iterable(zip_longest(*found))
+        return list({passage.id: passage for passage in mixed if passage}.values())[:k]
+
+
+def _results(message: ToolMessage) -> Iterator[Passage]:
+    artifact = message.artifact
+    if isinstance(artifact, CheckReport):
+        return
+    if isinstance(artifact, Answer):
+        yield from artifact.passages
+        return
+    if isinstance(artifact, Document | Passage):
+        artifact = [artifact]
+    if isinstance(artifact, list | tuple) and artifact:
+        found = [one for one in artifact if isinstance(one, Document | Passage)]
+        if len(found) == len(artifact):
+            yield from map(as_passage, found)
+            return
+    yield _passage(_readable(str(message.text)), "", f"tool {message.name or ''}".strip())
+
+
+def _attached(message: BaseMessage) -> Iterator[Passage]:
+    if isinstance(message, AIMessage):
+        return
+    for block in message.content_blocks:
+        if block["type"] == "text-plain" and (text := block.get("text")):
+            title = block.get("title", "")
+            yield _passage(text, title, block.get("url", ""))
+
+
+def _passage(text: str, title: str, source: str) -> Passage:
+    text = whole(text)
+    return Passage(
+        id=Passage.make_id(source, text), text=text, title=title, source=source, end=len(text)
+    )
+
+
+def _readable(text: str) -> str:
+    """JSON as lines `name: value`, which an entailment model can read; other text as it is."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return "\n".join(_lines("", value)) if isinstance(value, dict | list) else text
+
+
+def _lines(name: str, value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            for key, inner in value.items():
+                yield from _lines(str(key), inner)
+        case list():
+            for inner in value:
+                yield from _lines(name, inner)
+        case None | "":
+            return
+        case _:
+            yield f"{name}: {value}" if name else str(value)
+
+
+def _cut(passage: Passage) -> list[Passage]:
+    """A text in passages of its own; one that is short stays as it is."""
+    part = Part(passage.text, 0, 0, len(passage.text), title=passage.title)
+    pieces = cut(Source(passage.source, passage.title, (part,)), _PASSAGE_WORDS)
+    if len(pieces) < 2:
+        return [passage] if pieces else []
+    return [piece.model_copy(update={"page": passage.page}) for piece in pieces]

@@ -1,0 +1,59 @@
+"""HyDE: searches for passages like one that the model makes up (Gao et al. 2023)."""
+
+from __future__ import annotations
+
+from citeproof.errors import BudgetExceededError
+from citeproof.prompts import Prompt, fill, template
+from citeproof.runtime.meter import note
+from citeproof.tools.citations.marks import strip_marks
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.retrieval import Retriever, check_k
+from citeproof.types import Passage
+
+__all__ = ["HyDERetriever"]
+
+
+class HyDERetriever:
+    """A retriever that searches with a hypothetical answer in place of the question.
+
+    An answer lies nearer to real passages in an embedding space than the question does. As in
+    LLatrieval's comparison it is one passage, and the question itself is not searched for.
+
+    Args:
+        source: What is searched.
+        llm: Writes the passage.
+        passage_tokens: Longest passage, in tokens.
+    """
+
+    def __init__(self, source: Retriever, llm: LLM, *, passage_tokens: int = 192) -> None:
+        self.source = source
+        self.llm = llm.for_role("hyde")
+        self.passage_tokens = passage_tokens
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """At most `k` passages, the best first; none for an empty query.
+
+        An empty reply, or a budget that is spent, leaves the query itself.
+
+        Raises:
+            InputError: `k` is less than 1.
+            RetrievalError: The search failed.
+            ModelError: The model does not answer.
+        """
+        check_k(k)
+        if not query.strip():
+            return []
+        return await self.source.retrieve(await self._imagined(query), k)
+
+    async def _imagined(self, query: str) -> str:
+        prompt = Prompt("", "", fill(template("hyde"), question=query))
+        try:
+            reply = await self.llm.text(prompt, max_tokens=self.passage_tokens)
+        except BudgetExceededError as error:
+            note(f"hyde: the question itself was searched for ({error.what})")
+            return query
+        passage = " ".join(strip_marks(reply).split())
+        if not any(map(str.isalnum, passage)):
+            note("hyde: an empty passage, the question itself was searched for")
+            return query
+        return passage

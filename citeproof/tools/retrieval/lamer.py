@@ -1,0 +1,91 @@
+"""LAMER: adds possible answers to the query (Shen et al. 2023)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from citeproof.errors import BudgetExceededError
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.runtime.gather import together
+from citeproof.runtime.meter import note, spend
+from citeproof.tools.citations.marks import strip_marks
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.retrieval import Retriever, check_k
+from citeproof.types import Passage, Usage
+
+__all__ = ["LAMERRetriever"]
+
+
+class LAMERRetriever:
+    """A retriever that searches twice: for the question, then with answers guessed from that.
+
+    The model is shown what the first search has found, right or wrong, and writes several
+    possible answers, each in a call of its own and all at once. The second query is question
+    and answer, for each different answer.
+
+    Args:
+        source: What is searched.
+        llm: Guesses the answers.
+        shown: Passages that it is shown.
+        answers: How many it guesses.
+        answer_tokens: Longest one, in tokens.
+        temperature: At 0 all answers are the same.
+    """
+
+    def __init__(
+        self,
+        source: Retriever,
+        llm: LLM,
+        *,
+        shown: int = 10,
+        answers: int = 5,
+        answer_tokens: int = 128,
+        temperature: float = 0.7,
+    ) -> None:
+        self.source = source
+        self.llm = llm.for_role("lamer")
+        self.shown = shown
+        self.answers = answers
+        self.answer_tokens = answer_tokens
+        self.temperature = temperature
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """At most `k` passages, the best first; none for an empty query.
+
+        Empty replies, or a budget that is spent, leave the query itself.
+
+        Raises:
+            InputError: `k` is less than 1.
+            RetrievalError: A search failed.
+            ModelError: The model does not answer.
+        """
+        check_k(k)
+        if not query.strip():
+            return []
+        found = await self.source.retrieve(query, self.shown)
+        spend(Usage(retrievals=1))
+        return await self.source.retrieve(await self._augmented(query, found), k)
+
+    async def _augmented(self, query: str, found: list[Passage]) -> str:
+        shared = context(query, dict(enumerate(found, start=1)))
+        prompt = Prompt(template("system"), shared, fill(template("lamer"), question=query))
+        jobs = [
+            partial(
+                self.llm.text,
+                prompt,
+                max_tokens=self.answer_tokens,
+                temperature=self.temperature,
+                sample=sample,
+            )
+            for sample in range(self.answers)
+        ]
+        try:
+            replies = await together(jobs, len(jobs))
+        except BudgetExceededError as error:
+            note(f"lamer: the question itself was searched for ({error.what})")
+            return query
+        guesses = dict.fromkeys(" ".join(strip_marks(reply).split()) for reply in replies)
+        said = [guess for guess in guesses if any(map(str.isalnum, guess))]
+        if not said:
+            note("lamer: no possible answer, the question itself was searched for")
+        return " ".join(f"{query} {guess}" for guess in said) or query

@@ -1,0 +1,99 @@
+"""RankGPT: the language model orders what a search has found (Sun et al. 2023)."""
+
+from __future__ import annotations
+
+import re
+
+from citeproof.errors import BudgetExceededError, InputError
+from citeproof.prompts import Prompt, context, fill, template
+from citeproof.runtime.meter import note
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.retrieval import Retriever, check_k
+from citeproof.types import Passage
+
+__all__ = ["RankGPTRetriever", "permutation"]
+
+_MARKED = re.compile(r"\[\s*(\d{1,6})\s*\]")
+_NUMBER = re.compile(r"\d{1,6}")
+_WORDS = 300
+"""Longest passage that is shown, in words, as in the paper's program."""
+
+
+class RankGPTRetriever:
+    """A retriever that lets the model order another one's candidates, window by window.
+
+    The windows go from the last candidates up to the first and overlap, so that a good passage
+    rises from window to window.
+
+    Args:
+        source: Finds the candidates.
+        llm: Orders them.
+        candidates: How many are found for a query.
+        window: How many are ordered in one call, at least 2.
+        step: How far the next window lies above, from 1 to `window`.
+    """
+
+    def __init__(
+        self,
+        source: Retriever,
+        llm: LLM,
+        *,
+        candidates: int = 50,
+        window: int = 20,
+        step: int = 10,
+    ) -> None:
+        if window < 2 or not 1 <= step <= window:
+            raise InputError(
+                f"Windows of {window} passages cannot be moved by {step}",
+                fix="A window is at least 2 and a step from 1 to the window.",
+            )
+        self.source = source
+        self.llm = llm.for_role("rankgpt")
+        self.candidates = candidates
+        self.window = window
+        self.step = step
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """At most `k` passages, the best first; none for an empty query.
+
+        Where the budget is spent the windows that are left stay as they are.
+
+        Raises:
+            InputError: `k` is less than 1.
+            RetrievalError: The search failed.
+            ModelError: The model does not answer.
+        """
+        check_k(k)
+        ranked = await self.source.retrieve(query, max(self.candidates, k))
+        end = len(ranked)
+        try:
+            while end > 1:
+                start = max(0, end - self.window)
+                ranked[start:end] = await self._ordered(query, ranked[start:end])
+                end = end - self.step if start else 0
+        except BudgetExceededError as error:
+            note(f"rankgpt: not all passages were ranked ({error.what})")
+        return ranked[:k]
+
+    async def _ordered(self, query: str, passages: list[Passage]) -> list[Passage]:
+        shown = {
+            number: passage.model_copy(update={"text": " ".join(passage.text.split()[:_WORDS])})
+            for number, passage in enumerate(passages, start=1)
+        }
+        task = fill(template("rankgpt"), question=query, count=len(passages))
+        prompt = Prompt(template("system"), context(query, shown), task)
+        reply = await self.llm.text(prompt, max_tokens=16 + 8 * len(passages))
+        return [passages[number - 1] for number in permutation(reply, len(passages))]
+
+
+def permutation(reply: str, count: int) -> list[int]:
+    """The numbers from 1 to `count` in the order in which a reply names them.
+
+    Numbers in brackets count, or where there are none all numbers do. Repeated and unknown ones
+    are dropped; those that are missing follow in their old order.
+    """
+    numbers = [int(n) for n in _MARKED.findall(reply) or _NUMBER.findall(reply)]
+    named = dict.fromkeys(n for n in numbers if 1 <= n <= count)
+    if not named:
+        note("rankgpt: no order could be read; the passages stayed as they were")
+    return list(dict.fromkeys([*named, *range(1, count + 1)]))

@@ -1,0 +1,161 @@
+"""Answers as text: how a model is told to write them, and how its text becomes claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
+
+from citeproof import LLM
+from citeproof.runtime.events import ClaimDelta
+from citeproof.testing import ScriptedChatModel
+from citeproof.tools.citations.answer_text import (
+    citing,
+    introduced,
+    marked_claim,
+    marked_claims,
+    read_claims,
+    read_prose,
+    telling,
+    written_out,
+)
+from citeproof.tools.citations.cited_json import answer_schema
+from citeproof.tools.citations.marked_text import MarkedSentence
+from citeproof.types import Citation, Claim, Verdict
+from tests.agents.calm_states import D
+from tests.agents.states import A, B, C
+
+UNCHECKED = Verdict(status="unchecked", reason="nothing has checked this claim")
+PASSAGES = {1: A, 2: B, 3: C, 4: D}
+JSON = '{"answer": [{"sentence": "Ann built it.", "passages": [1, 9]}]}'
+
+
+def read(claims: Any) -> list[tuple[str, list[int]]]:
+    return [(c.text, [x.number for x in c.citations]) for c in claims]
+
+
+# How a model is told to cite
+
+
+def test_marks_are_asked_for_with_a_number_that_a_passage_bears() -> None:
+    words, schema = citing(LLM(ScriptedChatModel([])), {7: A, 2: B})
+    assert schema is None
+    assert "such as [2]" in words
+    assert "numbered 2, 7." in words
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_json_is_asked_for_with_its_schema(empty: bool) -> None:
+    llm = LLM(ScriptedChatModel([]), answers_in_json=True)
+    words, schema = citing(llm, {7: A, 2: B}, empty=empty)
+    assert schema == answer_schema({2: B, 7: A}, most=3, empty=empty)
+    assert '{"answer": [{"sentence"' in words
+    assert "2, 7" in words
+
+
+def test_a_demonstration_stands_behind_words_that_say_what_it_is() -> None:
+    words = "An example of such an answer, to another question from other passages:"
+    assert introduced("E") == f"{words}\nE\n\n"
+    assert introduced("E", "So:") == "So:\nE\n\n"
+    assert introduced("") == introduced("", "So:") == ""
+
+
+# What is told while it comes
+
+
+async def told(*pieces: str) -> list[str]:
+    """The texts that a run tells, one list for all pieces."""
+
+    class Own(TypedDict):
+        question: str
+
+    def say(_: Any) -> Own:
+        tell = telling()
+        for piece in pieces:
+            tell(piece)
+        return {"question": ""}
+
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
+    builder.add_node("say", RunnableLambda(say))
+    builder.add_edge(START, "say")
+    stream = builder.compile().astream({"question": "Who?"}, stream_mode="custom")
+    events: list[Any] = [event async for event in stream]
+    assert all(isinstance(event, ClaimDelta) for event in events)
+    return [event.text for event in events]
+
+
+async def test_text_is_told_piece_by_piece() -> None:
+    assert await told("Ann ", "built it ", "[1].") == ["Ann ", "built it ", "[1]."]
+
+
+async def test_of_json_only_what_the_sentences_say_is_told() -> None:
+    assert "".join(await told(*JSON)) == "Ann built it."
+    assert await told(JSON, "\n") == ["Ann built it."]
+
+
+# Claims
+
+
+def test_a_claim_quotes_the_sentence_that_supports_it_where_there_is_one() -> None:
+    assert marked_claim("It is white.", [1, 3], PASSAGES) == Claim(
+        text="It is white.",
+        citations=(
+            Citation(passage_id="a", number=1, sentence="It is white."),
+            Citation(passage_id="c", number=3, sentence=""),
+        ),
+        verdict=UNCHECKED,
+    )
+
+
+def test_of_a_piece_so_many_numbers_count_that_a_passage_bears() -> None:
+    pieces = [MarkedSentence("One.", (9, 2, 1, 3, 4)), MarkedSentence("Two.", ())]
+    assert read(marked_claims(pieces, PASSAGES)) == [("One.", [2, 1, 3]), ("Two.", [])]
+    assert read(marked_claims(pieces, PASSAGES, 1)) == [("One.", [2]), ("Two.", [])]
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "claims"),
+    [
+        ("prose", "One [9][4][2][1][3]. Two.", [("One.", [4, 2, 1]), ("Two.", [])]),
+        ("prose", JSON, [("Ann built it.", [1])]),
+        ("list", "Ann [9][2][1], Cy [3], Bo", [("Ann", [2]), ("Cy", [3]), ("Bo", [])]),
+        ("short", "June 5, 1871 [2][9][1].\nIt rained.", [("June 5, 1871", [2, 1])]),
+        ("prose", "", []),
+        ("list", "", []),
+        ("short", "", []),
+    ],
+)
+def test_a_reply_is_read_by_its_form(form: Any, reply: str, claims: Any) -> None:
+    assert read(read_claims(reply, PASSAGES, form)) == claims
+
+
+@pytest.mark.parametrize("reply", ["Ann built it [1][9].", JSON])
+def test_prose_may_be_text_or_json(reply: str) -> None:
+    assert read_prose(reply) == [MarkedSentence("Ann built it.", (1, 9))]
+
+
+# Written out again
+
+
+def test_sentences_stand_with_their_marks() -> None:
+    claims = read_claims("One [2][1]. Two.", PASSAGES, "prose")
+    assert written_out(claims, "prose") == "One [2][1]. Two."
+    assert written_out([], "prose") == ""
+
+
+@pytest.mark.parametrize("form", ["list", "short"])
+def test_names_without_marks_stand_last(form: Any) -> None:
+    claims = read_claims("Rome [1], Oslo [9], Bonn [2], Kyiv", PASSAGES, "list")
+    assert [claim.text for claim in claims] == ["Rome", "Oslo", "Bonn", "Kyiv"]
+    assert written_out(claims, form) == "Rome [1], Bonn [2], Oslo, Kyiv"
+
+
+def test_a_list_that_is_written_out_is_read_as_it_was() -> None:
+    claims = read_claims("Rome [1], Oslo [9], Bonn [2], Kyiv", PASSAGES, "list")
+    again = read_claims(written_out(claims, "list"), PASSAGES, "list")
+    assert sorted(again, key=lambda claim: claim.text) == sorted(
+        claims, key=lambda claim: claim.text
+    )

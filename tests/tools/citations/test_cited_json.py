@@ -1,0 +1,115 @@
+"""Answers as JSON are read whole, cut off, or as badly as models write them."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from citeproof.tools.citations.cited_json import (
+    MOST_SENTENCES,
+    answer_json,
+    answer_schema,
+    is_answer_json,
+    read_answer_json,
+)
+from citeproof.tools.citations.marked_text import MarkedSentence
+
+TOWER = {"sentence": "Ann Lee built the tower.", "passages": [2, 1, 2]}
+LIT = {"sentence": "It was lit in 1871.", "passages": [3]}
+READ = [MarkedSentence("Ann Lee built the tower.", (2, 1)), ("It was lit in 1871.", (3,))]
+
+
+def reply(*items: object) -> str:
+    return json.dumps({"answer": items})
+
+
+def test_sentences_are_read_with_their_numbers_each_once() -> None:
+    assert read_answer_json(reply(TOWER, LIT)) == READ
+
+
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "\n {}  ", "```\n{}```"])
+def test_a_fence_around_it_is_no_part_of_it(around: str) -> None:
+    text = around.replace("{}", reply(TOWER, LIT))
+    assert is_answer_json(text)
+    assert read_answer_json(text) == READ
+
+
+@pytest.mark.parametrize("text", ["Ann Lee built it [1].", "", "[1] {", "Answer: {x}"])
+def test_text_with_marks_is_not_json(text: str) -> None:
+    assert not is_answer_json(text)
+
+
+def test_of_a_reply_that_is_cut_off_the_whole_sentences_are_read() -> None:
+    whole = reply(TOWER, LIT)
+    assert read_answer_json(whole[: whole.index("It was") + 10]) == READ[:1]
+    assert read_answer_json(whole[: whole.index("3]")]) == [READ[0], ("It was lit in 1871.", ())]
+
+
+def test_a_cut_sentence_is_read_where_it_is_the_only_one() -> None:
+    [sentence] = read_answer_json('{"answer": [{"sentence": "Ann Lee built the')
+    assert sentence == ("Ann Lee built the", ())
+
+
+def test_two_sentences_in_the_place_of_one_both_cite_its_passages() -> None:
+    both = {"sentence": "Ann Lee built it. It is made of white stone.", "passages": [1]}
+    assert read_answer_json(reply(both)) == [
+        ("Ann Lee built it.", (1,)),
+        ("It is made of white stone.", (1,)),
+    ]
+
+
+def test_marks_inside_a_sentence_are_removed_and_a_bare_number_is_read() -> None:
+    item = {"sentence": "Ann Lee built it [7].", "passages": 1}
+    assert read_answer_json(reply(item)) == [("Ann Lee built it.", (1,))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "{}",
+        '{"answer": null}',
+        '{"answer": "Ann Lee"}',
+        '{"answer": ["Ann Lee", 3, null, {"passages": [1]}, {"sentence": 5, "passages": [1]}]}',
+        '{"answer": [{"sentence": " ... ", "passages": [1]}]}',
+        '{"answer": ' + "[" * 5000,
+        "{not json at all",
+    ],
+)
+def test_what_holds_no_sentence_is_no_answer(text: str) -> None:
+    assert read_answer_json(text) == []
+
+
+@pytest.mark.parametrize("numbers", [None, "1", [None, "2", 1.5, True, {}], {}])
+def test_what_is_no_number_cites_nothing(numbers: object) -> None:
+    item = {"sentence": "Ann Lee built it.", "passages": numbers}
+    assert read_answer_json(reply(item)) == [("Ann Lee built it.", ())]
+
+
+def test_what_is_written_is_read_again() -> None:
+    sentences = [MarkedSentence("Zoë said “no”.", (1, 3)), MarkedSentence("So it is.", ())]
+    assert read_answer_json(answer_json(sentences)) == sentences
+
+
+def test_the_schema_allows_only_numbers_that_there_are() -> None:
+    schema = answer_schema([7, 2], most=3)
+    answer = schema["properties"]["answer"]
+    passages = answer["items"]["properties"]["passages"]
+    assert passages["items"]["enum"] == [2, 7]
+    assert (passages["minItems"], passages["maxItems"]) == (1, 3)
+    assert (answer["minItems"], answer["maxItems"]) == (1, MOST_SENTENCES)
+    empty = answer_schema([1], most=3, empty=True)
+    assert empty["properties"]["answer"]["minItems"] == 0
+
+
+def test_what_stands_past_the_most_sentences_is_not_read() -> None:
+    items = [{"sentence": "One is told. Another is told.", "passages": [1]}] * MOST_SENTENCES
+    assert len(read_answer_json(reply(*items))) == MOST_SENTENCES
+
+
+def test_brackets_without_end_are_no_answer() -> None:
+    began = time.process_time()
+    assert read_answer_json("{" * 100_000) == []
+    assert time.process_time() - began < 1

@@ -1,0 +1,185 @@
+"""Marks are read apart from the sentences that bear them."""
+
+from __future__ import annotations
+
+import pytest
+
+from citeproof.tools.citations.marked_text import read_marked, unwrapped
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It is old [2].", (2,)),
+        ("It is old [2][1].", (2, 1)),
+        ("It is old. [2]", (2,)),
+        ("It is old.[2]", (2,)),
+        ("It is old [1, 3].", (1, 3)),
+        ("It is old [1; 3].", (1, 3)),
+        ("It is old [1 and 3].", (1, 3)),
+        ("It is old [1-3].", (1, 2, 3)),
+        ("It is old [1–3, 7].", (1, 2, 3, 7)),
+        ("It is old [1], [2].", (1, 2)),
+        ("It is old. [1], [2]", (1, 2)),
+        ("It is old [1]–[3].", (1, 2, 3)),
+        ("It is old ([1]).", (1,)),
+        ("It is old [1](https://x.org/a_(b)?c=2).", (1,)),
+        ("It is old.[1](#note-1)[2](https://x.org/)", (1, 2)),
+        ("It is old.<sup>[1]</sup>", (1,)),
+        ("It is old. ✅ [1]", (1,)),
+        ("It is old [[1]](#cite_note-1)[[2]](https://x.org/).", (1, 2)),
+        ("It is old [[1]][[2]].", (1, 2)),
+        ("It is old.[1]:12–13", (1,)),
+        ("It is old.[2][1]: 12[3]", (2, 1, 3)),
+        ("It is old. (Source: [2])", (2,)),
+        ("It is old (see also [1], [2]; [4]).", (1, 2, 4)),
+        ("It is old. ([Wikipedia][1])", (1,)),
+        ("It is old ([The Light][2], [Wikipedia][1]).", (2, 1)),
+        ("It is old [Passage 2].", (2,)),
+        ("It is old [passages 2 to 4].", (2, 3, 4)),
+        ("It [1] is old [1][1].", (1,)),
+        ("[2] It is old.", (2,)),
+        ("- It is old [2].", (2,)),
+        ("**It is old [2].**", (2,)),
+        ("It is old [0].", (0,)),
+        ("It is old.", ()),
+        ("It is old [3-1].", ()),
+    ],
+)
+def test_a_sentence_and_its_numbers(text: str, numbers: tuple[int, ...]) -> None:
+    [sentence] = read_marked(text)
+    assert (sentence.text, sentence.numbers) == ("It is old.", numbers)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is old [1]. It is white [2].",
+        "It is old. [1] It is white. [2]",
+        "It is old.[1] It is white.[2]",
+        "[1] It is old.\n[2] It is white.",
+        "[1]: It is old.\n\n[2]: It is white.",
+        "It is old. ([1]) It is white. ([2])",
+        "It is old. [1](https://x.org/1) It is white. [2](https://x.org/2)",
+        "It is old.<sup>[1]</sup> It is white.<sup>[2]</sup>",
+        "It is old. [1], [1] It is white. [2]",
+        "- It is old [1].\n- It is white [2].",
+        "1. It is old. [1]\n2. It is white. [2]",
+        "It is old.\n[1]\nIt is white.\n[2]",
+        "It is old.[1]: 12–13 It is white.[2]",
+        "It is old. (Source: [1]) It is white. (Sources: [2])",
+        "It is old. ([Wikipedia][1]) It is white. ([The Light][2])",
+        "It is old [[1]](#cite_note-1). It is white.[[2]](https://x.org)",
+        "•\tIt is old. [1]\no\tIt is white. [2]",
+        "◦ It is old. [1]\n● It is white. [2]",
+        "ii. It is old. [1]\niii. It is white. [2]",
+    ],
+)
+def test_each_mark_belongs_to_its_sentence(text: str) -> None:
+    assert [tuple(sentence) for sentence in read_marked(text)] == [
+        ("It is old.", (1,)),
+        ("It is white.", (2,)),
+    ]
+
+
+@pytest.mark.parametrize("note", ["[a]", "[citation needed]", "[^1]", "【1†source】"])
+def test_a_note_behind_a_stop_ends_the_sentence(note: str) -> None:
+    assert [
+        tuple(sentence) for sentence in read_marked(f"It is old.{note}[1] It is white.[2]")
+    ] == [
+        (f"It is old.{note}", (1,)),
+        ("It is white.", (2,)),
+    ]
+
+
+def test_a_mark_at_the_end_of_a_line_ends_a_sentence_without_a_stop() -> None:
+    first = "Ann Lee of Penzance built the white tower at Pellow Head in 1871"
+    second = "**Bo Ray** of Saint Ives kept the light there for about thirty years"
+    read = [tuple(own) for own in read_marked(f"{first} [1]\n{second} [2][3]  \n“It fell” [4]")]
+    assert read == [(first, (1,)), (second, (2, 3)), ("“It fell”", (4,))]
+    [wrapped] = read_marked(f"{first} [1]\nand was painted white [2].")
+    assert wrapped.numbers == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["([1] " * 4000, f"({'[1]' * 4000} x", f"({'[1] ' * 4000}x", f"({'[a][1]' * 4000} x"],
+)
+def test_brackets_that_stay_open_are_read_all_the_same(text: str) -> None:
+    assert read_marked(f"It is old {text}")[0].numbers == (1,)
+
+
+def test_an_address_stays_whole_and_has_the_mark_of_its_sentence() -> None:
+    text = "The tower is old [1]. Its page https://x.org/t?id=7 gives the year 1850 [2]."
+    assert [tuple(sentence) for sentence in read_marked(text)] == [
+        ("The tower is old.", (1,)),
+        ("Its page https://x.org/t?id=7 gives the year 1850.", (2,)),
+    ]
+
+
+def test_an_index_in_code_is_no_mark() -> None:
+    text = "Use `sys.argv[1]` for the name. Then call run() [2]."
+    assert [tuple(sentence) for sentence in read_marked(text)] == [
+        ("Use `sys.argv[1]` for the name.", ()),
+        ("Then call run().", (2,)),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "[1]", "[1][2]\n", "...", "- "])
+def test_nothing_but_marks_is_no_sentence(text: str) -> None:
+    assert read_marked(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["He wrote [sic] it.", "See array[3x].", f"It [{'9' * 500}] is old."]
+)
+def test_other_brackets_stay(text: str) -> None:
+    assert [tuple(sentence) for sentence in read_marked(text)] == [(text, ())]
+
+
+@pytest.mark.parametrize(
+    "text", ["*Hamlet* is a play.", "Kyd wrote *Hamlet*", "**Ann** and **Bo**", "_Ann_ wrote it."]
+)
+def test_emphasis_of_a_part_stays(text: str) -> None:
+    assert [tuple(sentence) for sentence in read_marked(text)] == [(text, ())]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("It is old.", "It is old."),
+        (' "It is old." ', "It is old."),
+        ("“It is old.”", "It is old."),
+        ("**It is old.**", "It is old."),
+        ("__It is old.__", "It is old."),
+        ("*It is old.*", "It is old."),
+        ("_It is old._", "It is old."),
+        ('**"It is old."**', "It is old."),
+        ('"**It is old.**"', "It is old."),
+        ('"It is old.', "It is old."),
+        ("It is old.”", "It is old."),
+        ("**It is old.", "It is old."),
+        ('"Weird Al" Yankovic sings.', '"Weird Al" Yankovic sings.'),
+        ('Lennon wrote "Imagine."', 'Lennon wrote "Imagine."'),
+        ("“Ann” and “Bo”", "“Ann” and “Bo”"),
+        ("*Hamlet* is a play.", "*Hamlet* is a play."),
+        ("**Ann** and **Bo**", "**Ann** and **Bo**"),
+        ('**"Imagine" is old.**', '"Imagine" is old.'),
+        ('""', ""),
+    ],
+)
+def test_only_what_stands_around_all_of_it_goes(text: str, left: str) -> None:
+    assert unwrapped(text) == left
+
+
+def test_quotation_marks_may_stay() -> None:
+    assert unwrapped('**"It is old."**', quotes=False) == '"It is old."'
+
+
+def test_a_wide_range_is_cut() -> None:
+    [sentence] = read_marked("It is old [1-999999].")
+    assert len(sentence.numbers) == 101
+
+
+def test_a_letter_that_could_number_an_item_is_a_sentence_by_itself() -> None:
+    assert read_marked("x [2].") == [("x.", (2,))]

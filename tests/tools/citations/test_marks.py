@@ -1,0 +1,153 @@
+"""Marks, supporting sentences and repetitions."""
+
+import time
+
+import pytest
+
+from citeproof.tools.citations.marks import (
+    adds_nothing,
+    cite,
+    marks,
+    strip_marks,
+    supporting_sentence,
+)
+from citeproof.types import Box, Citation, Claim, Passage, Verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("It is old [1].", "It is old."),
+        ("It is old [1][2].", "It is old."),
+        ("It is old [1, 2].", "It is old."),
+        ("It is old [1-3].", "It is old."),
+        ("It is old. [ 4 ]", "It is old."),
+        ("It is old [passage 1].", "It is old."),
+        ("It is old [Document 1].", "It is old."),
+        ("It is old [1 & 2].", "It is old."),
+        ("The array a[i] is old [sic].", "The array a[i] is old [sic]."),
+    ],
+)
+def test_strip_marks(text: str, bare: str) -> None:
+    assert strip_marks(text) == bare
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("It is old.", "It is old [1][3]."),
+        ('He said "no."', 'He said "no [1][3]."'),
+        ("It is old", "It is old [1][3]"),
+        ("Is it old?!", "Is it old [1][3]?!"),
+    ],
+)
+def test_marks_stand_before_the_full_stop(text: str, marked: str) -> None:
+    citations = tuple(Citation(passage_id=str(n), number=n) for n in (1, 3))
+    assert (
+        marks(Claim(text=text, citations=citations, verdict=Verdict(status="unchecked"))) == marked
+    )
+
+
+def test_a_claim_without_citations_has_no_marks() -> None:
+    assert marks(Claim(text="It is old.", verdict=Verdict(status="unsupported"))) == "It is old."
+
+
+def test_the_supporting_sentence_shares_the_rare_words() -> None:
+    passage = (
+        "The lighthouse stands on the cape. The lighthouse was built by Ann Lee in 1871. "
+        "The lighthouse is white."
+    )
+    assert (
+        supporting_sentence(passage, "Ann Lee was the builder of the lighthouse.")
+        == "The lighthouse was built by Ann Lee in 1871."
+    )
+
+
+def test_without_spaces_between_words_the_supporting_sentence_is_found_too() -> None:
+    assert supporting_sentence("塔建于1850年。它很高。桥是新的。", "塔很高。") == "它很高。"
+
+
+def test_accents_written_apart_are_those_of_the_letters() -> None:
+    text = "The pool is shut. Mu\u0308ller opens it."
+    assert supporting_sentence(text, "Müller opens.") == "Mu\u0308ller opens it."
+
+
+def test_no_shared_word_gives_no_sentence() -> None:
+    assert supporting_sentence("Cats sleep.", "The tower is high.") == ""
+    assert supporting_sentence("", "The tower is high.") == ""
+
+
+@pytest.mark.parametrize(
+    ("claim", "repeats"),
+    [
+        ("Ann Lee built the tower in 1871.", True),
+        ("The tower was built in 1871.", True),
+        ("Ann Lee built the tower.", True),
+        ("Ann Lee built the tower in 1872.", False),
+        ("Ann Lee did not build the tower in 1871.", False),
+        ("The tower built Ann Lee.", False),
+        ("Ann Lee built the tower in 1871 and died in 1880.", False),
+    ],
+)
+def test_a_repetition_adds_nothing(claim: str, repeats: bool) -> None:
+    accepted = ["Ann Lee built the tower in 1871."]
+    if claim == "The tower was built in 1871.":
+        accepted = ["The tower was built by Ann Lee in 1871."]
+    assert adds_nothing(claim, accepted) is repeats
+
+
+def box(start: int, end: int, top: float) -> Box:
+    return Box(start=start, end=end, left=0.1, top=top, right=0.9, bottom=top + 0.02)
+
+
+PAGE = Passage(
+    id="p",
+    text="The tower is white. Ann Lee built it in 1871.",
+    page=3,
+    boxes=(box(0, 19, 0.1), box(20, 32, 0.1), box(33, 45, 0.2)),
+)
+
+
+def test_a_citation_says_where_its_sentence_stands() -> None:
+    [citation] = cite({4: PAGE}, "Ann Lee was the builder.")
+    sentence = "Ann Lee built it in 1871."
+    assert citation == Citation(
+        passage_id="p",
+        number=4,
+        sentence=sentence,
+        page=3,
+        boxes=(box(0, 12, 0.1), box(13, 25, 0.2)),
+    )
+    assert [sentence[one.start : one.end] for one in citation.boxes] == [
+        "Ann Lee buil",
+        " it in 1871.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("passage", "claim", "why"),
+    [
+        (PAGE, "Goats.", "no sentence of the passage shares a word with the claim"),
+        (
+            PAGE.model_copy(update={"boxes": ()}),
+            "Ann Lee built it.",
+            "its source does not say where the lines of the page stand",
+        ),
+        (
+            PAGE.model_copy(update={"boxes": PAGE.boxes[:1]}),
+            "Ann Lee built it.",
+            "the sentence is not to be seen on its page",
+        ),
+        (PAGE.model_copy(update={"boxes": (), "page": None}), "Ann Lee built it.", ""),
+    ],
+)
+def test_a_citation_without_boxes_says_why(passage: Passage, claim: str, why: str) -> None:
+    [citation] = cite({1: passage}, claim)
+    assert (citation.boxes, citation.unplaced) == ((), why)
+
+
+def test_the_sentence_of_a_long_passage_is_found_in_linear_time() -> None:
+    """With each sentence compared with each other it took a minute."""
+    began = time.process_time()
+    assert supporting_sentence("The tower. " * 15_000, "A tower.") == "The tower."
+    assert time.process_time() - began < 3

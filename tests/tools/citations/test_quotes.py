@@ -1,0 +1,71 @@
+"""Quotes: what can be read alone, and where words stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from citeproof.testing import passage
+from citeproof.tools.citations.quotes import depends_on_context, find_quote, quotes_in
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It was lit in 1871.",
+        "This made the tower famous.",
+        "However, the lamp failed.",
+        "In this year a storm came.",
+        "After he left, the lamp failed.",
+        "In 1871 she built a tower.",
+        "One of them was a mason.",
+        "“Its lamp is old.”",
+    ],
+)
+def test_a_sentence_may_refer_to_one_before_it(sentence: str) -> None:
+    assert depends_on_context(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ann Lee built the tower.",
+        "After Ann left, she built a tower.",
+        "The keeper of Oake sold his boat.",
+        "It was not until 1871 that the tower was lit.",
+        "Itineraries begin at the tower.",
+        "塔は1871年に建てられた。",
+    ],
+)
+def test_a_sentence_may_stand_alone(sentence: str) -> None:
+    assert not depends_on_context(sentence)
+
+
+def test_context_is_two_sentences_at_most() -> None:
+    text = "Ann Lee came. She stayed. She built a tower. It was lit."
+    quotes = [quote.text for quote in quotes_in(passage(text))]
+    assert quotes == [
+        "Ann Lee came.",
+        "Ann Lee came. She stayed.",
+        "Ann Lee came. She stayed. She built a tower.",
+        "She stayed. She built a tower. It was lit.",
+    ]
+    alone = [quote.text for quote in quotes_in(passage(text), context=False)]
+    assert alone == ["Ann Lee came.", "She stayed.", "She built a tower.", "It was lit."]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ann lee  BUILT it", "“Ann Lee\nbuilt it,"),
+        ('"Ann Lee built it, in 1871."', "“Ann Lee\nbuilt it, in 1871.”"),
+        ("Ann built it", None),
+        ("it built Lee Ann", None),
+        ("in 187", None),
+        ("...", None),
+        ("", None),
+    ],
+)
+def test_a_quote_is_found_by_its_words(text: str, found: str | None) -> None:
+    source = passage("They say: “Ann Lee\nbuilt it, in 1871.” Nobody doubts it.")
+    quote = find_quote(text, source)
+    assert (quote and source.text[quote.start : quote.end]) == found
