@@ -167,11 +167,11 @@ def index(
     with_ray = is_on_ray(on)
     given = documents or []
     if listed:
-        held = shown.listed(settings, given)
+        held = shown.list_documents(settings, given)
         shown.show_documents(held, terminal(), as_json=as_json)
         return
     if remove:
-        shown.show_removed(shown.removed(settings, given), terminal(), as_json=as_json)
+        shown.show_removed(shown.remove_documents(settings, given), terminal(), as_json=as_json)
         return
     if watch:
         from citeproof.console.watching import refuse_unwatchable
@@ -185,7 +185,7 @@ def index(
     with (
         index_on_ray(settings, err, rebuild=rebuild)
         if with_ray
-        else contextlib.closing(shown.opened(settings, err, rebuild=rebuild))
+        else contextlib.closing(shown.open_index(settings, err, rebuild=rebuild))
     ) as opened:
         if ready is not None:
             report = shown.add_import(opened, ready, err, rebuild=rebuild)
@@ -353,7 +353,7 @@ def check(
     from citeproof.console.sarif import render_sarif
 
     settings = load_settings(config, store, entailing(sets, backend, model, threshold))
-    failing = shown.failing(fail_on)
+    failing = shown.verdicts_that_fail(fail_on)
     said = shown.read(text)
     piped = str(text) == "-"
     if piped and sarif is not None:
@@ -404,18 +404,18 @@ def entail(
     Every line is written back with `score` (0 to 1) and `entailed`. Where lines have a `label`,
     the agreement with it is told at the end.
     """
-    from citeproof.console.entail import checked, opened, result, run, told
+    from citeproof.console.entail import count_pairs, open_pairs, print_agreement, result, run
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray
     from citeproof.console.verifier import verifier
 
     settings = load_settings(config, None, entailing(sets, backend, model, threshold))
     opening = verifier_on_ray if is_on_ray(on) else verifier
     err = terminal(stderr=True)
-    with opened(pairs) as file:
-        total = checked(file, pairs)
+    with open_pairs(pairs) as file:
+        total = count_pairs(file, pairs)
         with result(out, pairs) as lines, opening(settings, err) as entailment:
             agreement = asyncio.run(run(file, pairs, total, entailment, lines, err))
-    told(agreement, err)
+    print_agreement(agreement, err)
 
 
 @app.command()
@@ -451,11 +451,11 @@ def mcp(config: Config = None, store: Store = None, sets: Sets = None) -> None:
     settings = load_settings(config, store, sets)
     with MissingExtraError.unless_installed("serve", "MCP clients cannot be served"):
         from citeproof.integrations.mcp_server import build_mcp_server
-    from citeproof.console.opening import downloading
+    from citeproof.console.opening import show_downloads
     from citeproof.tools.toolbox import Toolbox
 
     with protocol_stdout() as protocol:
-        with downloading(terminal(stderr=True), "opening models…") as progress:
+        with show_downloads(terminal(stderr=True), "opening models…") as progress:
             tools = Toolbox.from_settings(settings, progress=progress)
         with tools:
             serve_stdio(build_mcp_server(tools), protocol)

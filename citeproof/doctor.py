@@ -142,7 +142,7 @@ def _llm(settings: Settings) -> Check:
         where = f" at {_without_secrets(llm.base_url)}" if llm.base_url else ""
         return Check(name, "ok", f"{llm.model}{where}; not contacted")
     if llm.path is None:
-        return _embedded(name, LLM, settings)
+        return _check_embedded(name, LLM, settings)
     try:
         path = named_gguf(llm.path)
     except CiteproofError as error:
@@ -160,7 +160,7 @@ def _embedder(settings: Settings) -> Check:
             return _failed(name, error)
         return Check(name, "ok", f"{remote.name} at {remote.server.shown}, {length} numbers each")
     if model == "local":
-        return _embedded(name, MINILM, settings)
+        return _check_embedded(name, MINILM, settings)
     return Check(name, "ok", f"{model}, named by embedding.model")
 
 
@@ -182,7 +182,7 @@ def _entailment(settings: Settings) -> Check:
     if state == "good":
         told = f"{folder}, as a {backend}{_risk(settings)}" if named == "local" else ""
         return Check(name, "ok", told or f"{named}; local: {folder}")
-    return _embedded(name, MPNET, settings)
+    return _check_embedded(name, MPNET, settings)
 
 
 def _remote_entailment(name: str, settings: Settings) -> Check:
@@ -208,7 +208,7 @@ def _risk(settings: Settings) -> str:
     )
 
 
-def _embedded(name: str, model: EmbeddedModel, settings: Settings) -> Check:
+def _check_embedded(name: str, model: EmbeddedModel, settings: Settings) -> Check:
     folder = model_folder(model, settings.models)
     state = check(model, folder)
     if state == "good":
@@ -289,14 +289,14 @@ def _prompts(folder: Path | None) -> Iterator[Check]:
 def _speeds(settings: Settings, found: dict[str, str]) -> Iterator[Check]:
     """Times what is there already; whoever asks for a diagnosis does not ask for a download."""
     if settings.embedding.embedded and found["Embedding model"] == "ok":
-        yield _timed("Embedding speed", _embedding_speed, settings)
+        yield _time("Embedding speed", _embedding_speed, settings)
     if settings.entailment.embedded and found["Entailment model"] == "ok":
-        yield _timed("Entailment speed", _entailment_speed, settings)
+        yield _time("Entailment speed", _entailment_speed, settings)
     if settings.llm.model == "local" and found["Language model"] == "ok":
-        yield _timed("Language model speed", _llm_speed, settings)
+        yield _time("Language model speed", _llm_speed, settings)
 
 
-def _timed(name: str, measure: Callable[[Settings], str], settings: Settings) -> Check:
+def _time(name: str, measure: Callable[[Settings], str], settings: Settings) -> Check:
     try:
         return Check(name, "ok", measure(settings))
     except CiteproofError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, TypeVar
 
 from citeproof.errors import InputError
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.text import problem
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         InputError: The file cannot be written.
     """
-    path = expanded(path)
+    path = expand(path)
     draft = path.parent / f".{path.name}.{os.getpid()}.tmp"  # "." has no name
     with file_errors(path):
         file = draft.open("wb")
@@ -94,7 +94,7 @@ def read_file(path: Path) -> bytes:
         InputError: It cannot be read.
     """
     with file_errors(path, "read"):
-        return expanded(path).read_bytes()
+        return expand(path).read_bytes()
 
 
 def parse(kind: type[T], data: bytes | str, what: str, fix: str) -> T:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["exists", "expanded", "is_file", "is_folder", "resolved"]
+__all__ = ["exists", "expand", "is_file", "is_folder", "resolve"]
 
 
-def expanded(path: Path) -> Path:
+def expand(path: Path) -> Path:
     """`~` as the home folder; a file may be called `~$report.docx` all the same."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 — leaves what is nobody's home as it is
 
 
-def resolved(path: Path) -> Path:
+def resolve(path: Path) -> Path:
     """The one absolute path of a file or folder, whatever `..` and links lead to it."""
-    return Path(os.path.realpath(expanded(Path(path))))  # never raises for a loop of links
+    return Path(os.path.realpath(expand(Path(path))))  # never raises for a loop of links
 
 
 def exists(path: Path) -> bool:

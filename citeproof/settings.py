@@ -27,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 
-from citeproof.paths import expanded
+from citeproof.paths import expand
 
 __all__ = [
     "ROLES",
@@ -65,7 +65,7 @@ ROLES = (
 )
 """Nodes and tools whose language model can be set apart, in `[roles.<name>]`."""
 
-HomePath = Annotated[Path, AfterValidator(expanded)]
+HomePath = Annotated[Path, AfterValidator(expand)]
 """A path that may begin with `~`."""
 
 
@@ -250,7 +250,7 @@ class EntailmentSettings(ServedSettings):
     @classmethod
     def _folder_from_home(cls, model: str | tuple[str, ...]) -> str | tuple[str, ...]:
         if isinstance(model, str):
-            return str(expanded(Path(model))) if model.startswith("~") else model
+            return str(expand(Path(model))) if model.startswith("~") else model
         names = tuple(str(cls._folder_from_home(name)) for name in model)
         if len(set(names)) < len(names):
             raise ValueError("names a model twice")
@@ -458,9 +458,9 @@ class Settings(_Section):
             if info.context == "load":
                 raise
             failures = error.errors(include_url=False, include_context=False)
-        from citeproof.settings_sources import refused
+        from citeproof.settings_sources import refusal
 
-        raise refused(cls, ROLES, values, failures)
+        raise refusal(cls, ROLES, values, failures)
 
     @classmethod
     def load(cls, file: Path | str | None = None, **arguments: Any) -> Self:
@@ -491,7 +491,7 @@ class Settings(_Section):
             SettingsError: There is no such role.
         """
         if role not in ROLES:
-            from citeproof.settings_sources import unknown
+            from citeproof.settings_sources import unknown_name_error
 
-            raise unknown(f"role {role!r}", role, ROLES)
+            raise unknown_name_error(f"role {role!r}", role, ROLES)
         return self.roles.get(role, self.llm)

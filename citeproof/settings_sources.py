@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from citeproof.errors import SettingsError
 
-__all__ = ["load", "refused", "unknown"]
+__all__ = ["load", "refusal", "unknown_name_error"]
 
 FILE = "citeproof.toml"
 PREFIX = "CITEPROOF_"
@@ -57,14 +57,14 @@ def load(
         file: A TOML file.
         arguments: Sections, or dotted keys.
     """
-    known = _known(cls, roles)
+    known = _known_fields(cls, roles)
     sources = [_file(file), _environment(os.environ), _arguments(arguments)]
     sections: dict[Key, dict[str, Any]] = {}
     read = []
     for source, trees in sources:
         for tree in trees:
             for key, value in _settings(known, source, (), tree):
-                source.values[key] = _deepened(source.values.get(key), value)
+                source.values[key] = _deepen(source.values.get(key), value)
         read.append(source)
         own: dict[Key, dict[str, Any]] = {}
         for key, value in source.values.items():
@@ -90,7 +90,7 @@ def load(
     raise SettingsError("; ".join(told), fix=_FIX)
 
 
-def refused(
+def refusal(
     cls: type[BaseModel], roles: Sequence[str], values: Any, failures: Sequence[Any]
 ) -> SettingsError:
     """The error for `Settings(…)` with values that it does not take.
@@ -104,7 +104,7 @@ def refused(
     try:
         if isinstance(values, Mapping):
             source = _Source("the arguments", {})
-            dict(_settings(_known(cls, roles), source, (), values))
+            dict(_settings(_known_fields(cls, roles), source, (), values))
     except SettingsError as error:  # it says more: the nearest key, or what a section is
         return error
     short = [failure["loc"][0] for failure in failures if failure["loc"][1:] == ()]
@@ -112,7 +112,7 @@ def refused(
     return SettingsError("; ".join(_explain(failure, []) for failure in failures), fix=fix)
 
 
-def unknown(
+def unknown_name_error(
     what: str, word: str, known: Iterable[str], source: str = "", more: Iterable[str] = ()
 ) -> SettingsError:
     """The error for a name that is not known; it names the nearest that is.
@@ -161,30 +161,30 @@ def _environment(environ: Mapping[str, str]) -> tuple[_Source, list[Any]]:
                 # The error object holds the text, which may hold a key.
                 why = f"{error.msg} at column {error.colno}"
                 raise SettingsError(f"{name} is not valid JSON", why=why) from None
-        trees.append(_nested(name[len(PREFIX) :].lower().split("__"), value))
+        trees.append(_nest(name[len(PREFIX) :].lower().split("__"), value))
     return _Source("the environment", {}, environment=True), trees
 
 
 def _arguments(arguments: Mapping[str, Any]) -> tuple[_Source, list[Any]]:
     given = [key for key in sorted(arguments) if arguments[key] is not None]
-    trees = [_nested(key.split("."), arguments[key]) for key in given]
+    trees = [_nest(key.split("."), arguments[key]) for key in given]
     return _Source("the arguments", {}), trees
 
 
-def _nested(keys: Sequence[str], value: Any) -> Any:
+def _nest(keys: Sequence[str], value: Any) -> Any:
     for key in reversed(keys):
         value = {key: value}
     return value
 
 
-def _deepened(old: Any, new: Any) -> Any:
+def _deepen(old: Any, new: Any) -> Any:
     """A value laid over another of the same source; tables are merged."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return new
-    return {**old, **{key: _deepened(old.get(key), value) for key, value in new.items()}}
+    return {**old, **{key: _deepen(old.get(key), value) for key, value in new.items()}}
 
 
-def _known(cls: type[BaseModel], roles: Sequence[str]) -> dict[Key, FieldInfo]:
+def _known_fields(cls: type[BaseModel], roles: Sequence[str]) -> dict[Key, FieldInfo]:
     """Each setting by its keys."""
     known: dict[Key, FieldInfo] = {}
     for key, field in cls.model_fields.items():
@@ -221,7 +221,7 @@ def _settings(
         # CITEPROOF_LLM_MODEL stands at the top for CITEPROOF_LLM__MODEL, one level below.
         more = () if above else (source.spell(*key) for key in known if len(key) == 2)
         kind = "role" if above == ("roles",) else "setting"
-        raise unknown(f"{kind} {spelled}", spelled, names, source.name, more)
+        raise unknown_name_error(f"{kind} {spelled}", spelled, names, source.name, more)
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _settings(known, source, (*place, str(name)), inner)

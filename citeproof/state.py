@@ -72,11 +72,11 @@ __all__ = [
     "last_round",
     "latest",
     "latest_of",
+    "memory_passages",
     "merge_ledgers",
-    "numbered",
-    "remembered",
+    "number_passages",
+    "text_so_far",
     "total_usage",
-    "written",
 ]
 
 
@@ -666,7 +666,7 @@ def last_round(rounds: Sequence[T]) -> T:
     return rounds[-1]
 
 
-def remembered(state: MemoryState) -> dict[int, Passage]:
+def memory_passages(state: MemoryState) -> dict[int, Passage]:
     """D_L ∪ D_S: number → passage, in order of the numbers; all where the state has neither."""
     numbered_passages = enumerate(state["passages"], start=1)
     if "long_term" not in state and "short_term" not in state:
@@ -675,13 +675,13 @@ def remembered(state: MemoryState) -> dict[int, Passage]:
     return {n: p for n, p in numbered_passages if p.id in inside}
 
 
-def numbered(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage]:
+def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage]:
     """Number → passage for some ids, in order of the numbers; unknown ids are left out."""
     wanted = set(ids)
     return {n: p for n, p in enumerate(state["passages"], start=1) if p.id in wanted}
 
 
-def written(state: WritingState) -> str:
+def text_so_far(state: WritingState) -> str:
     """The accepted text so far, without marks."""
     return " ".join(claim.text for claim in state["claims"])
 

@@ -201,7 +201,7 @@ class ScriptedChatModel(BaseChatModel):
             keys = (key for key in self.script if key == role or key in prompt)
             if (fitting := next(keys, None)) is None:
                 raise InputError(
-                    f"The script has no reply for {_asked(role, prompt)}",
+                    f"The script has no reply for {_describe_call(role, prompt)}",
                     fix=f"Its keys: {', '.join(map(repr, self.script)) or 'none'}.",
                 )
             key, replies = fitting, self.script[fitting]
@@ -212,7 +212,7 @@ class ScriptedChatModel(BaseChatModel):
             of = f" for {key!r}" if key else ""
             raise InputError(
                 f"The script has run out after {given} replies{of}",
-                why=f"asked once more by {_asked(role, prompt)}",
+                why=f"asked once more by {_describe_call(role, prompt)}",
                 fix="Add a reply, or find out why there is one call more than planned.",
             )
         self._given[key] = given + 1
@@ -363,7 +363,7 @@ def _chunks(result: ChatResult) -> Iterator[ChatGenerationChunk]:
     yield ChatGenerationChunk(message=last)
 
 
-def _asked(role: str, prompt: str) -> str:
+def _describe_call(role: str, prompt: str) -> str:
     end = " ".join(prompt.split())[-120:]
     return f"{role or 'a prompt'} ending with {end!r}"
 

@@ -14,7 +14,7 @@ __all__ = ["is_trusted", "trust"]
 def is_trusted(file: Path) -> bool:
     """Whether the user has trusted this file, and it has not changed since."""
     try:
-        return _trusted().get(str(file.resolve())) == _hash(file.read_bytes())
+        return _trusted_files().get(str(file.resolve())) == _hash(file.read_bytes())
     except OSError:
         return False
 
@@ -28,14 +28,14 @@ def trust(file: Path) -> Path:
     Raises:
         InputError: The file cannot be read, or the list cannot be written.
     """
-    noted = _trusted() | {str(file.resolve()): _hash(read_file(file))}
+    noted = _trusted_files() | {str(file.resolve()): _hash(read_file(file))}
     place = _place()
     place.parent.mkdir(parents=True, exist_ok=True)
     write_whole(place, json.dumps(noted, indent=2, sort_keys=True) + "\n")
     return place
 
 
-def _trusted() -> dict[str, str]:
+def _trusted_files() -> dict[str, str]:
     try:
         noted = json.loads(_place().read_text(encoding="utf-8"))
     except (OSError, ValueError):  # nothing is trusted yet

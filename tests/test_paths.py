@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from citeproof import cli
-from citeproof.paths import exists, expanded, is_file, is_folder
+from citeproof.paths import exists, expand, is_file, is_folder
 from citeproof.settings import ChromaSettings, EntailmentSettings, ModelSettings
 from citeproof.tools.documents.files import find, find_gone, read
 
@@ -21,13 +21,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_tilde_is_the_home_folder() -> None:
-    assert expanded(Path("~/docs")) == Path("/home/ann/docs")
+    assert expand(Path("~/docs")) == Path("/home/ann/docs")
     assert ChromaSettings(path=Path("~/docs")).path == Path("/home/ann/docs")
 
 
 def test_what_is_nobodys_home_is_a_name_like_others(folder: Path) -> None:
     for path in (NOBODY, Path("~$report.docx")):
-        assert expanded(path) == path
+        assert expand(path) == path
         assert ChromaSettings(path=path).path == path
         assert ModelSettings(cache=path).cache == path
         assert EntailmentSettings(model=str(path)).model == str(path)

@@ -13,7 +13,7 @@ from citeproof.errors import ModelError, StoreError, VerifierOutageError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.runtime.meter import note
-from citeproof.state import Update, WritingState, calls_of, remembered
+from citeproof.state import Update, WritingState, calls_of, memory_passages
 from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
@@ -69,14 +69,16 @@ class AnswerComposer(Node):
 
     async def __call__(self, state: EndState) -> Update:
         """Compose the answer; without a claim that answers, say that none was found, and why."""
-        kept, dropped = self._sorted(state)
+        kept, dropped = self._split_claims(state)
         claims, passages = _renumber(kept, state["passages"])
         status, reason = self._status(state, claims, dropped)
         beside = await self._beside_the_question(state["question"], claims, passages)
         if beside:
             told = [reason, beside[1]] if state["stop"] else [beside[1], reason]
             status, reason = beside[0], " ".join(filter(None, told))
-        near = list(remembered(state).values()) if status == "not_found" and not passages else []
+        near = (
+            list(memory_passages(state).values()) if status == "not_found" and not passages else []
+        )
         place = current_place()
         calls = calls_of(state.get("ledger") or {}, place.graph)
         notes = [note for cost in calls.values() for note in cost.notes]
@@ -99,7 +101,7 @@ class AnswerComposer(Node):
             return {"answer": answer}
         return {"answer": answer, "messages": [answer_message(answer)]}
 
-    def _sorted(self, state: EndState) -> tuple[list[Claim], list[str]]:
+    def _split_claims(self, state: EndState) -> tuple[list[Claim], list[str]]:
         """The claims that stand, and the texts of those that do not."""
         kept, dropped = [], list(state["dropped"])
         for claim in state["claims"]:
@@ -128,15 +130,15 @@ class AnswerComposer(Node):
             return None
         titles = {passage.id: passage.title for passage in passages}
 
-        def titled(some: Sequence[Claim]) -> str:
+        def with_titles(some: Sequence[Claim]) -> str:
             cited = dict.fromkeys(titles[c.passage_id] for claim in some for c in claim.citations)
             said = " ".join(claim.text for claim in some)
             return "\n".join([*(f"Title: {title}" for title in cited if title), said])
 
         proved = [claim for claim in claims if not claim.verdict.failed]
-        failed = [titled([claim]) for claim in claims if claim.verdict.failed]
-        together = [titled(proved)] if len(proved) > 1 else []
-        texts = [*(titled([claim]) for claim in proved), *together, *failed]
+        failed = [with_titles([claim]) for claim in claims if claim.verdict.failed]
+        together = [with_titles(proved)] if len(proved) > 1 else []
+        texts = [*(with_titles([claim]) for claim in proved), *together, *failed]
         parts = question_parts(question)
         try:
             scores = await score_answers(self.answerability, parts, texts)
@@ -238,15 +240,15 @@ def _renumber(claims: list[Claim], passages: list[Passage]) -> tuple[list[Claim]
         for citation in citations:
             numbers.setdefault(citation.passage_id, len(numbers) + 1)
 
-    def renumbered(citations: Iterable[Citation]) -> tuple[Citation, ...]:
+    def renumber(citations: Iterable[Citation]) -> tuple[Citation, ...]:
         own = [c.model_copy(update={"number": numbers[c.passage_id]}) for c in citations]
         return tuple(sorted(own, key=lambda citation: citation.number))
 
     renumbered_claims = [
         claim.model_copy(
             update={
-                "citations": renumbered(claim.citations),
-                "against": renumbered(claim.against),
+                "citations": renumber(claim.citations),
+                "against": renumber(claim.against),
             }
         )
         for claim in claims

@@ -11,7 +11,7 @@ from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.refinement_selector import share
 from citeproof.errors import BudgetExceededError
 from citeproof.runtime.events import ClaimVerified, emit
-from citeproof.state import SamplesState, Update, remembered
+from citeproof.state import SamplesState, Update, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.entailment import OUTAGE, Entailment
 from citeproof.types import Citation, Claim, Verdict
@@ -44,7 +44,7 @@ class AnswerReranker(Node):
         if not samples:
             return {"claims": []}
         try:
-            judged = await self._judged(state)
+            judged = await self._verify_samples(state)
         except BudgetExceededError as error:
             return {"claims": next(filter(None, samples), []), "stop": str(error)}
         if (verdict := _outage(judged)) is not None:
@@ -58,19 +58,19 @@ class AnswerReranker(Node):
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
         return {"claims": judged[best]}
 
-    async def _judged(self, state: SamplesState) -> list[list[Claim]]:
+    async def _verify_samples(self, state: SamplesState) -> list[list[Claim]]:
         claims = [claim for claims in state["samples"] for claim in claims]
         if self.definition == "released":
             everything = tuple(
                 Citation(passage_id=passage.id, number=number)
-                for number, passage in remembered(state).items()
+                for number, passage in memory_passages(state).items()
             )
             claims = [
                 claim.model_copy(update={"citations": everything}) if claim.citations else claim
                 for claim in claims
             ]
         verifier = ClaimsVerifier(self.entailment, self.form)
-        verified = iter(await verifier.verified(state["question"], state["passages"], claims))
+        verified = iter(await verifier.verify(state["question"], state["passages"], claims))
         return [[next(verified) for _ in claims] for claims in state["samples"]]
 
 

@@ -10,7 +10,7 @@ from citeproof.agents.base import LLMNode
 from citeproof.errors import BudgetExceededError, ModelReplyError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.meter import note
-from citeproof.state import SamplesState, Update, remembered
+from citeproof.state import SamplesState, Update, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 
 __all__ = ["AnswerSelector"]
@@ -45,7 +45,7 @@ class AnswerSelector(LLMNode):
             answers=listed,
             count=len(texts),
         )
-        shared = context(state["question"], remembered(state))
+        shared = context(state["question"], memory_passages(state))
         number = 1
         try:
             reply = await self.llm.parse(

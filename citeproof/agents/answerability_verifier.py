@@ -11,7 +11,7 @@ from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import PassagesRetrieved, emit
 from citeproof.runtime.meter import note, spend
-from citeproof.state import MemoryState, SourceState, Update, append_new, remembered
+from citeproof.state import MemoryState, SourceState, Update, append_new, memory_passages
 from citeproof.tools.entailment import (
     Entailment,
     Pair,
@@ -58,7 +58,7 @@ class AnswerabilityVerifier(Node):
         Raises:
             RetrievalError: The retriever failed.
         """
-        memory = list(remembered(state).values())
+        memory = list(memory_passages(state).values())
         if self.answerability is None or not self.check_answer or not memory:
             return {"answerable": None}
         try:

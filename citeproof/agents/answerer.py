@@ -14,8 +14,14 @@ from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import Demonstration, demonstrations
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
-from citeproof.state import ShortenedState, Update, remembered
-from citeproof.tools.citations.answer_text import AnyForm, citing, introduced, read_claims, telling
+from citeproof.state import ShortenedState, Update, memory_passages
+from citeproof.tools.citations.answer_text import (
+    AnyForm,
+    citing_instruction,
+    introduce,
+    piece_teller,
+    read_claims,
+)
 from citeproof.tools.citations.cited_json import answer_json
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.citations.marks import strip_marks
@@ -78,7 +84,7 @@ class Answerer(LLMNode):
         if self.from_claims:
             return {"claims": await self._named(state["question"], state.get("claims", []))}
         count = self.samples or 1
-        passages = {} if self.closed_book else remembered(state)
+        passages = {} if self.closed_book else memory_passages(state)
         answers: list[list[Claim]] = [[] for _ in range(count)]
         if passages or self.closed_book:
             prompt = self._prompt(state)
@@ -107,7 +113,7 @@ class Answerer(LLMNode):
     def _prompt(self, state: ShortenedState) -> Prompt:
         if self.closed_book:
             return self._closed_book_prompt(state["question"])
-        example = introduced(state.get("demonstration", ""))
+        example = introduce(state.get("demonstration", ""))
         prompt = self._task(state["question"], read_passages(state), example)
         if self.shots:
             # The same for every question, so a server that keeps prompts reads them once.
@@ -119,7 +125,7 @@ class Answerer(LLMNode):
     def _task(self, question: str, shown: Mapping[int, Passage], demonstration: str) -> Prompt:
         schema = None
         if self.form == "prose":
-            words, schema = citing(self._llm, shown, empty=self.may_abstain)
+            words, schema = citing_instruction(self._llm, shown, empty=self.may_abstain)
             abstain = (ABSTAIN_JSON if schema else ABSTAIN) if self.may_abstain else ""
             about = {"citing": words, "abstain": abstain}
         else:
@@ -144,7 +150,7 @@ class Answerer(LLMNode):
             # Without passages a model may go on with questions of its own.
             stop=["\nQuestion:"] if self.closed_book else None,
             sample=sample,
-            on_delta=telling() if live else None,
+            on_delta=piece_teller() if live else None,
         )
 
     def _read(self, reply: str, passages: Mapping[int, Passage]) -> list[Claim]:

@@ -11,7 +11,7 @@ from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.meter import note
 from citeproof.state import Reflection, ReflectionState, Update
-from citeproof.tools.citations.answer_text import AnyForm, introduced, written_out
+from citeproof.tools.citations.answer_text import AnyForm, introduce, written_out
 
 __all__ = ["Assessor"]
 
@@ -69,7 +69,7 @@ class Assessor(LLMNode):
         passages = read_passages(state)
         task = fill(
             self.template(),
-            demonstration=introduced(state.get("demonstration", ""), EXAMPLE),
+            demonstration=introduce(state.get("demonstration", ""), EXAMPLE),
             question=state["question"],
             answer=answer,
             numbers=", ".join(map(str, passages)),

@@ -36,7 +36,7 @@ from citeproof.parameters import Parameters, parameters_from
 from citeproof.prompts import check_template, read_template, template
 from citeproof.runtime.background import run_in_background
 from citeproof.runtime.events import AnswerReady, emit
-from citeproof.runtime.meter import Meter, metered, note, spend
+from citeproof.runtime.meter import Meter, note, spend, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, NodeCost, Update, calls_of, total_usage
 from citeproof.text import snake_case
@@ -121,18 +121,18 @@ class Node(Runnable[Any, Any]):
         place = current_place()
         ledger: Ledger = state.get("ledger") or {}
         values = self._values(place)
-        node = self._changed(values) if values else self
+        node = self._replace(values) if values else self
         budget = budget_of(place, self.parameters, state.get("budget"), ledger)
-        with metered(Meter(total_usage(ledger), budget or BudgetSettings())) as meter:
+        with use_meter(Meter(total_usage(ledger), budget or BudgetSettings())) as meter:
             try:
-                update: dict[str, Any] = dict(await node(_completed(type(self), state)))
+                update: dict[str, Any] = dict(await node(_with_defaults(type(self), state)))
             except CiteproofError as error:
                 error.cost = {place.call: _cost(meter)}
                 raise
         cost: Ledger = {place.call: _cost(meter)}
         if isinstance(answer := update.get("answer"), Answer):
-            return {**update, **_ended(answer, {**ledger, **cost}, place)}
-        return {**update, "ledger": _added(update.get("ledger"), cost)}
+            return {**update, **_close_answer(answer, {**ledger, **cost}, place)}
+        return {**update, "ledger": _add_cost(update.get("ledger"), cost)}
 
     def _values(self, place: Place) -> dict[str, Any]:
         """Values of the run for fields of the node."""
@@ -144,7 +144,7 @@ class Node(Runnable[Any, Any]):
         free = (one.name for one in fields(self) if one.name not in self.fixed)
         return {name: values[name] for name in free if name in values}
 
-    def _changed(self, values: dict[str, Any]) -> Self:
+    def _replace(self, values: dict[str, Any]) -> Self:
         return replace(self, **values)
 
 
@@ -192,7 +192,7 @@ class LLMNode(Node):
         name = name or self.prompt_name
         return self.prompts[name] if name in self.prompts else template(name)
 
-    def _changed(self, values: dict[str, Any]) -> Self:
+    def _replace(self, values: dict[str, Any]) -> Self:
         if "prompts" in values:
             values = {**values, "prompts": {**self.prompts, **values["prompts"]}}
         return replace(self, **values)
@@ -202,13 +202,13 @@ def _cost(meter: Meter) -> NodeCost:
     return NodeCost(usage=meter.total(), notes=tuple(meter.notes))
 
 
-def _added(written: Ledger | Overwrite | None, cost: Ledger) -> Ledger | Overwrite:
+def _add_cost(written: Ledger | Overwrite | None, cost: Ledger) -> Ledger | Overwrite:
     if isinstance(written, Overwrite):
         return Overwrite({**written.value, **cost})
     return {**(written or {}), **cost}
 
 
-def _ended(answer: Answer, ledger: Ledger, place: Place) -> dict[str, Any]:
+def _close_answer(answer: Answer, ledger: Ledger, place: Place) -> dict[str, Any]:
     """The answer with what its graph has spent and noted, and the ledger with that as one entry."""
     calls = calls_of(ledger, place.graph)
     total = NodeCost(
@@ -279,7 +279,7 @@ def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:
     )
 
 
-def _completed(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]:
+def _with_defaults(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]:
     """The state with a default for each key that the node reads and the graph does not have.
 
     Raises:

@@ -71,9 +71,9 @@ class CaseRecorder(Node):
         if answer is not None:
             adopt_cost(answer, state.get("ledger") or {})
             case = _case_of_answer(answer)
-            return {"case_id": await self._added(case) if case else "", "answer": answer}
+            return {"case_id": await self._add(case) if case else "", "answer": answer}
         case = self._case_of_rounds(state, state.get("rounds", []))
-        return {"case_id": await self._added(case)} if case else {}
+        return {"case_id": await self._add(case)} if case else {}
 
     def _case_of_rounds(self, state: CaseState, rounds: Sequence[Reflection]) -> Case | None:
         """The first answer, its feedback and actions, and the final answer.
@@ -115,7 +115,7 @@ class CaseRecorder(Node):
         # An assessment of the answer before it says nothing of the final one.
         return self.gate == "nli"
 
-    async def _added(self, case: Case) -> str:
+    async def _add(self, case: Case) -> str:
         if self.bank is None or current_place().drafts:
             return ""
         bank = self.bank.within(self.namespace) if self.namespace else self.bank

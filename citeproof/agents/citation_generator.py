@@ -10,7 +10,7 @@ from citeproof.agents.base import LLMNode
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.meter import note
-from citeproof.state import DraftState, Update, remembered
+from citeproof.state import DraftState, Update, memory_passages
 
 __all__ = ["CitationGenerator"]
 
@@ -36,7 +36,7 @@ class CitationGenerator(LLMNode):
         draft = state["draft"]
         if draft is None:
             return {}
-        passages = remembered(state)
+        passages = memory_passages(state)
         task = fill(
             self.template("citation_generator"),
             claim=draft.text,

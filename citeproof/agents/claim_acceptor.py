@@ -8,11 +8,11 @@ from typing import Literal
 from citeproof.agents.base import Node
 from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.runtime.meter import note
-from citeproof.state import Draft, DraftState, MemoryState, Update, numbered
+from citeproof.state import Draft, DraftState, MemoryState, Update, number_passages
 from citeproof.tools.citations.marks import cite
 from citeproof.types import Claim, Verdict
 
-__all__ = ["APPROVED", "ClaimAcceptor", "claimed"]
+__all__ = ["APPROVED", "ClaimAcceptor", "claim_of"]
 
 APPROVED = "approved by a person"
 """The reason of an unsupported verdict whose claim stands nevertheless."""
@@ -38,7 +38,7 @@ class ClaimAcceptor(Node):
         verdict = draft.verdict or Verdict(status="unchecked", reason="the verifier is off")
         if draft.decision == "approve":
             verdict = verdict.model_copy(update={"reason": APPROVED})
-        claim = claimed(state, draft, verdict)
+        claim = claim_of(state, draft, verdict)
         update: Update = {"draft": None, "rejected": []}
         if verdict.failed and (draft.decision or self.unverified) == "drop":
             emit(ClaimRejected(text=claim.text, reason="dropped: it could not be verified"))
@@ -52,11 +52,11 @@ class ClaimAcceptor(Node):
         return update
 
 
-def claimed(state: MemoryState, draft: Draft, verdict: Verdict) -> Claim:
+def claim_of(state: MemoryState, draft: Draft, verdict: Verdict) -> Claim:
     """The draft as a claim; its citations bear the run's passage numbers."""
     return Claim(
         text=draft.text,
-        citations=cite(numbered(state, draft.cited), draft.text),
+        citations=cite(number_passages(state, draft.cited), draft.text),
         verdict=verdict,
-        against=cite(numbered(state, draft.against), draft.text),
+        against=cite(number_passages(state, draft.against), draft.text),
     )

@@ -9,10 +9,10 @@ from itertools import takewhile
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.events import ClaimDelta, ClaimDrafted, emit
-from citeproof.state import Draft, Update, WritingState, remembered, written
-from citeproof.tools.citations.answer_text import introduced
+from citeproof.state import Draft, Update, WritingState, memory_passages, text_so_far
+from citeproof.tools.citations.answer_text import introduce
 from citeproof.tools.citations.cited_json import is_answer_json
-from citeproof.tools.citations.marked_text import read_marked, unwrapped
+from citeproof.tools.citations.marked_text import read_marked, unwrap
 from citeproof.tools.citations.marks import adds_nothing
 from citeproof.tools.llm.replies import END, is_end
 
@@ -53,15 +53,15 @@ class ClaimGenerator(LLMNode):
         )
         task = fill(
             self.template("claim_generator"),
-            demonstration=introduced(state.get("demonstration", "")),
+            demonstration=introduce(state.get("demonstration", "")),
             question=state["question"],
             most=self._most(),
             abstain=f" {ABSTAIN}" if self.may_abstain else "",
             rejected="\n- ".join([REJECTED, *failed]) if failed else "",
         )
-        passages = context(state["question"], remembered(state))
+        passages = context(state["question"], memory_passages(state))
         reply = await self.llm.text(
-            Prompt(self.template("system"), passages, task, begun=written(state)),
+            Prompt(self.template("system"), passages, task, begun=text_so_far(state)),
             max_tokens=self.claim_tokens,
             on_delta=lambda text: emit(ClaimDelta(text=text)),
         )
@@ -96,7 +96,7 @@ def sentences(reply: str) -> list[str]:
         return found
     lines = takewhile(lambda line: not is_end(line), reply.splitlines(keepends=True))
     for said in read_marked(_LABEL.sub("", "".join(lines))):
-        sentence = unwrapped(said.text)
+        sentence = unwrap(said.text)
         if is_end(sentence):
             break
         found.append(sentence)

@@ -9,7 +9,7 @@ from typing import Literal
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
-from citeproof.state import Reflection, ReflectionState, Update, remembered
+from citeproof.state import Reflection, ReflectionState, Update, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.entailment import Entailment, Pair, pair
 from citeproof.types import Claim, Passage
@@ -38,7 +38,7 @@ class ClaimsAssessor(Node):
 
         Where the entailment model's server does not answer, the round finds no fault.
         """
-        claims, passages = state["claims"], remembered(state)
+        claims, passages = state["claims"], memory_passages(state)
         try:
             states = await self._states(state["question"], claims, passages)
         except VerifierOutageError as error:
@@ -77,15 +77,15 @@ class ClaimsAssessor(Node):
     ) -> dict[Claim, int | None]:
         """Claim → None if what it cites entails it, else a passage that does, or 0 for none."""
 
-        def asked(numbers: list[int], claim: Claim) -> Pair:
+        def pair_of(numbers: list[int], claim: Claim) -> Pair:
             said = claim.text if self.form == "prose" else f"{question} {claim.text}"
             return pair(question, {n: passages[n] for n in numbers}, said)
 
         cited = {c: sorted({x.number for x in c.citations} & passages.keys()) for c in claims}
-        pairs = {c: asked(cited[c], c) for c in claims if cited[c]}
+        pairs = {c: pair_of(cited[c], c) for c in claims if cited[c]}
         scores = dict(zip(pairs, await self._scores(list(pairs.values())), strict=True))
         left = [c for c in claims if scores.get(c, 0.0) < self.entailment.threshold]
-        single = iter(await self._scores([asked([n], c) for c in left for n in passages]))
+        single = iter(await self._scores([pair_of([n], c) for c in left for n in passages]))
         states: dict[Claim, int | None] = dict.fromkeys(cited)
         for claim in left:
             best, number = max(((next(single), -n) for n in passages), default=(0.0, 0))

@@ -35,12 +35,12 @@ class ClaimsVerifier(Node):
 
     async def __call__(self, state: ClaimsState) -> Update:
         """Give each claim a verdict; nothing else of it changes."""
-        claims = await self.verified(state["question"], state["passages"], state["claims"])
+        claims = await self.verify(state["question"], state["passages"], state["claims"])
         for claim in claims:
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
         return {"claims": claims}
 
-    async def verified(
+    async def verify(
         self, question: str, passages: Sequence[Passage], claims: Sequence[Claim]
     ) -> list[Claim]:
         """The claims with their verdicts, in order; one that cites nothing is unsupported.
@@ -66,10 +66,10 @@ class ClaimsVerifier(Node):
         except VerifierOutageError as error:
             verdict = unchecked(error)
             return [claim.model_copy(update={"verdict": verdict}) for claim in claims]
-        return [_judged(*one) for one in zip(claims, supports, strict=True)]
+        return [_with_verdict(*one) for one in zip(claims, supports, strict=True)]
 
 
-def _judged(claim: Claim, support: Support) -> Claim:
+def _with_verdict(claim: Claim, support: Support) -> Claim:
     verdict = support.verdict("cited", claim.verdict.trials)
     against = cite(support.against, claim.text)
     return claim.model_copy(update={"verdict": verdict, "against": against})

@@ -9,8 +9,13 @@ from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.meter import note
-from citeproof.state import CandidateState, Update, remembered
-from citeproof.tools.citations.answer_text import AnyForm, citing, read_claims, written_out
+from citeproof.state import CandidateState, Update, memory_passages
+from citeproof.tools.citations.answer_text import (
+    AnyForm,
+    citing_instruction,
+    read_claims,
+    written_out,
+)
 from citeproof.tools.citations.cited_json import answer_json, is_answer_json
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.types import Claim, Passage
@@ -50,7 +55,7 @@ class Corrector(LLMNode):
         A reply without an answer is asked for once more; then the draft stands for it, or,
         where nothing was kept, the answer before.
         """
-        if not (passages := remembered(state)):
+        if not (passages := memory_passages(state)):
             return {}
         prompt = self._prompt(state)
         for again in ("", f"\n\n{AGAIN}"):
@@ -70,7 +75,7 @@ class Corrector(LLMNode):
         return self.answer_tokens + (0 if self.form == "prose" else 250)
 
     def _prompt(self, state: CandidateState) -> Prompt:
-        passages = remembered(state)
+        passages = memory_passages(state)
         kept = [n for n, passage in passages.items() if passage.id in state.get("long_term", ())]
         prompt = self._asked(state["question"], passages, state["kept"], kept)
         if self.correction_shots:
@@ -87,7 +92,7 @@ class Corrector(LLMNode):
         }
         schema = None
         if self.form == "prose":
-            words, schema = citing(self.llm, passages)
+            words, schema = citing_instruction(self.llm, passages)
             heading = "" if schema else HEADING
             task = fill(self.template(), citing=words, heading=heading, **about)
         else:

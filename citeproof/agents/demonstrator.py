@@ -84,14 +84,14 @@ class Demonstrator(LLMNode):
         if snippet is None:
             case, rationale = _built_in(self.form)
             text = demonstration(self.kind, case, whole=self.whole_snippets)
-            return {"demonstration": self._explained(text, rationale[self.kind])}
+            return {"demonstration": self._with_reasons(text, rationale[self.kind])}
         text = demonstration(self.kind, snippet.case, whole=self.whole_snippets)
         reasons = snippet.rationale
         if self.rationale and not reasons:
-            reasons = await self._reflected(state, snippet, text)
-        return {"demonstration": self._explained(text, reasons)}
+            reasons = await self._reflect(state, snippet, text)
+        return {"demonstration": self._with_reasons(text, reasons)}
 
-    def _explained(self, text: str, reasons: str) -> str:
+    def _with_reasons(self, text: str, reasons: str) -> str:
         if not (self.rationale and reasons):
             return text
         return f"{text}\n{WHY} {_safe(reasons, PART)}"
@@ -121,7 +121,7 @@ class Demonstrator(LLMNode):
             note(f"demonstrator: the memory bank was not read: {error}")
             return None
 
-    async def _reflected(self, state: ReflectionState, snippet: Snippet, text: str) -> str:
+    async def _reflect(self, state: ReflectionState, snippet: Snippet, text: str) -> str:
         """The rationale that is kept from now on; empty where none could be had."""
         task = fill(
             self.template("demonstrator"), demonstration=text, decision=_DECISIONS[self.kind]
@@ -169,12 +169,12 @@ def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
             draft = ("Draft of this answer: ", case.answer)
             parts += [draft, ("Assessment of the draft:\n", case.feedback), actions]
     lines = [f"{label}{_safe(text, most)}" for label, text in parts]
-    passages = dict(enumerate(case.passages, start=1)) if whole else _quoted(case)
+    passages = dict(enumerate(case.passages, start=1)) if whole else _passages_of(case)
     shown = context(_safe(case.question, most), _moved(passages))
     return "\n".join(["<example>", shown, "", *lines, "</example>"])
 
 
-def _quoted(case: Case) -> dict[int, Passage]:
+def _passages_of(case: Case) -> dict[int, Passage]:
     known = dict(enumerate(case.passages, start=1))
     cited: dict[int, list[str]] = {}
     for text in (case.final, case.answer):
@@ -214,12 +214,12 @@ def _numbered_from(first: int, text: str) -> str:
     They may have been counted from 1 or from `FIRST` before.
     """
 
-    def moved(number: re.Match[str]) -> str:
+    def move(number: re.Match[str]) -> str:
         n, most = int(number[0]), FIRST - 1
         return str((n - 1) % most + first) if 0 < n <= 2 * most else number[0]
 
     # Longer ones are not passages', and beyond thousands of digits not even integers.
-    return _NUMBERS.sub(lambda match: re.sub(r"\b\d{1,6}\b", moved, match[0]), text)
+    return _NUMBERS.sub(lambda match: re.sub(r"\b\d{1,6}\b", move, match[0]), text)
 
 
 def _short(text: str, most: int) -> str:

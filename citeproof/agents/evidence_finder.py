@@ -13,7 +13,7 @@ from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.runtime.meter import note, spend
-from citeproof.state import DraftState, SourceState, Update, remembered, written
+from citeproof.state import DraftState, SourceState, Update, memory_passages, text_so_far
 from citeproof.tools.questions.sources import select_source
 from citeproof.tools.retrieval import coerce_retriever, retrieve_many
 from citeproof.types import Usage
@@ -75,11 +75,11 @@ class EvidenceFinder(LLMNode):
             return [claim]
         task = fill(
             self.template("evidence_finder"),
-            answer=written(state) or "(nothing yet)",
+            answer=text_so_far(state) or "(nothing yet)",
             claim=claim,
             most=self.queries,
         )
-        passages = remembered(state) if self.queries_from_passages else {}
+        passages = memory_passages(state) if self.queries_from_passages else {}
         prompt = Prompt(self.template("system"), context(state["question"], passages), task)
         try:
             reply = await self.llm.parse(prompt, Queries, max_tokens=48 * self.queries)

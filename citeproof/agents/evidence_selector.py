@@ -32,7 +32,7 @@ class EvidenceSelector(Node):
         passages = dict(enumerate(state["passages"], start=1))
         given = [*_evidence(passages, state.get("short_forms", {})), *state.get("claims", [])]
         verifier = ClaimsVerifier(self.entailment)
-        judged = await verifier.verified(state["question"], state["passages"], given)
+        judged = await verifier.verify(state["question"], state["passages"], given)
         kept: list[Claim] = []
         for claim in judged:
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimVerified, emit
-from citeproof.state import DraftState, Update, numbered
+from citeproof.state import DraftState, Update, number_passages
 from citeproof.tools.entailment import (
     Entailment,
     Premise,
@@ -34,7 +34,7 @@ class GenerationVerifier(Node):
         draft = state["draft"]
         if draft is None:
             return {}
-        cited = numbered(state, draft.cited)
+        cited = number_passages(state, draft.cited)
         trials = len(state["rejected"]) + 1
         against: tuple[str, ...] = ()
         try:

@@ -9,8 +9,8 @@ from citeproof.agents.answerer import LABEL
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, defuse, fill
 from citeproof.runtime.meter import note
-from citeproof.state import MemoryState, Update, numbered
-from citeproof.tools.citations.answer_text import citing, read_claims, telling
+from citeproof.state import MemoryState, Update, number_passages
+from citeproof.tools.citations.answer_text import citing_instruction, piece_teller, read_claims
 from citeproof.tools.citations.marks import marks
 from citeproof.tools.llm.replies import is_end
 from citeproof.types import Claim, Passage
@@ -43,18 +43,18 @@ class GroundedAnswerer(LLMNode):
             BudgetExceededError: The budget allows no further call.
         """
         kept = state["kept"]
-        passages = numbered(state, (c.passage_id for claim in kept for c in claim.citations))
+        passages = number_passages(state, (c.passage_id for claim in kept for c in claim.citations))
         if not passages:
             return {"claims": []}
         prompt = self._prompt(state["question"], kept, passages)
-        reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=telling())
+        reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=piece_teller())
         claims = [] if is_end(reply) else read_claims(LABEL.sub("", reply), passages, "prose")
         if not claims:
             note("grounded_answerer: no answer could be read; the statements stand for it")
         return {"claims": claims or kept}
 
     def _prompt(self, question: str, kept: list[Claim], passages: Mapping[int, Passage]) -> Prompt:
-        words, schema = citing(self.llm, passages)
+        words, schema = citing_instruction(self.llm, passages)
         statements = "\n".join(f"- {defuse(marks(claim))}" for claim in kept)
         task = fill(self.template(), question=question, statements=statements, citing=words)
         return Prompt(self.template("system"), context(question, passages), task, schema=schema)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
-from citeproof.state import DraftState, Update, remembered
+from citeproof.state import DraftState, Update, memory_passages
 from citeproof.tools.entailment import (
     Entailment,
     Premise,
@@ -42,7 +42,7 @@ class MemoryVerifier(Node):
         draft = state["draft"]
         if draft is None:
             return {}
-        memory = remembered(state)
+        memory = memory_passages(state)
         find = whole_support if self.premise == "whole" else find_support
         trials = len(state["rejected"]) + 1
         try:

@@ -9,7 +9,7 @@ from typing import Literal
 from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.meter import note
-from citeproof.state import SearchState, Update, remembered
+from citeproof.state import SearchState, Update, memory_passages
 from citeproof.tools.citations.marks import strip_marks
 
 __all__ = ["MissingInfo"]
@@ -40,7 +40,7 @@ class MissingInfo(LLMNode):
 
     async def __call__(self, state: SearchState) -> Update:
         """Set the query; an empty reply leaves the question itself."""
-        passages = remembered(state)
+        passages = memory_passages(state)
         is_question = self.query_style == "question" and bool(passages)
         queries = (done.query for done in state["rounds"])
         tried = [query for query in dict.fromkeys(queries) if query != state["question"]]

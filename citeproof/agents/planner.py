@@ -10,7 +10,7 @@ from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, Update, last_round
-from citeproof.tools.citations.answer_text import AnyForm, introduced
+from citeproof.tools.citations.answer_text import AnyForm, introduce
 
 __all__ = ["Planner"]
 
@@ -54,7 +54,7 @@ class Planner(LLMNode):
         last = last_round(state["rounds"])
         task = fill(
             self.template("planner"),
-            demonstration=introduced(state.get("demonstration", ""), EXAMPLE),
+            demonstration=introduce(state.get("demonstration", ""), EXAMPLE),
             question=state["question"],
             answer=last.answer,
             feedback=last.feedback,

@@ -27,7 +27,9 @@ class RefinementSelector(Node):
         approved = any(claim.verdict.reason == APPROVED for claim in state["claims"])
         as_well = share(state["claims"], state["dropped"]) >= share(first, dropped)
         # A refinement that lost proved sentences on the way may still have the greater share.
-        if done and (approved or (as_well and _proved(state["claims"]) >= _proved(first))):
+        if done and (
+            approved or (as_well and _count_proved(state["claims"]) >= _count_proved(first))
+        ):
             return {}
         note("the refined answer was not proved as well; the one before it stands")
         return {"claims": first, "dropped": dropped}
@@ -35,8 +37,8 @@ class RefinementSelector(Node):
 
 def share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:
     """Share of the claims that are supported, 0 to 1; those that were dropped are not."""
-    return _proved(claims) / max(1, len(claims) + len(dropped))
+    return _count_proved(claims) / max(1, len(claims) + len(dropped))
 
 
-def _proved(claims: Sequence[Claim]) -> int:
+def _count_proved(claims: Sequence[Claim]) -> int:
     return sum(claim.verdict.status == "supported" for claim in claims)

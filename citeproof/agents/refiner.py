@@ -11,8 +11,13 @@ from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, context, fill
 from citeproof.runtime.meter import note
-from citeproof.state import ReflectionState, Update, remembered
-from citeproof.tools.citations.answer_text import AnyForm, citing, read_claims, written_out
+from citeproof.state import ReflectionState, Update, memory_passages
+from citeproof.tools.citations.answer_text import (
+    AnyForm,
+    citing_instruction,
+    read_claims,
+    written_out,
+)
 from citeproof.tools.citations.cited_json import is_answer_json
 from citeproof.types import Claim
 
@@ -59,18 +64,18 @@ class Refiner(LLMNode):
         """
         claims = state["claims"]
         actions = state["rounds"][-1].actions if state["rounds"] else ()
-        if not (actions and remembered(state)):
+        if not (actions and memory_passages(state)):
             return {"claims": claims}
         steps = [actions] if self.execution == "one-time" else [(action,) for action in actions]
         for step in steps:
-            claims = await self._refined(state, claims, step)
+            claims = await self._refine(state, claims, step)
         return {"claims": claims}
 
-    async def _refined(
+    async def _refine(
         self, state: ReflectionState, claims: list[Claim], actions: Sequence[str]
     ) -> list[Claim]:
-        passages, shown = remembered(state), read_passages(state)
-        words, schema = citing(self.llm, passages)
+        passages, shown = memory_passages(state), read_passages(state)
+        words, schema = citing_instruction(self.llm, passages)
         how = {"citing": words, "heading": "" if schema else HEADING}
         if self.form != "prose":
             numbers = ", ".join(map(str, passages))

@@ -13,7 +13,7 @@ from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.meter import note
-from citeproof.state import SearchState, Update, remembered
+from citeproof.state import SearchState, Update, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.citations.marks import strip_marks
 
@@ -59,7 +59,7 @@ class RetrievalVerifier(LLMNode):
         return {"rounds": [*earlier, last.model_copy(update=judged)]}
 
     async def _verdict(self, state: SearchState) -> tuple[bool, float | None]:
-        passages = remembered(state)
+        passages = memory_passages(state)
         if not passages:
             return False, None
         if self.verify_summaries:

@@ -10,10 +10,10 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from citeproof.agents.base import Node
-from citeproof.agents.claim_acceptor import claimed
+from citeproof.agents.claim_acceptor import claim_of
 from citeproof.agents.question_reader import require_checkpointer
 from citeproof.runtime.events import ClaimDrafted, ClaimReviewed, ReviewRequested, emit
-from citeproof.state import Draft, DraftState, Update, numbered
+from citeproof.state import Draft, DraftState, Update, number_passages
 from citeproof.text import problem
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.llm.replies import clean
@@ -60,13 +60,13 @@ class Reviewer(Node):
             return {}
         require_checkpointer()
         verdict = draft.verdict or Verdict(status="unsupported")
-        cited = numbered(state, draft.cited)
+        cited = number_passages(state, draft.cited)
         request = ReviewRequested(
-            claim=claimed(state, draft, verdict), passages=tuple(cited.values())
+            claim=claim_of(state, draft, verdict), passages=tuple(cited.values())
         )
-        reply = _asked(request)
+        reply = _ask(request)
         while isinstance(decision := _read(reply, draft.text), str):
-            reply = _asked(request.model_copy(update={"problem": decision}))
+            reply = _ask(request.model_copy(update={"problem": decision}))
         emit(ClaimReviewed(text=draft.text, decision=decision.decision))
         if decision.decision != "edit":
             return {"draft": draft.model_copy(update={"decision": decision.decision})}
@@ -74,7 +74,7 @@ class Reviewer(Node):
         return {"draft": Draft(text=decision.text, cited=draft.cited)}
 
 
-def _asked(request: ReviewRequested) -> Any:
+def _ask(request: ReviewRequested) -> Any:
     try:
         return interrupt(request.model_dump(mode="json"))
     except GraphInterrupt:

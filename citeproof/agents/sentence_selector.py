@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from citeproof.agents.answerability_verifier import score_answers
 from citeproof.agents.base import Node
 from citeproof.runtime.events import ClaimDrafted, emit
-from citeproof.state import MemoryState, Update, remembered
+from citeproof.state import MemoryState, Update, memory_passages
 from citeproof.tools.citations.answer_text import UNCHECKED
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote, quotes_in
@@ -45,7 +45,7 @@ class SentenceSelector(Node):
         same passage, in its order. Further ones must say something new. Where no quote reaches
         the threshold there is no claim.
         """
-        question, numbered = state["question"], remembered(state)
+        question, numbered = state["question"], memory_passages(state)
         parts = question_parts(question)
         ranked = await self._best_passages(parts, numbered)
         quotes = [q for n in ranked for q in quotes_in(numbered[n], context=self.context)]

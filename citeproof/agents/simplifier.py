@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from citeproof.agents.base import Node
 from citeproof.errors import BudgetExceededError, VerifierOutageError
 from citeproof.runtime.meter import note
-from citeproof.state import Draft, DraftState, Update, numbered
+from citeproof.state import Draft, DraftState, Update, number_passages
 from citeproof.tools.entailment import Entailment, Premise, Support, find_support, trimmed_support
 from citeproof.types import Passage
 
@@ -30,7 +30,7 @@ class Simplifier(Node):
         draft = state["draft"]
         if draft is None or len(draft.cited) < 2:
             return {}
-        cited = numbered(state, draft.cited)
+        cited = number_passages(state, draft.cited)
         try:
             # The verifiers have asked about the same sets: a cache answers.
             support = await self._support(state["question"], cited, draft)

@@ -12,7 +12,7 @@ from citeproof.agents.base import LLMNode
 from citeproof.prompts import Prompt, context
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
-from citeproof.state import ReflectionState, SearchState, ShortenedState, Update, remembered
+from citeproof.state import ReflectionState, SearchState, ShortenedState, Update, memory_passages
 from citeproof.types import Passage
 
 __all__ = ["Summarizer", "in_short", "read_passages"]
@@ -53,20 +53,20 @@ class Summarizer(LLMNode):
     async def __call__(self, state: SearchState) -> Update:
         """Add the summaries that are missing, each made once for a question."""
         if self.style:
-            return await self._condensed(state)
+            return await self._condense(state)
         kept = state["summaries"]
         wanted = {*state.get("long_term", ()), *state["waiting"]} - kept.keys()
         passages = [passage for passage in state["passages"] if passage.id in wanted]
         return {"summaries": {**kept, **await self._summaries(state["question"], passages)}}
 
-    async def _condensed(self, state: SearchState) -> Update:
+    async def _condense(self, state: SearchState) -> Update:
         """The short forms, and a memory of only those passages that have one.
 
         Where the model calls all of them irrelevant, the first is read in full; ALCE's released
         program then reads the next one of the ranking, which has no summary. The passages
         themselves stay as they are, for citations to be judged.
         """
-        passages = list(remembered(state).values())
+        passages = list(memory_passages(state).values())
         written = await self._summaries(state["question"], passages)
         summaries = {key: text for key, text in written.items() if not is_irrelevant(text)}
         kept = [passage.id for passage in passages if passage.id in summaries]
@@ -103,7 +103,7 @@ def in_short(passage: Passage, summaries: Mapping[str, str]) -> Passage:
 def read_passages(state: ShortenedState | ReflectionState) -> dict[int, Passage]:
     """The memory as a model reads it: number → passage, in its short form where it has one."""
     short = state.get("short_forms") or {}
-    return {n: in_short(passage, short) for n, passage in remembered(state).items()}
+    return {n: in_short(passage, short) for n, passage in memory_passages(state).items()}
 
 
 def is_irrelevant(text: str) -> bool:

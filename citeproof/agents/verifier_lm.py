@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import LLMNode
-from citeproof.state import CandidateState, Update, remembered
+from citeproof.state import CandidateState, Update, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.llm.model import LLM
 
@@ -35,7 +35,7 @@ class VerifierLM(LLMNode):
     async def __call__(self, state: CandidateState) -> Update:
         """Set the verifier LM's answer; where nothing is cited, it is empty and costs no call."""
         cited = {citation.passage_id for claim in state["claims"] for citation in claim.citations}
-        read = cited if self.cited_only else {p.id for p in remembered(state).values()}
+        read = cited if self.cited_only else {p.id for p in memory_passages(state).values()}
         answerer = Answerer(
             self.llm if self.small_verifier else self.main_llm,
             answer_tokens=self.answer_tokens,

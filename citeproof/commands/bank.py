@@ -42,7 +42,7 @@ def bank_stats(
     from citeproof.cases import summarize
     from citeproof.console import bank as shown
 
-    with shown.opened(load_settings(config, store, sets), namespace) as bank:
+    with shown.open_bank(load_settings(config, store, sets), namespace) as bank:
         statistics = summarize(asyncio.run(bank.cases(everywhere=namespace is None)))
     if as_json:
         echo_json(statistics.model_dump_json(indent=2))
@@ -62,7 +62,7 @@ def bank_export(
     """Write the cases as JSON lines, with their rationales, times and uses."""
     from citeproof.console import bank as shown
 
-    with shown.opened(load_settings(config, store, sets), namespace) as bank:
+    with shown.open_bank(load_settings(config, store, sets), namespace) as bank:
         entries = asyncio.run(bank.cases(everywhere=everywhere))
     shown.export(entries, out, terminal(stderr=True))
 
@@ -82,7 +82,7 @@ def bank_import(
     """Add the cases of an export. Interrupted, it can be run again, and goes on."""
     from citeproof.cases import parse_entries
     from citeproof.console import bank as shown
-    from citeproof.console.opening import counting
+    from citeproof.console.opening import show_count
 
     settings = load_settings(config, store, sets)
     lines, source = shown.read(file)
@@ -90,6 +90,6 @@ def bank_import(
     if rebuild:
         shown.confirm_rebuild(settings, yes=yes)
     err = terminal(stderr=True)
-    with shown.embedding(settings, err) as bank, counting(err) as progress:
+    with shown.open_embedding_bank(settings, err) as bank, show_count(err) as progress:
         report = asyncio.run(bank.import_(entries, rebuild=rebuild, progress=progress))
-    shown.imported(report, terminal())
+    shown.print_import(report, terminal())

@@ -173,13 +173,13 @@ def trace(
     """Show a run that was kept: its steps, prompts, replies and verdicts."""
     from citeproof.console.live import show
     from citeproof.console.places import refuse_place
-    from citeproof.console.trace import find_trace, read_trace, render_trace, replayed
+    from citeproof.console.trace import find_trace, read_trace, render_trace, replay
 
     source = find_trace(run, example)
     if html is not None:
         refuse_place(html, [source])
     kept = read_trace(source)
     if html is None:
-        asyncio.run(show(replayed(kept), terminal(), question=kept.question, trace=True))
+        asyncio.run(show(replay(kept), terminal(), question=kept.question, trace=True))
     else:
         write_page(html, render_trace(kept))

@@ -23,13 +23,13 @@ def doctor(
     sets: Sets = None,
 ) -> None:
     """Look over the installation. Exit code 1 where something is missing."""
-    from citeproof.console.opening import downloading
+    from citeproof.console.opening import show_downloads
     from citeproof.console.reports import checks
     from citeproof.doctor import diagnose
     from citeproof.doctor import repair as mend
 
     settings = load_settings(config, store, sets)
-    with downloading(terminal(stderr=True), "looking…") as progress:
+    with show_downloads(terminal(stderr=True), "looking…") as progress:
         for name in mend(settings, progress) if repair else ():
             typer.echo(f"Made anew: {name}")
         found = diagnose(settings, measure=speed)

@@ -28,7 +28,7 @@ def models_fetch(
     sets: Sets = None,
 ) -> None:
     """Download models into the cache, and verify them."""
-    from citeproof.console.opening import downloading
+    from citeproof.console.opening import show_downloads
     from citeproof.models.fetch import fetch, fetch_gguf
     from citeproof.models.manifest import EMBEDDED
 
@@ -40,7 +40,7 @@ def models_fetch(
     settings = load_settings(config, None, sets)
     err = terminal(stderr=True)
     for name in names or known:
-        with downloading(err, f"looking for {name}…") as progress:
+        with show_downloads(err, f"looking for {name}…") as progress:
             if name in known:
                 path = fetch(known[name], settings.models, progress=progress)
             else:

@@ -16,15 +16,15 @@ from rich.text import Text
 from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.drawing import shape
 from citeproof.console.live import follow, show
-from citeproof.console.opening import downloading
+from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.console.page import render_page
 from citeproof.console.places import refuse_place
 from citeproof.console.reading import nothing_indexed, read_first, refuse_nothing
-from citeproof.console.review import attended, decide
+from citeproof.console.review import decide, require_terminal
 from citeproof.console.runs import LocalRuns, Runs
 from citeproof.console.threads import Thread, is_outage
-from citeproof.console.trace import recording
+from citeproof.console.trace import record
 from citeproof.console.warm import find_server
 from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
 from citeproof.graphs.registry import find_method
@@ -79,7 +79,7 @@ class Ask:
         fixed = find_method(self.method).sketch(**self.parameters).context_schema()
         err = terminal(stderr=True)
         if review := getattr(fixed, "review", False):
-            attended(err)
+            require_terminal(err)
         sources = refuse_nothing(self.docs) if self.docs else ()
         for path in filter(None, (self.html, self.events)):
             refuse_place(path, sources)
@@ -90,7 +90,7 @@ class Ask:
         ) as runs:
             self._name_thread()
             try:
-                with recording(self.events, runs.graph, self.method, self.question, self.moments):
+                with record(self.events, runs.graph, self.method, self.question, self.moments):
                     answer = self._answer(runs, err, review=review)
                     if is_outage(self.moments) and not answer.claims:
                         raise ModelOutageError(answer.reason)
@@ -192,7 +192,7 @@ def opened_runs(
         return
     from citeproof.tools.toolbox import Toolbox
 
-    with downloading(err, "opening models…") as progress:
+    with show_downloads(err, "opening models…") as progress:
         writes = find_method(method).writes
         tools = Toolbox.from_settings(settings, llm=writes, progress=progress)
     with tools:

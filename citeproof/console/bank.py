@@ -16,7 +16,7 @@ from rich.text import Text
 
 from citeproof.cases import Entry, ImportReport, Statistics
 from citeproof.console.entail import result
-from citeproof.console.opening import downloading
+from citeproof.console.opening import show_downloads
 from citeproof.console.reading import read_text
 from citeproof.errors import InputError
 from citeproof.memory.bank import Bank
@@ -26,17 +26,17 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 
 __all__ = [
     "confirm_rebuild",
-    "embedding",
     "export",
     "figures",
-    "imported",
-    "opened",
+    "open_bank",
+    "open_embedding_bank",
+    "print_import",
     "read",
 ]
 
 
 @contextmanager
-def opened(
+def open_bank(
     settings: Settings, namespace: str | None, embeddings: Embeddings | None = None
 ) -> Iterator[Bank]:
     """The bank that the settings name, with another namespace if one is named.
@@ -51,17 +51,17 @@ def opened(
 
 
 @contextmanager
-def embedding(settings: Settings, err: Console) -> Iterator[Bank]:
+def open_embedding_bank(settings: Settings, err: Console) -> Iterator[Bank]:
     """The bank with the model that embeds what is added to it.
 
     Raises:
         ModelError: The embedding model cannot be had.
         StoreError: The store cannot be opened.
     """
-    with downloading(err, "opening the memory bank…") as progress:
+    with show_downloads(err, "opening the memory bank…") as progress:
         dense = settings.model_copy(update={"retriever": RetrieverSettings()})  # cases need vectors
         model = open_embedder(dense, progress)
-    with opened(settings, None, model) as bank:
+    with open_bank(settings, None, model) as bank:
         yield bank
 
 
@@ -72,11 +72,11 @@ def confirm_rebuild(settings: Settings, *, yes: bool) -> None:
         InputError: There is nobody to ask.
         Abort: The answer is no.
     """
-    with opened(settings, None) as bank:
+    with open_bank(settings, None) as bank:
         held = asyncio.run(bank.count(everywhere=True))
     if yes or not held:
         return
-    if not _asked():
+    if not _can_ask():
         raise InputError("Nothing was deleted", why="nobody confirmed it", fix="Add --yes.")
     typer.confirm(f"Delete {count(held, 'case')} first?", abort=True)
 
@@ -122,7 +122,7 @@ def read(file: Path) -> tuple[list[str], str]:
     return text.split("\n"), name
 
 
-def imported(report: ImportReport, console: Console) -> None:
+def print_import(report: ImportReport, console: Console) -> None:
     """What an import did."""
     table = Table.grid(padding=(0, 2))
     for name, number in (("added", report.added), ("skipped", report.skipped)):
@@ -130,7 +130,7 @@ def imported(report: ImportReport, console: Console) -> None:
     console.print(table)
 
 
-def _asked() -> bool:
+def _can_ask() -> bool:
     return sys.stdin.isatty()
 
 

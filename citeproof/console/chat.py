@@ -23,12 +23,12 @@ from citeproof.console.page import render_page
 from citeproof.console.places import refuse_place
 from citeproof.console.review import decide
 from citeproof.console.runs import Runs
-from citeproof.console.text import proved
+from citeproof.console.text import describe_proved
 from citeproof.console.threads import Passing, Thread
 from citeproof.errors import CiteproofError, InputError
 from citeproof.files import write_whole
 from citeproof.graphs.registry import find_method
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
 from citeproof.text import count, plain
@@ -85,13 +85,13 @@ class Chat:
         attended = stdin.isatty()
         if attended:
             write_line(self.console, Text(HELP, style="dim"))
-        lines: Iterable[str] = self._typed() if attended else stdin
+        lines: Iterable[str] = self._read_input() if attended else stdin
         for line in filter(None, map(str.strip, lines)):
             if not attended:
                 write_line(self.console, Text(f"> {plain(line)}", style="bold"))
             yield line
 
-    def _typed(self) -> Iterator[str]:
+    def _read_input(self) -> Iterator[str]:
         import readline  # noqa: F401  gives `input` its editing and its history
 
         while True:
@@ -137,7 +137,7 @@ class Chat:
         self.moments = moments
         if self.answer.reason:
             write_line(self.console, Text(plain(self.answer.reason), style="yellow"))
-        parts = [proved(self.answer)] if self.answer.claims else []
+        parts = [describe_proved(self.answer)] if self.answer.claims else []
         if self.answer.passages:
             parts.append(f"{count(len(self.answer.passages), 'source')}: /sources")
         write_line(self.console, Text(" · ".join(parts), style="dim"))
@@ -152,7 +152,7 @@ class Chat:
         """Write the last answer as a page, with its trace where this process has given it."""
         if not name:
             raise InputError("/save needs a name", fix="Write it as /save answer.html.")
-        answer, path = self._last(), expanded(Path(name))
+        answer, path = self._last(), expand(Path(name))
         refuse_place(path)
         write_whole(path, render_page(answer, self.moments, shape(self.runs.graph)))
         write_line(self.console, Text(f"Page: {plain(str(path))}"))

@@ -19,13 +19,13 @@ from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support,
 __all__ = [
     "LOOK",
     "Look",
-    "explained",
-    "failing",
-    "listed",
+    "count_verdicts",
+    "describe_recall",
+    "describe_verdict",
     "read",
-    "recalled",
     "refuse_own",
     "show",
+    "verdicts_that_fail",
 ]
 
 Look = tuple[str, str, str]
@@ -45,7 +45,7 @@ _SEVERITY: list[CheckVerdict] = ["contradicted", "unsupported"]
 """The verdicts that `--fail-on` names, the worst first."""
 
 
-def failing(name: str | None) -> set[CheckVerdict]:
+def verdicts_that_fail(name: str | None) -> set[CheckVerdict]:
     """The verdicts that fail a check: the named one and worse; by default all but the good.
 
     Raises:
@@ -101,12 +101,13 @@ def show(report: CheckReport, console: Console) -> None:
     write_line(
         console,
         Text.assemble(
-            (recalled(report), "green" if complete else "yellow"), (f" · {listed(report)}", "dim")
+            (describe_recall(report), "green" if complete else "yellow"),
+            (f" · {count_verdicts(report)}", "dim"),
         ),
     )
 
 
-def recalled(report: CheckReport) -> str:
+def describe_recall(report: CheckReport) -> str:
     """How much of a text its own citations support: `3 of 4 sentences … (recall 75%)`.
 
     Of a text that cites nothing, how much is supported by anything.
@@ -125,13 +126,13 @@ def recalled(report: CheckReport) -> str:
     )
 
 
-def listed(report: CheckReport) -> str:
+def count_verdicts(report: CheckReport) -> str:
     """The number of sentences of each verdict: `1 supported · 0 misattributed · …`."""
     counts = report.counts.model_dump()
     return " · ".join(f"{counts[verdict]} {verdict}" for verdict in LOOK)
 
 
-def explained(sentence: CheckedSentence) -> str:
+def describe_verdict(sentence: CheckedSentence) -> str:
     """The verdict in words, with the score: `supported by what it cites, score 0.97`."""
     words = LOOK[sentence.verdict][2]
     if sentence.score is None:
@@ -158,7 +159,7 @@ def _sentence(sentence: CheckedSentence, console: Console) -> None:
         line.append(f" {marks}", style="cyan")
     write_signed(console, Text(sign, style=f"bold {colour}"), line)
     if sentence.verdict != "unchecked":
-        write_line(console, Text(explained(sentence), style="dim"), indent=4)
+        write_line(console, Text(describe_verdict(sentence), style="dim"), indent=4)
     if sentence.invalid:
         write_line(console, Text(_invalid(sentence.invalid), style="red"), indent=4)
     for support in sentence.support:

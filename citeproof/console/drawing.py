@@ -10,7 +10,7 @@ from typing import Any
 from citeproof.console.diagram import Edge, Shape, svg
 from citeproof.errors import MissingExtraError
 from citeproof.files import file_errors
-from citeproof.paths import expanded
+from citeproof.paths import expand
 
 __all__ = ["draw", "drawable", "mermaid", "shape", "write_graph"]
 
@@ -79,7 +79,7 @@ def write_graph(path: Path, graph: Any, form: str = "") -> None:
         case _:
             data = mermaid(graph).encode()
     with file_errors(path):
-        expanded(path).write_bytes(data)
+        expand(path).write_bytes(data)
 
 
 def _rasterise(drawing: str) -> bytes:

@@ -13,22 +13,22 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.opening import counting
+from citeproof.console.opening import show_count
 from citeproof.console.places import is_among
 from citeproof.errors import InputError
 from citeproof.files import file_errors, whole_file
-from citeproof.paths import exists, expanded
+from citeproof.paths import exists, expand
 from citeproof.text import count
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.entailment.pairs import Agreement, rows, scored, written
+from citeproof.tools.entailment.pairs import Agreement, rows, score_rows, to_line
 
-__all__ = ["checked", "opened", "result", "run", "told"]
+__all__ = ["count_pairs", "open_pairs", "print_agreement", "result", "run"]
 
 _INPUT = "standard input"
 
 
 @contextmanager
-def opened(pairs: Path) -> Iterator[IO[bytes]]:
+def open_pairs(pairs: Path) -> Iterator[IO[bytes]]:
     """The lines of a file that can be read twice; `-` is the standard input.
 
     Raises:
@@ -38,7 +38,7 @@ def opened(pairs: Path) -> Iterator[IO[bytes]]:
         with file_errors(_name(pairs), "read"):
             file: IO[bytes] = sys.stdin.buffer
             if str(pairs) != "-":
-                file = closing.enter_context(expanded(pairs).open("rb"))
+                file = closing.enter_context(expand(pairs).open("rb"))
             if str(pairs) == "-" or not file.seekable():
                 # What comes from a pipe comes once; a file keeps it without filling the memory.
                 kept = closing.enter_context(tempfile.TemporaryFile())
@@ -47,7 +47,7 @@ def opened(pairs: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def checked(file: IO[bytes], pairs: Path) -> int:
+def count_pairs(file: IO[bytes], pairs: Path) -> int:
     """How many pairs there are; every line is looked at.
 
     Raises:
@@ -73,7 +73,7 @@ def result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
     if out is None or str(out) == "-":
         yield sys.stdout.buffer
         return
-    out = expanded(out)
+    out = expand(out)
     if exists(out) and not out.is_file():
         raise InputError(f"{out} is not a plain file", fix="Name another one with --out.")
     if str(pairs) != "-" and is_among(out, [pairs]):
@@ -89,7 +89,7 @@ async def run(
     """Score every pair and write it, in order.
 
     Args:
-        file: The lines, `checked`.
+        file: The lines, `count_pairs`.
         pairs: Where they come from, for errors.
         total: How many there are.
         entailment: What scores.
@@ -107,10 +107,10 @@ async def run(
     file.seek(0)
     done = 0
     # Where lines and bar share a terminal, each would be written into the other.
-    with counting(err, total, hidden=out.isatty()) as bar:
-        async for chunk in scored(rows(file, _name(pairs)), entailment):
+    with show_count(err, total, hidden=out.isatty()) as bar:
+        async for chunk in score_rows(rows(file, _name(pairs)), entailment):
             with file_errors("The result"):
-                out.write(b"".join(map(written, chunk)))
+                out.write(b"".join(map(to_line, chunk)))
                 out.flush()  # so that it flows, and nothing is left to write at the end
             for row in chunk:
                 agreement.add(row)
@@ -118,7 +118,7 @@ async def run(
     return agreement
 
 
-def told(agreement: Agreement, console: Console) -> None:
+def print_agreement(agreement: Agreement, console: Console) -> None:
     """Print how well scores agree with labels; nothing where no pair has one."""
     figures = {
         "accuracy": agreement.accuracy,

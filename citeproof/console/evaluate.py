@@ -24,7 +24,7 @@ from rich.text import Text
 from citeproof.actors import Actors
 from citeproof.console import arguments
 from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
-from citeproof.console.opening import downloading
+from citeproof.console.opening import show_downloads
 from citeproof.console.papers import asked_by_parts, form_of, preset
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
@@ -42,11 +42,11 @@ from citeproof.evaluation.report import HEADLINES
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runner import parameters_of, run
 from citeproof.evaluation.runs import open_run
-from citeproof.evaluation.scorecard import Scorecard, scored, write_scorecard
+from citeproof.evaluation.scorecard import Scorecard, make_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate, score
 from citeproof.evaluation.sweep import Plan
 from citeproof.graphs.registry import find_method
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.settings import Settings
 from citeproof.text import count, plain, seconds
 from citeproof.tools.toolbox import Toolbox
@@ -152,7 +152,9 @@ def score_runs(
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
                 card = asyncio.run(
-                    scored(own, entailment, mode=counting, reader=finder, mauve=mauve, **how)
+                    make_scorecard(
+                        own, entailment, mode=counting, reader=finder, mauve=mauve, **how
+                    )
                 )
             path = write_scorecard(own, card)
             _show(own.name, card, console)
@@ -247,14 +249,14 @@ class _Made:
             "models": models,
             "prompts": asked,
             "name": self.plan.data,
-            "sha256": sha256(expanded(Path(self.plan.data))),
+            "sha256": sha256(expand(Path(self.plan.data))),
             "limit": self.plan.limit,
             "seed": self.plan.seed,
             "corpus": self.plan.corpus,
         }
         with _Watched(console, self.folder, len(self.examples)) as watched:
 
-            async def making() -> Manifest:
+            async def make() -> Manifest:
                 examples = self.examples
                 if self.gold:
                     examples = await find_gold(examples, k=parameters["k"])
@@ -271,7 +273,7 @@ class _Made:
                     on_result=watched.take,
                 )
 
-            manifest = asyncio.run(making())
+            manifest = asyncio.run(make())
         watched.conclude(manifest)
         return not manifest.totals.errors
 
@@ -290,7 +292,7 @@ class _Made:
 def _open_here(
     settings: Settings, console: Console, *, llm: bool
 ) -> AbstractContextManager[Toolbox]:
-    with downloading(console, "opening models…") as progress:
+    with show_downloads(console, "opening models…") as progress:
         return Toolbox.from_settings(settings, llm=llm, progress=progress)
 
 
@@ -328,7 +330,7 @@ class _Watched(Progress):
             self.reset(self._bar, completed=self._done)
         else:
             self.advance(self._bar)
-        self.update(self._bar, description=" · ".join(self._standing()))
+        self.update(self._bar, description=" · ".join(self._describe_standing()))
         if not (kept or self.console.is_terminal):
             self._tell(result)
 
@@ -355,7 +357,7 @@ class _Watched(Progress):
             )
         self._tell_line(f"Run: {self._folder}")
 
-    def _standing(self) -> Iterator[str]:
+    def _describe_standing(self) -> Iterator[str]:
         means = aggregate(list(self._scores.values()))
         for name in [name for name in (*HEADLINES, "hit", "length") if name in means][:_SHOWN]:
             yield f"{words(name)} {means[name]:.{1 if means[name] > 2 else 2}f}"

@@ -14,11 +14,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.opening import downloading
+from citeproof.console.opening import show_downloads
 from citeproof.console.reading import refuse_nothing
 from citeproof.console.reports import documents as reported
-from citeproof.console.reports import indexed
-from citeproof.console.standing import Standing, showing, sizes
+from citeproof.console.reports import print_index_report
+from citeproof.console.standing import Standing, show_standing, sizes
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
 from citeproof.memory.documents import match
@@ -36,11 +36,11 @@ from citeproof.tools.web import is_url, normalize
 __all__ = [
     "add_import",
     "import_of",
-    "listed",
-    "opened",
+    "list_documents",
+    "open_index",
     "read_stdin",
     "refuse",
-    "removed",
+    "remove_documents",
     "searched",
     "show_documents",
     "show_removed",
@@ -99,7 +99,7 @@ def add_import(
 @contextmanager
 def _telling(console: Console, standing: Standing, *, rebuild: bool) -> Iterator[None]:
     try:
-        with showing(console, standing):
+        with show_standing(console, standing):
             yield
     except KeyboardInterrupt:
         told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
@@ -144,19 +144,21 @@ def _tell(report: IndexReport, console: Console) -> None:
         console.print(Text.assemble(("✗ ", "red"), plain(message)), soft_wrap=True)
 
 
-def opened(settings: Settings, console: Console, *, rebuild: bool = False) -> Index | PostgresIndex:
+def open_index(
+    settings: Settings, console: Console, *, rebuild: bool = False
+) -> Index | PostgresIndex:
     """The index to be changed, with its embedding model."""
-    with downloading(console, "opening the index…") as progress:
+    with show_downloads(console, "opening the index…") as progress:
         return open_written(settings, open_embedder(settings, progress), rebuild=rebuild)
 
 
 def searched(settings: Settings, console: Console) -> Index | PostgresIndex | OwnRetriever:
     """What is searched, with its embedding model."""
-    with downloading(console, "opening the index…") as progress:
+    with show_downloads(console, "opening the index…") as progress:
         return open_searched(settings, open_embedder(settings, progress))
 
 
-def listed(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
+def list_documents(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
     """The documents of the index, or those of these names.
 
     Raises:
@@ -168,7 +170,7 @@ def listed(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
     return [one for one in held if chosen is None or one.document in chosen]
 
 
-def removed(settings: Settings, names: Sequence[str]) -> list[str]:
+def remove_documents(settings: Settings, names: Sequence[str]) -> list[str]:
     """Remove documents, and tell which.
 
     Raises:
@@ -221,7 +223,7 @@ def show_report(
     if as_json:
         _echo(asdict(report))
     else:
-        indexed(report, console, details=details)
+        print_index_report(report, console, details=details)
 
 
 def show_documents(

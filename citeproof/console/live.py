@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from citeproof.console.text import instruments, proved, tokens
+from citeproof.console.text import describe_proved, instruments, tokens
 from citeproof.errors import CiteproofError
 from citeproof.runtime.events import (
     AnswerReady,
@@ -98,7 +98,7 @@ async def _follow(moments: AsyncGenerator[Moment], view: _View, live: Live) -> N
         elif console.is_terminal and (live.is_started or isinstance(moment.event, NodeStarted)):
             live.start()
             # Pieces of a claim come faster than a screen needs them.
-            live.update(view.moving(), refresh=not isinstance(moment.event, ClaimDelta))
+            live.update(view.draw_current(), refresh=not isinstance(moment.event, ClaimDelta))
         # A graph whose nodes never wait would hold back the keyboard's interrupt.
         await asyncio.sleep(0)
 
@@ -118,7 +118,7 @@ def conclude(answer: Answer, console: Console) -> None:
         for sentence in _sentences(answer, passage.id):
             shown = Text(f"“{sentence}”")
             if console.is_terminal:
-                shown = _highlighted(passage.text, sentence)
+                shown = _highlight(passage.text, sentence)
             write_line(console, shown, indent=4)
     for number, citation in _against(answer):
         told = f"[{citation.number}] says otherwise about claim {number}"
@@ -135,7 +135,10 @@ def conclude(answer: Answer, console: Console) -> None:
         for note in answer.notes:
             write_line(console, Text(f"- {plain(note)}", style="dim"))
     console.print()
-    ending = [answer.status.replace("_", " "), *([proved(answer)] if answer.claims else [])]
+    ending = [
+        answer.status.replace("_", " "),
+        *([describe_proved(answer)] if answer.claims else []),
+    ]
     colour = {"answered": "green", "partial": "yellow", "not_found": "red"}[answer.status]
     write_line(
         console,
@@ -189,7 +192,7 @@ class _View:
                 if event.verdict.failed:
                     self.doing = "not supported by its citations; looking further…"
             case ClaimRejected():
-                self._rejected(event)
+                self._print_rejected(event)
                 self.writing, self.drafted = "", False
             case ClaimAccepted():
                 self._claim(event.claim, self._numbers(event.claim))
@@ -204,7 +207,7 @@ class _View:
             case _:
                 pass
 
-    def moving(self) -> RenderableType:
+    def draw_current(self) -> RenderableType:
         """The claim in hand and what is being done with it; it is redrawn all the time."""
         parts: list[RenderableType] = []
         # One word is no claim yet, and it may be the model's word for having finished.
@@ -246,7 +249,7 @@ class _View:
             line.append(f" ({words})", style=f"italic {colour}")
         write_signed(self.console, Text(sign, style=f"bold {colour}"), line)
 
-    def _rejected(self, event: ClaimRejected) -> None:
+    def _print_rejected(self, event: ClaimRejected) -> None:
         line = Text.assemble((plain(event.text), "red strike"))
         line.append(f" (rejected: {plain(event.reason)})", style="dim")
         write_signed(self.console, Text("✗", style="bold red"), line)
@@ -307,7 +310,7 @@ def _against(answer: Answer) -> list[tuple[int, Citation]]:
     return [(n, own) for n, claim in enumerate(answer.claims, start=1) for own in claim.against]
 
 
-def _highlighted(passage: str, sentence: str, around: int = 60) -> Text:
+def _highlight(passage: str, sentence: str, around: int = 60) -> Text:
     """A sentence, highlighted, between the few words that stand beside it."""
     text = plain(passage)
     span = find(text, sentence)

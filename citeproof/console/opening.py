@@ -19,14 +19,14 @@ from rich.progress import Progress as Bars
 from rich.spinner import Spinner
 from rich.text import Text
 
-from citeproof.models.progress import Progress, announced
+from citeproof.models.progress import Progress, announce
 from citeproof.text import plain
 
-__all__ = ["counting", "downloading"]
+__all__ = ["show_count", "show_downloads"]
 
 
 @contextmanager
-def downloading(console: Console, waiting: str) -> Iterator[Progress]:
+def show_downloads(console: Console, waiting: str) -> Iterator[Progress]:
     """A spinner, which tells what starts; while something is downloaded, a bar for each download.
 
     Args:
@@ -39,7 +39,7 @@ def downloading(console: Console, waiting: str) -> Iterator[Progress]:
 
         def show(label: str, done: int, total: int) -> None:
             if label not in told and not console.is_terminal:
-                console.print(Text(plain(announced(label, total))), soft_wrap=True)
+                console.print(Text(plain(announce(label, total))), soft_wrap=True)
             told.add(label)
             if not total:
                 text = f"waiting for {plain(label)}, {done} s"
@@ -53,7 +53,7 @@ def downloading(console: Console, waiting: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def counting(
+def show_count(
     console: Console, total: int | None = None, *, hidden: bool = False
 ) -> Iterator[Callable[[int, int], None]]:
     """A bar, which is told how many are done, and of how many.

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from citeproof.console import text
-from citeproof.console.check import LOOK, explained, listed, recalled
+from citeproof.console.check import LOOK, count_verdicts, describe_recall, describe_verdict
 from citeproof.console.diagram import Shape
 from citeproof.console.timeline import timeline
 from citeproof.pages import render
@@ -129,7 +129,7 @@ def _answer_values(
         "answer": answer,
         "broken": broken,
         "standing_words": "Broken off" if broken else words,
-        "proved": text.proved(answer),
+        "proved": text.describe_proved(answer),
         "verdicts": verdicts,
         "looks": _LOOKS,
         "found": found,
@@ -167,15 +167,15 @@ def render_check(report: CheckReport, title: str) -> str:
         render.asset("check.css"),
         title=title,
         kind="check",
-        reason=listed(report),
+        reason=count_verdicts(report),
         report=report,
         status=status,
         standing_words=words,
-        recalled=recalled(report),
+        recalled=describe_recall(report),
         verdicts=[sentence.verdict for sentence in report.sentences],
         paragraphs=[list(group) for _, group in groupby(numbered, lambda own: own[1].paragraph)],
         looks=_CHECKED,
-        explained=explained,
+        explained=describe_verdict,
         found=found,
         pictures=pictures,
         places={source.passage.id: source.place for source in found},

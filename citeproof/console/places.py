@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from citeproof.errors import InputError
-from citeproof.paths import exists, expanded, is_folder
+from citeproof.paths import exists, expand, is_folder
 
 __all__ = ["is_among", "refuse_place"]
 
@@ -21,7 +21,7 @@ def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
     Raises:
         InputError: It is a folder, or is to be in one that is not there to be seen, or is read.
     """
-    path = expanded(path)
+    path = expand(path)
     what = f"{path} cannot be written"
     if is_folder(path):
         raise InputError(what, why="it is a folder", fix="Name a file in it.")
@@ -34,6 +34,6 @@ def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
 
 def is_among(path: Path, files: Iterable[Path]) -> bool:
     """Whether a file is one of some others, whatever they are called."""
-    path = expanded(path)
-    known = map(expanded, files)
+    path = expand(path)
+    known = map(expand, files)
     return exists(path) and any(exists(file) and path.samefile(file) for file in known)

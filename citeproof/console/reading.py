@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 from citeproof.console.reports import unread
-from citeproof.console.standing import Standing, showing, sizes
+from citeproof.console.standing import Standing, show_standing, sizes
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.tools.documents.base import decode
 from citeproof.tools.documents.files import READERS, find, load
 
@@ -23,7 +23,7 @@ __all__ = ["nothing_indexed", "read", "read_first", "read_text", "refuse_nothing
 def read(index: Index, documents: Sequence[Path], console: Console) -> IndexReport:
     """Bring an index in line with documents, and show how far it is."""
     standing = Standing(sizes(documents))
-    with showing(console, standing):
+    with show_standing(console, standing):
         return index.update(documents, progress=standing)
 
 
@@ -70,7 +70,7 @@ def read_text(file: Path) -> tuple[str, str]:
     if str(file) == "-":
         name = "The standard input"
         return decode(sys.stdin.buffer.read(), Path(name)), name
-    path = expanded(file)
+    path = expand(file)
     return decode(load(path), path), str(file)
 
 

@@ -18,12 +18,12 @@ from citeproof.models.manifest import EmbeddedModel
 from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
 
-__all__ = ["checks", "documents", "indexed", "methods", "models", "unread"]
+__all__ = ["checks", "documents", "methods", "models", "print_index_report", "unread"]
 
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
 
-def indexed(report: IndexReport, console: Console, *, details: bool = False) -> None:
+def print_index_report(report: IndexReport, console: Console, *, details: bool = False) -> None:
     """What an update of the index did; `details` names all that was left out."""
     table = Table.grid(padding=(0, 2))
     for name, number in (

@@ -17,12 +17,12 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.text import count, plain
 from citeproof.types import shown_score
 
-__all__ = ["attended", "decide"]
+__all__ = ["decide", "require_terminal"]
 
 _KEYS = {"a": "approve", "e": "edit", "d": "drop", "q": "quit"}
 
 
-def attended(console: Console) -> None:
+def require_terminal(console: Console) -> None:
     """Make sure that somebody can be asked.
 
     Raises:
@@ -46,7 +46,7 @@ async def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
         InputError: Nobody can be asked.
         KeyboardInterrupt: The person has quit.
     """
-    attended(console)
+    require_terminal(console)
     _show(request, console)
     with _interruptible():
         try:

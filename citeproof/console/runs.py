@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from citeproof.console.threads import Build, Passing, Thread, resumable, told
+from citeproof.console.threads import Build, Passing, Thread, resumable, run_with_review
 from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import Moment
 from citeproof.types import Answer
@@ -67,7 +67,7 @@ class LocalRuns:
         """See `Runs`."""
         async with resumable(self.build, question, thread, review=review) as kept:
             self.goes_on = kept.given is None
-            async with aclosing(told(kept, decide)) as moments:
+            async with aclosing(run_with_review(kept, decide)) as moments:
                 async for moment in moments:
                     yield moment
 
@@ -77,7 +77,7 @@ class LocalRuns:
         """See `Runs`."""
         async with thread.opened(self.build) as kept:
             asked = kept._replace(given={"question": question})
-            async with aclosing(told(asked, decide)) as moments:
+            async with aclosing(run_with_review(asked, decide)) as moments:
                 async for moment in moments:
                     yield moment
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from citeproof.console.check import explained
-from citeproof.paths import expanded
+from citeproof.console.check import describe_verdict
+from citeproof.paths import expand
 from citeproof.tools.checking.locations import locate
 from citeproof.tools.sentences import Span
 from citeproof.types import CheckedSentence, CheckReport, Support
@@ -78,11 +78,11 @@ def _rule(name: str, level: str, meaning: str) -> dict[str, Any]:
 
 def _result(sentence: CheckedSentence, place: dict[str, Any]) -> dict[str, Any]:
     verdict = sentence.verdict
-    said = f"{explained(sentence)}: {sentence.text}"
+    said = f"{describe_verdict(sentence)}: {sentence.text}"
     others = sentence.against if verdict == "contradicted" else sentence.support
     entry = _entry(verdict, _RULES.index(verdict), _LEVELS[verdict][0], said, place)
     if others:
-        entry["relatedLocations"] = _related(others)
+        entry["relatedLocations"] = _related_locations(others)
     return entry
 
 
@@ -97,7 +97,7 @@ def _entry(rule: str, index: int, level: str, said: str, place: dict[str, Any]) 
     }
 
 
-def _related(supports: Sequence[Support]) -> list[dict[str, Any]]:
+def _related_locations(supports: Sequence[Support]) -> list[dict[str, Any]]:
     """What the documents say, each with its file."""
     return [
         {
@@ -140,7 +140,7 @@ def _uri(file: Path | str) -> str:
     """Relative to the current folder where the file is in it; a host resolves it so."""
     if "://" in str(file):  # a document that was read from an address
         return str(file)
-    path, here = expanded(Path(file)).resolve(), Path.cwd().resolve()
+    path, here = expand(Path(file)).resolve(), Path.cwd().resolve()
     if path.is_relative_to(here):
         return quote(path.relative_to(here).as_posix())
     return path.as_uri()

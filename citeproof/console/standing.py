@@ -18,7 +18,7 @@ from citeproof.text import count, plain
 from citeproof.tools.documents.files import find
 from citeproof.tools.web import is_url
 
-__all__ = ["Standing", "showing", "sizes"]
+__all__ = ["Standing", "show_standing", "sizes"]
 
 _FIRST_LINE, _LINES = 1.0, 5.0
 """Seconds until the first line, and between lines, where there is no terminal."""
@@ -61,12 +61,12 @@ class Standing:
     def share(self) -> float:
         """How much of all bytes is done, from 0 to 1; pages of the web are not among them."""
         total = sum(self._sizes.values())
-        return (self._bytes(self._skipped) + self._worked()) / total if total else 0.0
+        return (self._bytes(self._skipped) + self._work_done()) / total if total else 0.0
 
     @property
     def left(self) -> float | None:
         """The seconds left, if all goes on as it did; None where that cannot be known yet."""
-        worked = self._worked()
+        worked = self._work_done()
         if not worked or self.finished - self._sizes.keys():
             return None
         rest = sum(self._sizes.values()) - self._bytes(self._skipped) - worked
@@ -86,7 +86,7 @@ class Standing:
             return count(len(self.finished), "document")
         return f"{len(self.finished):,} of {count(len(self._sizes), 'document')}"
 
-    def _worked(self) -> float:
+    def _work_done(self) -> float:
         return sum(self._sizes.get(one, 0) * share for one, share in self._shares.items())
 
     def _bytes(self, documents: set[str]) -> int:
@@ -106,7 +106,7 @@ def sizes(documents: Sequence[Path | str], *, follow_links: bool = False) -> dic
 
 
 @contextmanager
-def showing(console: Console, standing: Standing) -> Iterator[None]:
+def show_standing(console: Console, standing: Standing) -> Iterator[None]:
     """A bar that moves while documents are indexed; without a terminal a line now and then."""
     if console.is_terminal:
         with _Bar(console, standing):

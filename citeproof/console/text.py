@@ -5,7 +5,7 @@ from __future__ import annotations
 from citeproof.text import count, seconds
 from citeproof.types import Answer, Usage
 
-__all__ = ["facts", "instruments", "proved", "tokens"]
+__all__ = ["describe_proved", "facts", "instruments", "tokens"]
 
 
 def tokens(usage: Usage) -> str:
@@ -23,7 +23,7 @@ def facts(usage: Usage) -> str:
     return " · ".join(part for part in (tokens(usage), took) if part)
 
 
-def proved(answer: Answer) -> str:
+def describe_proved(answer: Answer) -> str:
     """How much of an answer is proved: `2 of 3 claims proved`."""
     supported = sum(claim.verdict.status == "supported" for claim in answer.claims)
     return f"{supported} of {count(len(answer.claims), 'claim')} proved"

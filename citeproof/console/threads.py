@@ -17,7 +17,7 @@ from citeproof.errors import MissingExtraError, StoreError
 from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, observe
 
-__all__ = ["Build", "Kept", "Passing", "Thread", "is_outage", "resumable", "told"]
+__all__ = ["Build", "Kept", "Passing", "Thread", "is_outage", "resumable", "run_with_review"]
 
 _OUTAGES = ("ModelOutageError", "RetrievalError")
 _AUTOMATIC = "run-"
@@ -54,7 +54,7 @@ class Passing:
     @asynccontextmanager
     async def opened(self, build: Build) -> AsyncIterator[Kept]:
         """The graph with a checkpointer, and where it keeps the conversation."""
-        yield _kept(build(checkpointer=self._saver), self.name)
+        yield _keep(build(checkpointer=self._saver), self.name)
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Thread:
             StoreError: It cannot be read or written.
         """
         async with self.checkpoints.opened() as opened:
-            kept = self._kept(build, opened)
+            kept = self._keep(build, opened)
             graph, config = kept.graph, kept.config
             state = await graph.aget_state(config)
             lost = None if state.next else await _find_outage(graph, config)
@@ -126,13 +126,13 @@ class Thread:
             StoreError: It cannot be read or written.
         """
         async with self.checkpoints.opened() as opened:
-            yield self._kept(build, opened)
+            yield self._keep(build, opened)
 
-    def _kept(self, build: Build, opened: Opened) -> Kept:
-        return _kept(build(checkpointer=opened.saver), self.name)._replace(durability="sync")
+    def _keep(self, build: Build, opened: Opened) -> Kept:
+        return _keep(build(checkpointer=opened.saver), self.name)._replace(durability="sync")
 
 
-def _kept(graph: Any, name: str) -> Kept:
+def _keep(graph: Any, name: str) -> Kept:
     # A thread of one method cannot go on with the steps of another.
     return Kept(graph, None, {"configurable": {"thread_id": f"{graph.name}/{name}"}})
 
@@ -168,7 +168,7 @@ async def resumable(
         yield kept or Kept(build(), {"question": question})
 
 
-async def told(
+async def run_with_review(
     kept: Kept, decide: Callable[[ReviewRequested], Awaitable[dict[str, str]]]
 ) -> AsyncGenerator[Moment]:
     """What happens in a run up to its end; closed before that, it ends the run.

@@ -54,7 +54,7 @@ def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | N
     told = f"{count(len(every), 'step')} · {count(calls, 'LLM call')} · {seconds(length)}"
     before = ""
 
-    def shared(prompt: str) -> int:
+    def shared_length(prompt: str) -> int:
         nonlocal before
         pairs = zip(before, prompt, strict=False)
         shortest = min(len(before), len(prompt))
@@ -66,12 +66,12 @@ def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | N
     def draw(inner: Sequence[Step], number: int = 0) -> Markup:
         return _drawn(inner, f"graph-{number}") if number else _drawn(inner, "graph", graph)
 
-    return Trace(told, found, length, draw, shared)
+    return Trace(told, found, length, draw, shared_length)
 
 
 def _drawn(found: Sequence[Step], name: str, graph: Shape | None = None) -> Markup:
     """The graph of the steps, with the way that they took; `name` tells it from others."""
-    graph = graph or _method({step.node for step in found}) or _seen(found)
+    graph = graph or _method({step.node for step in found}) or _shape_of(found)
     edges = Counter(_edges(graph, found))
     ends = {node for edge in edges for node in edge if node in ("__start__", "__end__")}
     mine = {node: [step for step in found if step.node == node] for node in graph.nodes}
@@ -110,7 +110,7 @@ def _method(nodes: set[str]) -> Shape | None:
     return min(fitting, key=lambda own: len(own.nodes), default=None)
 
 
-def _seen(found: Sequence[Step]) -> Shape:
+def _shape_of(found: Sequence[Step]) -> Shape:
     """As much of a graph as a run shows."""
     edges = dict.fromkeys((step.node, after.node) for step, after in pairwise(found))
     return Shape(

@@ -27,7 +27,7 @@ from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines
 from citeproof.files import parse, read_file, write_whole
-from citeproof.paths import expanded, is_folder
+from citeproof.paths import expand, is_folder
 from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, Usage
@@ -35,12 +35,12 @@ from citeproof.types import Answer, Usage
 __all__ = [
     "Trace",
     "find_trace",
+    "make_trace",
     "place",
     "read_trace",
-    "recorded",
-    "recording",
+    "record",
     "render_trace",
-    "replayed",
+    "replay",
     "write_trace",
 ]
 
@@ -95,7 +95,7 @@ class Trace(BaseModel):
         return calls.model_copy(update={"nli_pairs": pairs, "seconds": took})
 
 
-def recorded(graph: Any, method: str, result: Result, moments: Sequence[Moment]) -> Trace:
+def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment]) -> Trace:
     """The trace of a run.
 
     Args:
@@ -125,7 +125,7 @@ def recorded(graph: Any, method: str, result: Result, moments: Sequence[Moment])
 
 
 @contextmanager
-def recording(
+def record(
     path: Path | None, graph: Any, method: str, question: str, moments: Sequence[Moment]
 ) -> Iterator[None]:
     """Write the trace of the run that goes on inside, also if it ends in an error.
@@ -143,7 +143,7 @@ def recording(
     if path is None:
         yield
         return
-    path = expanded(path)
+    path = expand(path)
     refuse_place(path)
     result = Result(id="", question=question)
     try:
@@ -152,7 +152,7 @@ def recording(
         result = result.model_copy(update={"error": Failure.of(raised)})
         raise
     finally:
-        write_trace(path, recorded(graph, method, result, moments))
+        write_trace(path, make_trace(graph, method, result, moments))
 
 
 def write_trace(path: Path, trace: Trace) -> None:
@@ -193,7 +193,7 @@ def find_trace(run: Path, example: str | None) -> Path:
     Raises:
         InputError: There is no such run, example or trace.
     """
-    run = expanded(run)
+    run = expand(run)
     if not is_folder(run):
         if example is not None:
             raise InputError(
@@ -247,7 +247,7 @@ def render_trace(trace: Trace) -> str:
     return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
 
 
-async def replayed(trace: Trace) -> AsyncGenerator[Moment]:
+async def replay(trace: Trace) -> AsyncGenerator[Moment]:
     """The moments of a trace, as fast as they are taken; one tells the outcome."""
     for moment in trace.moments:
         yield moment

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.opening import downloading
+from citeproof.console.opening import show_downloads
 from citeproof.models.entailment import entailment_folder
-from citeproof.models.progress import Progress, announced
+from citeproof.models.progress import Progress, announce
 from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.tools.entailment import Entailment
@@ -46,7 +46,7 @@ def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
             closing.callback(llm.close)
             return llm
 
-        with downloading(console, "opening models…") as progress:
+        with show_downloads(console, "opening models…") as progress:
             entailment = open_entailment(
                 chosen,
                 judge,
@@ -66,6 +66,6 @@ def _lines(console: Console) -> Progress:
     def tell(label: str, done: int, total: int) -> None:
         if label not in told:
             told.add(label)
-            console.print(Text(plain(announced(label, total))), soft_wrap=True)
+            console.print(Text(plain(announce(label, total))), soft_wrap=True)
 
     return tell

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from citeproof.errors import InputError, MissingExtraError
-from citeproof.paths import exists, is_folder, resolved
+from citeproof.paths import exists, is_folder, resolve
 from citeproof.tools.documents.files import READERS
 from citeproof.tools.web import is_url
 
@@ -28,7 +28,7 @@ def refuse_unwatchable(documents: Sequence[str]) -> None:
     for name in documents:
         if name == "-" or is_url(name):
             raise InputError(f"{name} cannot be watched", why="only files and folders can")
-        if not exists(resolved(Path(name))):
+        if not exists(resolve(Path(name))):
             raise InputError(f"{name} does not exist", fix="Check the path.")
 
 
@@ -45,10 +45,10 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
     """
     import watchfiles
 
-    named = [resolved(Path(name)) for name in documents]
+    named = [resolve(Path(name)) for name in documents]
     # An editor puts a new file in the place of the old one, which only the folder sees.
     watched = {path if is_folder(path) else path.parent for path in named}
-    counts = is_of_interest(named, resolved(store))
+    counts = is_of_interest(named, resolve(store))
     for _ in watchfiles.watch(
         *watched,
         watch_filter=lambda change, name: counts(Path(name), change == watchfiles.Change.deleted),

@@ -13,7 +13,7 @@ from citeproof.evaluation.examples import Example
 from citeproof.evaluation.formats import of_dpr
 from citeproof.evaluation.hub import of_hub
 from citeproof.evaluation.rows import FORM, example
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.tools.documents.base import decode
 from citeproof.tools.documents.files import load
 
@@ -59,7 +59,7 @@ def read_examples(
         MissingExtraError: A public set is named, and the extra `datasets` is not installed.
     """
     name = str(source)
-    rows = of_hub(name) if name.startswith("hf:") else _of_file(expanded(Path(source)))
+    rows = of_hub(name) if name.startswith("hf:") else _of_file(expand(Path(source)))
     if limit is not None and limit < 1:
         raise InputError(f"{limit} questions cannot be drawn", fix="Draw at least one.")
     examples: dict[str, Example] = {}
@@ -89,12 +89,12 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 place = f"{path}, line {number},"
-                yield place, _parsed(line, place)
+                yield place, _parse(line, place)
         return
     if path.suffix.lower() in (".csv", ".tsv"):
         yield from of_dpr(text, path)
         return
-    data = _parsed(text, str(path))
+    data = _parse(text, str(path))
     if isinstance(data, dict):
         data = data.get("data", data.get("dev"))
     if isinstance(data, dict):  # ASQA.json: a split's questions by their ids
@@ -110,7 +110,7 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
         yield f"{path}, question {number},", raw
 
 
-def _parsed(text: str, place: str) -> Any:
+def _parse(text: str, place: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

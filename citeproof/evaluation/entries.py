@@ -10,7 +10,7 @@ from typing import Any
 from citeproof.evaluation.examples import Mode, Scores, Task
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import Run, open_run
-from citeproof.evaluation.scorecard import Scorecard, read_scorecard, scored
+from citeproof.evaluation.scorecard import Scorecard, make_scorecard, read_scorecard
 from citeproof.evaluation.scoring import MAUVE, METRICS
 from citeproof.evaluation.statistics import Estimate, estimates
 
@@ -102,7 +102,7 @@ def present(entries: Iterable[Mapping[str, Any]], columns: Collection[str]) -> l
 
 async def _cards(run: Run) -> dict[Mode, Scorecard]:
     kept = {mode: card for mode in MODES if (card := read_scorecard(run, mode)) is not None}
-    return kept or {"corrected": await scored(run, None, mode="corrected")}
+    return kept or {"corrected": await make_scorecard(run, None, mode="corrected")}
 
 
 def _costs(results: Iterable[Result]) -> list[Scores]:

@@ -34,6 +34,7 @@ __all__ = [
     "Manifest",
     "Sitting",
     "Totals",
+    "begin_sitting",
     "changes",
     "differences",
     "leaves",
@@ -43,7 +44,6 @@ __all__ = [
     "public",
     "read_manifest",
     "sha256",
-    "sitting",
 ]
 
 _FREE = re.compile(
@@ -166,7 +166,7 @@ def differences(there: Manifest, here: Manifest) -> list[str]:
     return [f"{key} ({_brief(old)} there, {_brief(new)} here)" for key, (old, new) in found]
 
 
-def sitting(at_once: int, bank: int | None = None) -> Sitting:
+def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
     """One that begins now, in this process."""
     return Sitting(
         started=now(),

@@ -16,7 +16,7 @@ from citeproof.evaluation.manifest import Data, Manifest, differences, read_mani
 from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
 from citeproof.evaluation.runner import finish, totals_of
 from citeproof.files import file_errors, write_whole
-from citeproof.paths import expanded, is_folder
+from citeproof.paths import expand, is_folder
 
 __all__ = ["Shard", "merge"]
 
@@ -62,10 +62,10 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     Raises:
         InputError: A folder is no run, the runs differ, or `out` cannot be used.
     """
-    out = expanded(out)
+    out = expand(out)
     if not folders:
         raise InputError("There is nothing to merge", fix="Name the folders of runs.")
-    manifests = [_read(expanded(folder)) for folder in folders]
+    manifests = [_read(expand(folder)) for folder in folders]
     for folder, manifest in zip(folders, manifests, strict=True):
         if changed := differences(_anywhere(manifests[0]), _anywhere(manifest)):
             raise InputError(
@@ -76,7 +76,7 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     examples: dict[str, Example] = {}
     results: dict[str, Result] = {}
     traces: dict[str, Path] = {}
-    for folder in map(expanded, folders):
+    for folder in map(expand, folders):
         found = read_results(folder / "results.jsonl")
         for number, example in enumerate(read_lines(folder / "examples.jsonl", Example), start=1):
             if examples.setdefault(example.id, example) != example:

@@ -21,7 +21,7 @@ from citeproof.evaluation.report_tables import (
 )
 from citeproof.evaluation.summaries import overall, repeated
 from citeproof.markdown import literal, row
-from citeproof.paths import expanded
+from citeproof.paths import expand
 
 __all__ = ["HEADLINES", "Report", "markdown", "report"]
 
@@ -71,7 +71,7 @@ class Report:
                 f"There is no metric or cost {unknown[0]!r}" if unknown else "No metric is named",
                 fix=f"Known: {', '.join(COLUMNS)}.",
             )
-        return _compared(self.entries, self.base, tuple(n for n in COLUMNS if n in columns))
+        return _compare(self.entries, self.base, tuple(n for n in COLUMNS if n in columns))
 
     def series(self, metric: str, cost: str = "tokens") -> list[Series]:
         """A metric against what an answer cost: a point for each run that knows both.
@@ -123,11 +123,11 @@ async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
         paths = [against, *paths]
     entries = await read_entries(paths)
     base = None if against is None else entries[[*map(_place, paths)].index(_place(against))]
-    return _compared(entries, base, COLUMNS)
+    return _compare(entries, base, COLUMNS)
 
 
 def _place(path: Path) -> Path:
-    return expanded(path).resolve()
+    return expand(path).resolve()
 
 
 def markdown(made: Report) -> str:
@@ -140,7 +140,7 @@ def markdown(made: Report) -> str:
     return "\n".join([*lines, "## Notes", "", *(f"- {literal(note)}" for note in made.notes), ""])
 
 
-def _compared(entries: list[Entry], base: Entry | None, columns: tuple[str, ...]) -> Report:
+def _compare(entries: list[Entry], base: Entry | None, columns: tuple[str, ...]) -> Report:
     tables = [overview(entries)]
     for mode in MODES:
         if any(mode in entry.cards for entry in entries):

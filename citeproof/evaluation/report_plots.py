@@ -75,7 +75,7 @@ def plot(series: Sequence[Series], x: str, y: str, *, alone: bool = False) -> Ma
         down=down,
         columns=[(tick, _number(tick, xs)) for tick in xs],
         rows=[(tick, _number(tick, ys)) for tick in ys],
-        series=[(one, _short(one.name), _told(one, x, y)) for one in series],
+        series=[(one, _short(one.name), _describe(one, x, y)) for one in series],
         colours=COLOURS,
         style=Markup(f"{asset('alone.css')}\n{asset('plots.css')}") if alone else "",
         width=_WIDTH,
@@ -116,7 +116,7 @@ def _number(value: float, ticks: Sequence[float]) -> str:
     return f"{value:,.{places}f}"
 
 
-def _told(one: Series, x: str, y: str) -> str:
+def _describe(one: Series, x: str, y: str) -> str:
     last = one.points[-1]
     span = "" if last.low is None else f" [{last.low:.3g}, {last.high:.3g}]"
     return f"{one.number} {one.name}: {y} {last.y:.3g}{span} at {x} {last.x:,.4g}"

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from citeproof.console.trace import Trace, place, recorded, write_trace
+from citeproof.console.trace import Trace, make_trace, place, write_trace
 from citeproof.errors import InputError, ModelOutageError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
@@ -27,11 +27,11 @@ from citeproof.evaluation.manifest import (
     Manifest,
     Sitting,
     Totals,
+    begin_sitting,
     differences,
     now,
     prompts,
     read_manifest,
-    sitting,
 )
 from citeproof.evaluation.outputs import write_outputs
 from citeproof.evaluation.results import (
@@ -154,7 +154,7 @@ async def run(
     manifest = await asyncio.to_thread(describe, graph, method, examples, **dict(about or {}))
     bank = read_bank(bank, manifest.parameters)
     cases = graph.cases if isinstance(graph, Answerer) else await _size(bank)
-    async with _opened(folder, manifest, examples, at_once, resume, cases) as results:
+    async with _open_folder(folder, manifest, examples, at_once, resume, cases) as results:
         kept = {key: result for key, result in results.items() if result.error is None}
         waiting = [example for example in examples if example.id not in kept]
         if on_result is not None:
@@ -208,12 +208,12 @@ async def answer(
         trace: Also give what happened.
     """
     moments: list[Moment] = []
-    result = await _answered(graph, example, bank, moments)
-    return Answered(result, recorded(graph, method, result, moments) if trace else None)
+    result = await _answer(graph, example, bank, moments)
+    return Answered(result, make_trace(graph, method, result, moments) if trace else None)
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_folder(
     folder: Path,
     manifest: Manifest,
     examples: Sequence[Example],
@@ -240,7 +240,7 @@ async def _opened(
             f"{folder} is in use", why="another process writes this run", fix="Wait for its end."
         )
     try:
-        begun = await asyncio.to_thread(sitting, at_once, cases)
+        begun = await asyncio.to_thread(begin_sitting, at_once, cases)
         earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
         results = await asyncio.to_thread(read_results, folder / "results.jsonl")
         manifest = manifest.model_copy(update={"sittings": (*earlier, begun)})
@@ -318,9 +318,7 @@ def totals_of(results: Sequence[Result], **known: int) -> Totals:
     )
 
 
-async def _answered(
-    graph: Any, example: Example, bank: Bank | None, moments: list[Moment]
-) -> Result:
+async def _answer(graph: Any, example: Example, bank: Bank | None, moments: list[Moment]) -> Result:
     """The result of one example, an error included; what happens goes to `moments`."""
     asked: dict[str, Any] = {"question": example.question}
     if example.documents:

@@ -10,7 +10,7 @@ from citeproof.evaluation.examples import Example, Output
 from citeproof.evaluation.manifest import Manifest, read_manifest
 from citeproof.evaluation.outputs import read_outputs
 from citeproof.evaluation.results import Result, read_lines, read_results
-from citeproof.paths import expanded, is_file, is_folder
+from citeproof.paths import expand, is_file, is_folder
 from citeproof.types import Answer
 
 __all__ = ["Run", "open_run"]
@@ -60,7 +60,7 @@ def open_run(path: Path) -> Run:
     Raises:
         InputError: There is none, or it cannot be read.
     """
-    path = expanded(path)
+    path = expand(path)
     if is_file(path):
         outputs = read_outputs(path)
         results = [

@@ -21,7 +21,7 @@ from citeproof.files import parse, read_file, write_whole
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 
-__all__ = ["Judge", "Scorecard", "read_scorecard", "scored", "write_scorecard"]
+__all__ = ["Judge", "Scorecard", "make_scorecard", "read_scorecard", "write_scorecard"]
 
 _TRUE = "t5_xxl_true_nli_mixture"
 """The entailment model of ALCE's evaluator."""
@@ -73,7 +73,7 @@ class Scorecard(BaseModel):
         return self.entailment, self.at_most_citations, self.cot
 
 
-async def scored(
+async def make_scorecard(
     run: Run,
     entailment: Entailment | None,
     *,

@@ -20,7 +20,7 @@ from citeproof.evaluation.metrics.correctness import (
     rouge_lsum,
     short_answer_scores,
 )
-from citeproof.evaluation.metrics.judging import Asking, judged
+from citeproof.evaluation.metrics.judging import Asking, judge
 from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
 from citeproof.tools.entailment import Entailment
@@ -108,7 +108,7 @@ async def score(
             for place, (example, output, _) in enumerate(items)
             for asking in _askings(example, output, mode, at_most_citations, cot)
         ]
-        values = await judged([asking for _, asking in asked], entailment)
+        values = await judge([asking for _, asking in asked], entailment)
         for (place, _), own in zip(asked, values, strict=True):
             found[place] |= own
     return [{key: own.get(key) for key in METRICS} for own in found]

@@ -105,7 +105,7 @@ def read_sweep(path: Path, **given: Any) -> list[Plan]:
     above = given.pop("sets", ())
     plans = []
     combinations = itertools.product(*sweep.grid.values()) if sweep.grid else ()
-    runs = [_named(dict(zip(sweep.grid, values, strict=True))) for values in combinations]
+    runs = [_name(dict(zip(sweep.grid, values, strict=True))) for values in combinations]
     for run in [*runs, *sweep.run]:
         fields = {
             **sweep.base.model_dump(exclude_none=True),
@@ -115,7 +115,7 @@ def read_sweep(path: Path, **given: Any) -> list[Plan]:
         fields.pop("set", None)
         if "data" not in fields:
             raise InputError(f"{path} names no data", fix="Name them in [base], or with --data.")
-        sets = (*_written(sweep.base.set), *above, *_written(run.set))
+        sets = (*_to_sets(sweep.base.set), *above, *_to_sets(run.set))
         plans.append(Plan(**fields, sets=sets))
     if not plans:
         raise InputError(f"{path} names no run", fix="Give it a [grid] or a [[run]].")
@@ -139,14 +139,14 @@ def _read(path: Path) -> _Sweep:
     return sweep
 
 
-def _named(combination: Mapping[str, Value]) -> _Run:
+def _name(combination: Mapping[str, Value]) -> _Run:
     name = ",".join(
         f"{key}={value}" for key, value in zip(combination, _texts(combination), strict=True)
     )
     return _Run(name=re.sub(r"[\x00-\x1f/\\:*?\"<>|]", "-", name), set=dict(combination))
 
 
-def _written(sets: Mapping[str, Value]) -> list[str]:
+def _to_sets(sets: Mapping[str, Value]) -> list[str]:
     return [f"{key}={text}" for key, text in zip(sets, _texts(sets), strict=True)]
 
 

@@ -152,8 +152,8 @@ def build_vanilla(
     For arguments and errors see `build_vtg`; the parameters are fields of `BaselineParameters`.
     """
     schema = override_defaults(BaselineParameters, parameters, tools.budget)
-    steps = _reading(tools, _answerer(tools))
-    return _compiled(tools, "vanilla", schema, steps, checkpointer, name, insert_after)
+    steps = _with_reading(tools, _answerer(tools))
+    return _compile(tools, "vanilla", schema, steps, checkpointer, name, insert_after)
 
 
 def build_cot(
@@ -167,8 +167,8 @@ def build_cot(
     """CoT: VANILLA, but the model reasons first; see `build_vanilla`."""
     values = {"reasoning": True, **parameters}
     schema = override_defaults(BaselineParameters, values, tools.budget)
-    steps = _reading(tools, _answerer(tools))
-    return _compiled(tools, "cot", schema, steps, checkpointer, name, insert_after)
+    steps = _with_reading(tools, _answerer(tools))
+    return _compile(tools, "cot", schema, steps, checkpointer, name, insert_after)
 
 
 def build_oracle(
@@ -187,8 +187,8 @@ def build_oracle(
     """
     values = {"ranked": True, **parameters}
     schema = override_defaults(BaselineParameters, values, tools.budget)
-    steps = [_Step("retriever", Retriever(None)), *_reading(tools, _answerer(tools))[1:]]
-    return _compiled(tools, "oracle", schema, steps, checkpointer, name, insert_after)
+    steps = [_Step("retriever", Retriever(None)), *_with_reading(tools, _answerer(tools))[1:]]
+    return _compile(tools, "oracle", schema, steps, checkpointer, name, insert_after)
 
 
 def build_summ(
@@ -206,8 +206,8 @@ def build_summ(
     `CondensingParameters`.
     """
     schema = override_defaults(CondensingParameters, parameters, tools.budget)
-    steps = _reading(tools, _summarizer(tools, "summary"), _answerer(tools))
-    return _compiled(tools, "summ", schema, steps, checkpointer, name, insert_after)
+    steps = _with_reading(tools, _summarizer(tools, "summary"), _answerer(tools))
+    return _compile(tools, "summ", schema, steps, checkpointer, name, insert_after)
 
 
 def build_snippet(
@@ -220,8 +220,8 @@ def build_snippet(
 ) -> Graph:
     """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
     schema = override_defaults(CondensingParameters, parameters, tools.budget)
-    steps = _reading(tools, _summarizer(tools, "snippet"), _answerer(tools))
-    return _compiled(tools, "snippet", schema, steps, checkpointer, name, insert_after)
+    steps = _with_reading(tools, _summarizer(tools, "snippet"), _answerer(tools))
+    return _compile(tools, "snippet", schema, steps, checkpointer, name, insert_after)
 
 
 def build_rerank(
@@ -239,9 +239,9 @@ def build_rerank(
     """
     schema = override_defaults(RerankParameters, parameters, tools.budget)
     choose = _Step("answer_reranker", AnswerReranker(tools.entailment))
-    *steps, proof = _reading(tools, _answerer(tools), choose)
+    *steps, proof = _with_reading(tools, _answerer(tools), choose)
     steps.append(proof._replace(wanted=lambda p: p.prove and p.definition == "released"))
-    return _compiled(tools, "rerank", schema, steps, checkpointer, name, insert_after)
+    return _compile(tools, "rerank", schema, steps, checkpointer, name, insert_after)
 
 
 def build_usc(
@@ -259,8 +259,8 @@ def build_usc(
     """
     schema = override_defaults(SamplingParameters, parameters, tools.budget)
     choose = _Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
-    steps = _reading(tools, _answerer(tools), choose)
-    return _compiled(tools, "usc", schema, steps, checkpointer, name, insert_after)
+    steps = _with_reading(tools, _answerer(tools), choose)
+    return _compile(tools, "usc", schema, steps, checkpointer, name, insert_after)
 
 
 def build_closedbook(
@@ -281,7 +281,7 @@ def build_closedbook(
         _Step("citation_attacher", CitationAttacher(tools.retriever), lambda p: p.cite),
         _verifier(tools),
     ]
-    return _compiled(tools, "closedbook", schema, steps, checkpointer, name, insert_after)
+    return _compile(tools, "closedbook", schema, steps, checkpointer, name, insert_after)
 
 
 class _Step(NamedTuple):
@@ -304,7 +304,7 @@ def _verifier(tools: Toolbox) -> _Step:
     return _Step("claims_verifier", ClaimsVerifier(tools.entailment), lambda p: p.prove)
 
 
-def _reading(tools: Toolbox, *steps: _Step) -> list[_Step]:
+def _with_reading(tools: Toolbox, *steps: _Step) -> list[_Step]:
     """Find passages, see whether they answer the question, take the steps, check the claims."""
     check = _Step(
         "answerability_verifier",
@@ -314,7 +314,7 @@ def _reading(tools: Toolbox, *steps: _Step) -> list[_Step]:
     return [_Step("retriever", Retriever(tools.retriever)), check, *steps, _verifier(tools)]
 
 
-def _compiled(
+def _compile(
     tools: Toolbox,
     method: str,
     schema: type[WritingParameters],

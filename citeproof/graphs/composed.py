@@ -181,17 +181,21 @@ def _after_retrieval_stage(asks: bool, state: ComposedState, parameters: Compose
 
 
 def _after_claim_generator(state: ComposedState, parameters: ComposedParameters) -> str:
-    return _written(state, parameters) if state.get("draft") is None else "citation_generator"
+    return _after_writing(state, parameters) if state.get("draft") is None else "citation_generator"
 
 
 def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) -> str:
     if state["given"]:
         return "claim_source"
     sentences = len(state["claims"]) + len(state["dropped"])
-    return "claim_generator" if sentences < parameters.max_claims else _written(state, parameters)
+    return (
+        "claim_generator"
+        if sentences < parameters.max_claims
+        else _after_writing(state, parameters)
+    )
 
 
-def _written(state: ComposedState, parameters: ComposedParameters) -> str:
+def _after_writing(state: ComposedState, parameters: ComposedParameters) -> str:
     # What a person has let stand, or dropped, is not for a model to change.
     decided = parameters.review and (
         state["dropped"] or any(c.verdict.failed for c in state["claims"])

@@ -35,7 +35,7 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
         raise InputError(
             "The input is not a dict",
             why=f"it is of type {type(value).__name__}",
-            fix=f'Pass a dict with {_listed(shown)}, such as {{"{shown[0]}": "…"}}.',
+            fix=f'Pass a dict with {_join(shown)}, such as {{"{shown[0]}": "…"}}.',
         )
     if (unknown := [key for key in value if key not in known]) and not _in_a_run():
         key = str(unknown[0])
@@ -49,7 +49,7 @@ def _advice(key: str, shown: list[str], parameters: type[BaseModel]) -> str:
         return f'It is a parameter: pass context={{"{key}": …}} beside the input.'
     if near := difflib.get_close_matches(key, shown, n=1):
         return f"Did you mean {near[0]!r}?"
-    return f"The graph reads {_listed(shown)}."
+    return f"The graph reads {_join(shown)}."
 
 
 def _keys(schema: type[Any]) -> tuple[list[str], set[str]]:
@@ -64,7 +64,7 @@ def _is_model(schema: type[Any]) -> bool:
     return isinstance(schema, type) and issubclass(schema, BaseModel)
 
 
-def _listed(keys: list[str]) -> str:
+def _join(keys: list[str]) -> str:
     return ", ".join(map(repr, keys))
 
 

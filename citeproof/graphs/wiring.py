@@ -140,15 +140,15 @@ class MethodBuilder:
         # the caller had set it, and LangGraph's `ensure_config` takes any number for the
         # caller's. So that number is taken out again; ten claims take more.
         for way in ("stream", "astream"):
-            setattr(graph, way, self._checked(_with_steps(getattr(graph, way))))
+            setattr(graph, way, self._check_input(_with_steps(getattr(graph, way))))
         return graph
 
-    def _checked(self, stream: Callable[..., Any]) -> Callable[..., Any]:
-        def streamed(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002
+    def _check_input(self, stream: Callable[..., Any]) -> Callable[..., Any]:
+        def checked_stream(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002
             check_input(input, self._question, self._schema)
             return stream(input, *args, **options)
 
-        return streamed
+        return checked_stream
 
     def _behind(self, source: str) -> str:
         """The node that the edges of a node leave from."""
@@ -177,10 +177,10 @@ def _name_of(node: Any) -> str:
 
 
 def _with_steps(stream: Callable[..., Any]) -> Callable[..., Any]:
-    def streamed(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
+    def checked_stream(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
         limit = (config or {}).get("recursion_limit", DEFAULT_RECURSION_LIMIT)
         if limit == DEFAULT_RECURSION_LIMIT:
             config = {**(config or {}), "recursion_limit": STEPS}
         return stream(input, config, **options)
 
-    return streamed
+    return checked_stream

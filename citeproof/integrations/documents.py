@@ -69,7 +69,7 @@ async def read_extract(tools: Toolbox, place: str, start: int = 0) -> Extract:
     if found := await asyncio.to_thread(index.get, [place]):
         text = found[0].text
     elif found := await asyncio.to_thread(index.document, place):
-        text = "".join(_joined(found))
+        text = "".join(_join(found))
     else:
         raise InputError(
             f"There is no passage or document {place!r}",
@@ -88,7 +88,7 @@ async def read_extract(tools: Toolbox, place: str, start: int = 0) -> Extract:
     )
 
 
-def _joined(passages: Sequence[Passage]) -> Iterator[str]:
+def _join(passages: Sequence[Passage]) -> Iterator[str]:
     """The text of a document, with a line where a section or page begins."""
     first = passages[0]
     yield f"{first.place}\n\n{first.text}"

@@ -109,7 +109,9 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             known = set(map(id, run.known))
             for text, verdict in _verdicts(outputs):
                 if run.place and id(verdict) not in known:
-                    run.span.add_event("gen_ai.evaluation.result", _evaluated(text, verdict))
+                    run.span.add_event(
+                        "gen_ai.evaluation.result", _evaluation_attributes(text, verdict)
+                    )
             run.span.set_attributes(_costs(outputs, run.place))
         self._end(run_id)
 
@@ -138,7 +140,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             run_id, parent_run_id, f"chat {model}".strip(), attributes, self._otel.SpanKind.CLIENT
         )
         if self._tells_content:
-            told = json.dumps([_told(one) for one in messages[0]], ensure_ascii=False)
+            told = json.dumps([_message_attributes(one) for one in messages[0]], ensure_ascii=False)
             run.span.set_attribute("gen_ai.input.messages", told)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
@@ -147,9 +149,9 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         generation = next(iter(next(iter(response.generations), [])), None)
         if run and isinstance(generation, ChatGeneration):
             message = generation.message
-            run.span.set_attributes(_replied(message))
+            run.span.set_attributes(_reply_attributes(message))
             if self._tells_content:
-                told = json.dumps([_told(message)], ensure_ascii=False)
+                told = json.dumps([_message_attributes(message)], ensure_ascii=False)
                 run.span.set_attribute("gen_ai.output.messages", told)
         self._end(run_id)
 
@@ -283,7 +285,7 @@ def _verdicts(state: Any) -> Iterator[tuple[str, Any]]:
                 yield sentence.text, sentence
 
 
-def _evaluated(text: str, verdict: Any) -> dict[str, Any]:
+def _evaluation_attributes(text: str, verdict: Any) -> dict[str, Any]:
     is_claim = isinstance(verdict, Verdict)
     label = verdict.status if is_claim else verdict.verdict
     attributes = {
@@ -312,7 +314,7 @@ def _costs(outputs: Any, place: str) -> dict[str, Any]:
     return found
 
 
-def _replied(message: BaseMessage) -> dict[str, Any]:
+def _reply_attributes(message: BaseMessage) -> dict[str, Any]:
     data = message.response_metadata
     found: dict[str, Any] = {
         "gen_ai.response.model": data.get("model_name"),
@@ -328,7 +330,7 @@ def _replied(message: BaseMessage) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value not in (None, "")}
 
 
-def _told(message: BaseMessage) -> dict[str, Any]:
+def _message_attributes(message: BaseMessage) -> dict[str, Any]:
     roles = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
     parts: Sequence[Any] = [{"type": "text", "content": str(message.text)}]
     return {"role": roles.get(message.type, message.type), "parts": parts}

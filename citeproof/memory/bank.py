@@ -96,14 +96,14 @@ class Bank:
             raise InputError(f"There is no match of rank {rank}", fix="Ranks begin at 1.")
         if not question.strip():
             raise InputError("Nothing can be found in the memory bank", why="the question is empty")
-        encoder = self._encoding()
+        encoder = self._open_encoder()
         where: list[dict[str, Any]] = [
             {"namespace": self.namespace},
             {"kind": kind},
             {"form": form},
         ]
         if not self._filled:  # then no model is loaded for nothing
-            with self._reading() as (held,):
+            with self._read() as (held,):
                 if not held or not held.get(where=where[0], limit=1, include=[])["ids"]:
                     return None
             self._filled = True
@@ -140,7 +140,7 @@ class Bank:
                 "The case cannot be kept", why="its question or one of its answers is empty"
             )
         entry = Entry(namespace=self.namespace, case=case, created=datetime.now(UTC))
-        self._encoding()
+        self._open_encoder()
         with self._store.updating("adding a case", self._name) as (name,):
             self._put(name, [entry], latest=True)
         return entry.key
@@ -156,7 +156,7 @@ class Bank:
         """
         if not rationale.strip():
             raise InputError("The rationale cannot be kept", why="it is empty")
-        with self._changing("keeping a rationale") as held:
+        with self._change("keeping a rationale") as held:
             found = held.get(ids=[snippet_id])["metadatas"] if held else []
             if found and not found[0]["rationale"]:
                 data = [{"rationale": rationale}]
@@ -199,7 +199,7 @@ class Bank:
             rebuild: Begin with an empty bank, which replaces the old one once it is whole.
             progress: Called as (cases done, cases).
         """
-        self._encoding()
+        self._open_encoder()
         added = 0
         with self._store.updating("filling the memory bank", self._name, rebuild=rebuild) as (
             name,
@@ -213,7 +213,7 @@ class Bank:
     @in_thread
     def delete(self, case_id: str) -> bool:
         """Delete a case of any namespace, with its rationales; False if there is none."""
-        with self._changing("deleting a case") as held:
+        with self._change("deleting a case") as held:
             found = held.get(where={"case": case_id}, include=[])["ids"] if held else []
             if found:
                 self._store.write(held, "delete", found)
@@ -238,7 +238,7 @@ class Bank:
                     del new[entry.topic]
         if not new:
             return 0
-        vectors = self._encoding().vectors([_parts(entry.case) for entry in new.values()])
+        vectors = self._open_encoder().vectors([_parts(entry.case) for entry in new.values()])
         rows = {f"{entry.key}-{kind}": (entry, kind) for entry in new.values() for kind in KINDS}
         with self._store.writing("adding a case", {name: self._embedder}) as (made,):
             self._store.write(
@@ -254,7 +254,7 @@ class Bank:
         return len(new)
 
     def _entries(self, where: dict[str, Any] | None) -> list[Entry]:
-        with self._reading() as (held,):
+        with self._read() as (held,):
             got = held.get(where=where) if held else {"documents": [], "metadatas": []}
             embedder = held.metadata["embedder"] if held else ""
         cases: dict[str, dict[Kind, Any]] = {}
@@ -278,7 +278,7 @@ class Bank:
 
     def _query(self, vector: Any, rank: int, where: dict[str, Any], known: bool = True) -> Any:
         try:
-            with self._reading(known=known) as (held,):
+            with self._read(known=known) as (held,):
                 if not held:
                     return None
                 self._store.check_embedder(held, self._embedder)
@@ -288,13 +288,13 @@ class Bank:
                 raise
             return self._query(vector, rank, where, known=False)  # another process has replaced it
 
-    def _reading(self, *, known: bool = False) -> AbstractContextManager[list[Any]]:
+    def _read(self, *, known: bool = False) -> AbstractContextManager[list[Any]]:
         return self._store.reading("reading the memory bank", self._name, known=known)
 
     @contextmanager
-    def _changing(self, task: str) -> Iterator[Any]:
+    def _change(self, task: str) -> Iterator[Any]:
         """The collection, to be changed whatever model its vectors are from; None without one."""
-        with self._reading() as (held,):
+        with self._read() as (held,):
             embedder = held and held.metadata["embedder"]
         if held is None:
             yield None
@@ -305,7 +305,7 @@ class Bank:
         ):
             yield made
 
-    def _encoding(self) -> CaseEncoder:
+    def _open_encoder(self) -> CaseEncoder:
         if self._encoder is None:
             raise SettingsError(
                 "The memory bank was opened without an embedding model", fix="Give it one."

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from citeproof.errors import InputError
 from citeproof.memory.store import fetch
-from citeproof.paths import resolved
+from citeproof.paths import resolve
 from citeproof.tools.documents.sources import PIECE, Origin
 from citeproof.tools.web import is_url, normalize
 
@@ -136,7 +136,7 @@ def _matches(name: str, known: Collection[str]) -> Iterator[str]:
     elif pieces := [one for one in known if one.partition(PIECE)[0] == name]:
         yield from pieces
     else:
-        path = resolved(Path(name))
+        path = resolve(Path(name))
         paths = (one for one in known if not is_url(one) and Path(one).is_absolute())
         yield from (one for one in paths if Path(one).is_relative_to(path))
 

@@ -143,7 +143,7 @@ class Index:
         found = find(paths, follow_links=follow_links)
         known: dict[str, dict[str, str]] = {}
         if urls and not self._rebuild:  # a rebuild does not look at what may be damaged
-            with self._reading() as (_, marks):
+            with self._read() as (_, marks):
                 known = read_validators(marks, self._retriever.passage_words) if marks else {}
         fetched = fetch_pages(urls, web or Web(), known)
         first: list[Fetched] = []  # before the turn is taken: all may be refused, or unchanged
@@ -255,7 +255,7 @@ class Index:
         Raises:
             InputError: One is not in the index; then nothing is removed.
         """
-        with self._reading() as (_, marks):
+        with self._read() as (_, marks):
             held = read_marks(marks) if marks else {}
         known = [name for name, mark in held.items() if mark != GONE]
         chosen = match(list(map(str, names)), known)
@@ -265,23 +265,23 @@ class Index:
 
     def documents(self) -> list[IndexedDocument]:
         """The documents, by name; those that an interrupted update left are not whole."""
-        with self._reading() as (passages, marks):
+        with self._read() as (passages, marks):
             return list_documents(passages, marks)
 
     def count(self) -> int:
         """How many passages there are."""
-        with self._reading() as (passages, _):
+        with self._read() as (passages, _):
             return passages.count() if passages else 0
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
         """The passages with these ids, in this order; unknown ids are left out."""
-        with self._reading() as (passages, _):
+        with self._read() as (passages, _):
             found = fetch(passages, ids, "documents", "metadatas") if passages else {}
         return [_passage(key, *row) for key, row in found.items()]
 
     def document(self, name: str) -> list[Passage]:
         """The passages of a document, by its path or its source, in its order; none if unknown."""
-        with self._reading() as (passages, _):
+        with self._read() as (passages, _):
             if passages is None:
                 return []
             named = {"$or": [{"source": name}, {"document": name}]}
@@ -292,7 +292,7 @@ class Index:
 
     def passages(self) -> Iterator[Passage]:
         """All passages."""
-        with self._reading() as (passages, _):
+        with self._read() as (passages, _):
             got = passages.get() if passages else {"ids": [], "documents": [], "metadatas": []}
         return map(_passage, got["ids"], got["documents"], got["metadatas"])
 
@@ -307,7 +307,7 @@ class Index:
             SettingsError: The index has no vectors, or was opened without embeddings.
         """
         vectors = self._vectors(queries)
-        with self._reading() as (passages, _):
+        with self._read() as (passages, _):
             if passages is None or not vectors:
                 return [[] for _ in queries]
             found = self._store.nearest(passages, vectors, k, include=[])
@@ -315,7 +315,7 @@ class Index:
 
     def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
         """For each query the ids of the k best passages by BM25."""
-        with self._reading() as (passages, marks):
+        with self._read() as (passages, marks):
             if passages is None:
                 return [[] for _ in queries]
             found = self._current_words(passages, marks).search(queries, k)
@@ -328,7 +328,7 @@ class Index:
             SettingsError: The index has no vectors, or was opened without embeddings.
         """
         vectors, found = self._vectors(queries), []
-        with self._reading() as (passages, marks):
+        with self._read() as (passages, marks):
             if passages is None or not vectors:
                 return [[] for _ in queries]
             words = self._current_words(passages, marks)
@@ -371,12 +371,12 @@ class Index:
         self._rebuild = False
         return report
 
-    def _reading(self) -> AbstractContextManager[list[Any]]:
+    def _read(self) -> AbstractContextManager[list[Any]]:
         return self._store.reading(_TASK, *self._names)
 
     def _vectors(self, queries: Sequence[str]) -> list[list[float]]:
         """Of the queries; none if the index is empty, so that no model is loaded for it."""
-        with self._reading() as (passages, _):
+        with self._read() as (passages, _):
             if passages is None or not passages.get(limit=1, include=[])["ids"]:
                 return []
             embedder = passages.metadata["embedder"]

@@ -84,10 +84,10 @@ class FolderLock:
                 return None
 
             if attempt(_AT_ONCE) is None:
-                with self._noted("waiting", "waiting-"):
+                with self._note("waiting", "waiting-"):
                     holders = partial(self._read_notes, "[0-9]*")
                     _wait(str(self._file.parent), attempt, holders)
-            with self._noted(task):
+            with self._note(task):
                 yield
         if any(self._read_notes("waiting-*")):
             time.sleep(_GIVE_WAY)
@@ -100,7 +100,7 @@ class FolderLock:
                     self._file.unlink(missing_ok=True)
 
     @contextmanager
-    def _noted(self, task: str, kind: str = "") -> Iterator[None]:
+    def _note(self, task: str, kind: str = "") -> Iterator[None]:
         note = self._holders / f"{kind}{os.getpid()}-{next(_numbers)}"
         with suppress(OSError):  # the note is a courtesy
             self._holders.mkdir(exist_ok=True)

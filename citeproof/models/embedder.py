@@ -19,7 +19,7 @@ from citeproof.models.lanes import in_lanes, lanes_of, take_turns
 from citeproof.models.manifest import MINILM
 from citeproof.models.precision import half_precision, pack_weights
 from citeproof.models.progress import Progress
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.settings import EmbeddingSettings, ModelSettings, Settings
 
 __all__ = ["LocalEmbeddings", "embedder_for", "load_embedder"]
@@ -133,7 +133,7 @@ class LocalEmbeddings(Embeddings):
         apart = self._settings.query_model if query else None
         kind = "query" if apart else "passage"
         if kind not in self._models:
-            source = str(expanded(Path(apart))) if apart else self._locate()
+            source = str(expand(Path(apart))) if apart else self._locate()
             try:
                 self._models[kind] = _load(source, self._offline)
                 _log.info("The embedding model %s is loaded.", source)
@@ -168,7 +168,7 @@ def load_embedder(
             settings,
             offline=True,
         )
-    name = str(expanded(Path(settings.model)))
+    name = str(expand(Path(settings.model)))
     if not Path(name).is_dir() and (name.startswith((".", os.sep)) or Path(name).is_absolute()):
         raise ModelError(
             f"The embedding model folder {name} does not exist",

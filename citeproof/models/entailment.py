@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citeproof.models.fetch import fetch, model_folder, storing
+from citeproof.models.fetch import fetch, fill_folder, model_folder
 from citeproof.models.manifest import MPNET
 from citeproof.models.stamps import check_stamp, flush, stamp
 
@@ -88,7 +88,7 @@ def entailment_folder(settings: ModelSettings, progress: Progress | None = None)
     folder = merged_folder(settings)
     if check_stamp(folder) != "good":
         base = fetch(MPNET, settings, progress=progress)
-        with storing(folder, "The entailment model") as partial:
+        with fill_folder(folder, "The entailment model") as partial:
             if check_stamp(folder) != "good":
                 merge(base, _ADAPTER, partial)
                 shutil.copyfile(_ADAPTER / "README.md", partial / "README.md")
@@ -110,7 +110,7 @@ def merge(base: Path, adapter: Path, folder: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
-    weights = _merged(
+    weights = _merge(
         load_file(base / "model.safetensors"),
         load_file(adapter / "adapter_model.safetensors"),
         scale=config["lora_alpha"] / config["r"],
@@ -127,7 +127,7 @@ def merge(base: Path, adapter: Path, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
 
-def _merged(base: Mapping[str, Any], adapter: Mapping[str, Any], scale: float) -> dict[str, Any]:
+def _merge(base: Mapping[str, Any], adapter: Mapping[str, Any], scale: float) -> dict[str, Any]:
     """The base's weights with the adapter's added, under the names of a classifier.
 
     A map W with an adapter of A and B becomes W + scale·B·A (Hu et al. 2022, section 4.1).

@@ -24,17 +24,25 @@ from platformdirs import user_cache_path
 from citeproof.errors import CorruptModelError, FetchError
 from citeproof.models import hub, wheels
 from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed
-from citeproof.models.progress import Progress, silent, size_of, watched
+from citeproof.models.progress import Progress, silent, size_of, watch_folder
 from citeproof.models.stamps import STAMP, flush
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.settings import ModelSettings
 
-__all__ = ["check", "fetch", "fetch_gguf", "is_stamped", "model_folder", "named_gguf", "storing"]
+__all__ = [
+    "check",
+    "fetch",
+    "fetch_gguf",
+    "fill_folder",
+    "is_stamped",
+    "model_folder",
+    "named_gguf",
+]
 
 
 def model_folder(model: EmbeddedModel, settings: ModelSettings) -> Path:
     """Where the cache keeps the model, whether it is there or not."""
-    cache = expanded(settings.cache) if settings.cache else user_cache_path("citeproof")
+    cache = expand(settings.cache) if settings.cache else user_cache_path("citeproof")
     return cache / "models" / model.name
 
 
@@ -72,14 +80,14 @@ def fetch(
             why=f"{damaged}, and `models.offline` forbids downloading it",
             fix=f"Allow downloads (`models.offline = false`), or: {_without(model, folder)}",
         )
-    with storing(folder, f"The {model.role} {model.name}") as partial:
+    with fill_folder(folder, f"The {model.role} {model.name}") as partial:
         if check(model, folder) != "good":
             _get(model, folder, partial, progress or silent)
     return path
 
 
 @contextmanager
-def storing(folder: Path, what: str) -> Iterator[Path]:
+def fill_folder(folder: Path, what: str) -> Iterator[Path]:
     """The place to put a folder of the cache together, which one process has at a time.
 
     What is there stays for the next try, unless all went well or the disk refused.
@@ -153,7 +161,7 @@ def named_gguf(path: Path) -> Path:
         FetchError: There is no such file.
         CorruptModelError: It is not a GGUF file.
     """
-    path = expanded(path)
+    path = expand(path)
     fix = "Set `llm.path` to a GGUF file, or leave it out to use the embedded model."
     try:
         with path.open("rb") as file:
@@ -181,7 +189,7 @@ def _get(model: EmbeddedModel, folder: Path, partial: Path, progress: Progress) 
             raise OSError(errno.ENOSPC, why)
         ready.mkdir(parents=True, exist_ok=True)
         try:
-            with watched(partial, tell):
+            with watch_folder(partial, tell):
                 if isinstance(source, Hub):
                     hub.download(source, model.files, ready)
                 else:

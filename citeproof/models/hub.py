@@ -24,7 +24,7 @@ def download(source: Hub, files: tuple[ModelFile, ...], folder: Path) -> None:
         SourceFailed: The hub does not answer, or has no such file.
     """
     for file in files:
-        there = _described(source, file.name)
+        there = _describe(source, file.name)
         if there.size not in (0, file.size) or there.sha256 not in ("", file.sha256):
             raise SourceFailed(f"the {file.name} there is not that of this model")
     hub = _client()
@@ -58,14 +58,14 @@ def look_up(reference: str) -> EmbeddedModel:
     if part := re.fullmatch(r"(.+)-\d{5}-of-(\d{5}\.gguf)", name, re.IGNORECASE):
         begin, end = part.groups()
         names = [f"{begin}-{n:05}-of-{end}" for n in range(1, int(end[:5]) + 1)]
-    files = tuple(_described(Hub(repo), name) for name in names)
+    files = tuple(_describe(Hub(repo), name) for name in names)
     if not all(file.sha256 for file in files):
         raise SourceFailed(f"the hub names no sha256 for {name}")
     folder = f"{repo}/{names[0]}".replace("/", "--")
     return EmbeddedModel(folder, "language model", "as its page says", files, (Hub(repo),))
 
 
-def _described(source: Hub, name: str) -> ModelFile:
+def _describe(source: Hub, name: str) -> ModelFile:
     """A file as the hub describes it; what it does not tell is 0 or empty, as a small file's hash.
 
     The hub is asked in a thread that is left behind when it takes too long: the client's timeout

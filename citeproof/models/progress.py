@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["Progress", "announced", "silent", "size_of", "watched"]
+__all__ = ["Progress", "announce", "silent", "size_of", "watch_folder"]
 
 
 class Progress(Protocol):
@@ -29,13 +29,13 @@ def silent(label: str, done: int, total: int) -> None:
     """Progress that nobody watches."""
 
 
-def announced(label: str, total: int) -> str:
+def announce(label: str, total: int) -> str:
     """What begins, in a line of its own."""
     return f"Fetching {label} ({total / 1e6:,.0f} MB)" if total else f"Waiting for {label}"
 
 
 @contextmanager
-def watched(folder: Path, tell: Callable[[int], None]) -> Iterator[None]:
+def watch_folder(folder: Path, tell: Callable[[int], None]) -> Iterator[None]:
     """A folder that is being filled: how many bytes it holds is told a few times a second."""
     done = threading.Event()
 

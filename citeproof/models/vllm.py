@@ -28,7 +28,7 @@ import httpx
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models import keeper
 from citeproof.models.progress import Progress, silent
-from citeproof.paths import expanded
+from citeproof.paths import expand
 from citeproof.settings import LLMSettings, ModelSettings
 
 __all__ = ["VLLMServer", "free_port", "vllm_program", "vllm_server"]
@@ -59,7 +59,7 @@ class VLLMServer:
     def __init__(
         self, model: str, *, tensor_parallel: int = 1, args: str = "", offline: bool = False
     ) -> None:
-        self.model = str(expanded(Path(model))) if model.startswith("~") else model
+        self.model = str(expand(Path(model))) if model.startswith("~") else model
         self.tensor_parallel = tensor_parallel
         self.args = args
         self.offline = offline
@@ -115,7 +115,7 @@ class VLLMServer:
                     self.close()
                     raise
             elif not self.running:
-                raise self._ended(f"vLLM with {self.model} has stopped", self._process)
+                raise self._exit_error(f"vLLM with {self.model} has stopped", self._process)
         return self
 
     def close(self) -> None:
@@ -169,9 +169,9 @@ class VLLMServer:
                     if client.get(f"http://127.0.0.1:{self.port}/health").status_code == 200:
                         return
                 time.sleep(_PAUSE)
-        raise self._ended(f"vLLM with {self.model} ended before it was ready", process)
+        raise self._exit_error(f"vLLM with {self.model} ended before it was ready", process)
 
-    def _ended(self, what: str, process: subprocess.Popen[str]) -> ModelError:
+    def _exit_error(self, what: str, process: subprocess.Popen[str]) -> ModelError:
         self._reader.join(timeout=5)
         log = list(self._log)
         causes = dict.fromkeys(line for line in log[:-_SHOWN] if _CAUSE.search(line))

@@ -25,13 +25,13 @@ def element(tag: str, *children: str | Iterable[str], **attributes: str | float 
         for key, value in attributes.items()
         if value is not None
     ]
-    inside = "".join(map(_finished, children))
+    inside = "".join(map(_finish, children))
     return Markup(f"<{tag}{''.join(written)}>{inside}</{tag}>")
 
 
-def _finished(child: str | Iterable[str]) -> str:
+def _finish(child: str | Iterable[str]) -> str:
     if isinstance(child, Markup):
         return child
     if isinstance(child, str):
         return escape(plain(child, lines=True))
-    return "".join(map(_finished, child))
+    return "".join(map(_finish, child))

@@ -81,14 +81,14 @@ def template(name: str) -> str:
     Raises:
         PromptError: There is no such prompt.
     """
-    if name not in _packaged():
-        known = ", ".join(sorted(_packaged()))
+    if name not in _packaged_names():
+        known = ", ".join(sorted(_packaged_names()))
         raise PromptError(f"There is no prompt named {name!r}", fix=f"Known: {known}.")
     return (files(__package__) / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 @cache
-def _packaged() -> frozenset[str]:
+def _packaged_names() -> frozenset[str]:
     names = (file.name for file in files(__package__).iterdir())
     return frozenset(name[:-3] for name in names if name.endswith(".md"))
 
@@ -105,7 +105,7 @@ def check_template(name: str, text: str, file: Path | None = None) -> None:
         PromptError: There is no such prompt to replace, or the text has other placeholders.
     """
     what = f"prompt {str(file or name)!r}"
-    known = _packaged()
+    known = _packaged_names()
     if name not in known or name in _FIXED:
         near = get_close_matches(name, known - _FIXED, n=1, cutoff=0.7)
         raise PromptError(
@@ -180,7 +180,7 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
     templates mark roles, is defused, so that a passage stays inside its fence.
     """
     blocks = [
-        f'<passage number="{number}" title="{_quoted(passage.title)}">\n'
+        f'<passage number="{number}" title="{_quote(passage.title)}">\n'
         f"{defuse(passage.text)}\n</passage>"
         for number, passage in sorted(passages.items())
     ]
@@ -192,7 +192,7 @@ def defuse(text: str) -> str:
     return _TILDE.sub(")", _INST.sub("(", _TAG.sub("‹", text)))
 
 
-def _quoted(title: str) -> str:
+def _quote(title: str) -> str:
     """A title that stays between the quotes of an attribute."""
     return " ".join(defuse(title).replace('"', "'").split())
 

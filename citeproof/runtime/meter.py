@@ -15,7 +15,7 @@ from citeproof.errors import BudgetExceededError
 from citeproof.settings import BudgetSettings
 from citeproof.types import Usage
 
-__all__ = ["Meter", "check_budget", "metered", "note", "spend"]
+__all__ = ["Meter", "check_budget", "note", "spend", "use_meter"]
 
 
 @dataclass
@@ -52,7 +52,7 @@ _meter: ContextVar[Meter | None] = ContextVar("citeproof_meter", default=None)
 
 
 @contextmanager
-def metered(meter: Meter) -> Iterator[Meter]:
+def use_meter(meter: Meter) -> Iterator[Meter]:
     """Make a meter the current one for the calls made inside the block."""
     token = _meter.set(meter)
     try:

@@ -28,7 +28,7 @@ from citeproof.server.openai_routes import openai_routes
 from citeproof.server.opening import Opening
 from citeproof.server.page_routes import page_routes
 from citeproof.server.runs import Runs
-from citeproof.server.safety import protected
+from citeproof.server.safety import protect
 from citeproof.server.turns import Turns
 from citeproof.server.warm_routes import warm_routes
 
@@ -72,7 +72,7 @@ def create_app(
     asking = Asking(opening, Turns(at_once, waiting), runs, conversations)
 
     @asynccontextmanager
-    async def living(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with conversations.opened():
             opening.start()
             protocol = asyncio.create_task(_serve_mcp(app, opening))
@@ -85,7 +85,7 @@ def create_app(
                 await opening.close()
 
     # Swagger's page loads its script from elsewhere; the description alone needs nothing.
-    app = FastAPI(title="citeproof", lifespan=living, docs_url=None, redoc_url=None)
+    app = FastAPI(title="citeproof", lifespan=lifespan, docs_url=None, redoc_url=None)
     add_errors(app)
 
     @app.get("/healthz", summary="Whether the server runs")
@@ -105,7 +105,7 @@ def create_app(
     app.include_router(model_routes(opening, Turns(model_requests, 8 * model_requests)))
     app.include_router(page_routes(runs, conversations))
     app.include_router(warm_routes(asking, checkpoints))
-    return protected(app, hosts, token, own)
+    return protect(app, hosts, token, own)
 
 
 async def _serve_mcp(app: FastAPI, opening: Opening) -> None:

@@ -16,7 +16,7 @@ from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question
-from citeproof.server.errors import described
+from citeproof.server.errors import describe
 from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
@@ -106,7 +106,7 @@ def ask_routes(asking: Asking) -> APIRouter:
 @cache
 def described_methods() -> list[dict[str, Any]]:
     """Each method, with a JSON schema of its parameters; the first call imports their graphs."""
-    return [_told(method) for method in METHODS.values() if method.served]
+    return [_describe(method) for method in METHODS.values() if method.served]
 
 
 async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckReport:
@@ -144,14 +144,14 @@ async def _frames(asking: Asking, question: Question, base: str) -> AsyncIterato
                 event = with_sources(moment.event, lambda source: document_link(source, base))
                 yield frame(event.model_dump_json(), event.type)
     except Exception as error:
-        yield frame(described(error)[1], "error")
+        yield frame(describe(error)[1], "error")
 
 
 def _base(request: Request) -> str:
     return str(request.base_url).rstrip("/")
 
 
-def _told(method: Any) -> dict[str, Any]:
+def _describe(method: Any) -> dict[str, Any]:
     schema = method.parameters.model_json_schema()
     schema["properties"].pop("prompts", None)
     told = {"name": method.name, "about": method.about, "cost": method.cost}

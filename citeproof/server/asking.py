@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, ConfigDict
 
-from citeproof.console.threads import Kept, told
+from citeproof.console.threads import Kept, run_with_review
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import Method, find_method
 from citeproof.parameters import Parameters, override_defaults
@@ -135,7 +135,7 @@ class Asking:
             turn = await held.enter_async_context(self.turns.turn())
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)
-            kept = await self._prepared(tools, question)
+            kept = await self._prepare(tools, question)
             from citeproof.console.drawing import shape  # the page need not wait for numpy
 
             run = Run(question.run, question.asked, shape=shape(kept.graph))
@@ -146,7 +146,7 @@ class Asking:
                 await turn.take()
                 return decision
 
-            async with aclosing(told(kept, decide)) as moments:
+            async with aclosing(run_with_review(kept, decide)) as moments:
                 async for moment in moments:
                     run.moments.append(moment)
                     if isinstance(moment.event, AnswerReady):
@@ -165,7 +165,7 @@ class Asking:
                 await asyncio.sleep(0)
         return self.runs.get(question.run)
 
-    async def _prepared(self, tools: Toolbox, question: Question) -> Kept:
+    async def _prepare(self, tools: Toolbox, question: Question) -> Kept:
         """The graph, and what to give it."""
         config: Any = None
         messages = question.messages

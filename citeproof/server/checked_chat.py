@@ -8,7 +8,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from citeproof.errors import InputError
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message
 from citeproof.tools.checking.check import check
 from citeproof.types import CheckReport, Usage
@@ -61,7 +61,7 @@ async def chat_and_check(
     async with asking.turns.turn():
         tools = await asking.opening.tools()
         forwarded = [_KINDS[own.role](own.content) for own in messages]
-        with metered(Meter()) as meter:
+        with use_meter(Meter()) as meter:
             limit = min(max_tokens or _MAX_TOKENS, _MAX_TOKENS)
             reply = await tools.llm.for_role("answerer").send(forwarded, max_tokens=limit)
             text = str(reply.text)

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
-from citeproof.server.errors import NotFoundError, described
+from citeproof.server.errors import NotFoundError, describe
 from citeproof.server.library import Library, Upload
 from citeproof.server.opening import Opening
 from citeproof.server.sse import EventStream, frame
@@ -92,4 +92,4 @@ async def _frames(
             else:
                 yield frame(told._asdict(), "progress")
     except Exception as error:
-        yield frame(described(error)[1], "error")
+        yield frame(describe(error)[1], "error")

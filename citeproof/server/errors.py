@@ -21,7 +21,7 @@ from citeproof.errors import (
 from citeproof.server.turns import BusyError
 from citeproof.tools.llm.retries import scrub
 
-__all__ = ["NotFoundError", "add_errors", "described"]
+__all__ = ["NotFoundError", "add_errors", "describe"]
 
 _log = logging.getLogger("citeproof.server")
 
@@ -38,7 +38,7 @@ _STATUS = (
 )
 
 
-def described(error: BaseException) -> tuple[int, dict[str, Any]]:
+def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     """Status and body of an error; of one that nobody foresaw only that there was one."""
     status, kind, message = 500, "server_error", "The server failed. Its log says more."
     if isinstance(error, CiteproofError):
@@ -56,7 +56,7 @@ def add_errors(app: FastAPI) -> None:
     """Have every error of the app answered in that shape."""
 
     async def ours(_: Request, error: Exception) -> Response:
-        status, body = described(error)
+        status, body = describe(error)
         wait = {"retry-after": str(BusyError.retry_after)} if status == 429 else {}
         return JSONResponse(body, status, wait)
 

@@ -52,7 +52,7 @@ class Library:
 
     async def documents(self, index: Index) -> list[dict[str, Any]]:
         """Id, name, and the address of the file where it is still there."""
-        return await asyncio.to_thread(_listed, index)
+        return await asyncio.to_thread(_list, index)
 
     async def path(self, index: Index, key: str) -> Path:
         """The path of a document.
@@ -86,7 +86,7 @@ class Library:
             report = None
             async for told in _update(index, paths):
                 report = told if isinstance(told, IndexReport) else report
-                yield _named(told) if isinstance(told, IndexReport) else told
+                yield _with_names(told) if isinstance(told, IndexReport) else told
             kept = {*report.added, *report.updated, *report.unchanged} if report else set()
             for path in paths:
                 if str(path) not in kept:
@@ -108,7 +108,7 @@ class Library:
             Path(name).unlink(missing_ok=True)
 
 
-def _listed(index: Index) -> list[dict[str, Any]]:
+def _list(index: Index) -> list[dict[str, Any]]:
     names = (one.document for one in index.documents() if one.whole)
     return [
         {
@@ -144,13 +144,13 @@ async def _update(index: Index, paths: Sequence[Path]) -> AsyncIterator[Progress
     yield working.result()
 
 
-def _named(report: IndexReport) -> IndexReport:
+def _with_names(report: IndexReport) -> IndexReport:
     """The report with names of files, not paths."""
 
     def names(paths: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(file_name, paths))
 
-    def told(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    def name_files(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         return tuple((file_name(path), why.replace(path, file_name(path))) for path, why in pairs)
 
     return IndexReport(
@@ -159,8 +159,8 @@ def _named(report: IndexReport) -> IndexReport:
         unchanged=names(report.unchanged),
         removed=names(report.removed),
         skipped=names(report.skipped),
-        errors=told(report.errors),
-        problems=told(report.problems),
+        errors=name_files(report.errors),
+        problems=name_files(report.problems),
         passages=report.passages,
     )
 

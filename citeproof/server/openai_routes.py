@@ -16,7 +16,7 @@ from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.server import openai_shapes as shapes
 from citeproof.server.asking import Asking, Message, Question
 from citeproof.server.checked_chat import Checked, chat_and_check, refuse_chat
-from citeproof.server.errors import NotFoundError, described
+from citeproof.server.errors import NotFoundError, describe
 from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
@@ -32,7 +32,7 @@ class ChatMessage(Message):
 
     @field_validator("content", mode="before")
     @classmethod
-    def _joined(cls, content: Any) -> Any:
+    def _join(cls, content: Any) -> Any:
         if isinstance(content, list):
             return "\n".join(part["text"] for part in content if part.get("type") == "text")
         return content or ""
@@ -90,13 +90,13 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
             limit = body.max_completion_tokens or body.max_tokens
             work = chat_and_check(asking, body.messages, limit)
             if body.stream:
-                return EventStream(_errors(_checked(work, body.model, key, base, with_usage)))
+                return EventStream(_errors(_stream_check(work, body.model, key, base, with_usage)))
             said = await until_gone(request, work)
             message, used = _checked_message(said, base), said.usage
         elif body.model in METHODS:
             question = asking.question(list(body.messages), body.model, body.parameters)
             if body.stream:
-                return EventStream(_errors(_answered(asking, question, key, base, with_usage)))
+                return EventStream(_errors(_stream_answer(asking, question, key, base, with_usage)))
             run = await until_gone(request, asking.answer(question))
             assert run.answer is not None
             message, used = _message(run.answer, base), run.answer.usage
@@ -107,7 +107,7 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
     return router
 
 
-async def _answered(
+async def _stream_answer(
     asking: Asking, question: Question, key: str, base: str, with_usage: bool
 ) -> AsyncIterator[str]:
     """Claims as soon as they are part of the answer; then what is left, and the annotations."""
@@ -121,13 +121,13 @@ async def _answered(
                 answer = moment.event.answer
             if not isinstance(moment.event, ClaimAccepted) or moment.namespace:
                 continue
-            claims.append(_numbered(moment.event.claim, numbers))
+            claims.append(_renumber(moment.event.claim, numbers))
             if all(claim.verdict.status == "supported" for claim in claims):
                 said = shapes.sayable(claims)
                 yield _frame(name, key, {"content": said[len(sent) :]})
                 sent = said
     assert answer is not None, "a run ends with its answer"
-    rest, offset = shapes.leading(sent, answer)
+    rest, offset = shapes.unsent_text(sent, answer)
     message = _message(answer, base, offset)
     message["content"] = rest if answer.text else message["content"]
     yield _frame(name, key, message)
@@ -136,7 +136,7 @@ async def _answered(
         yield _last(name, key, answer.usage)
 
 
-async def _checked(
+async def _stream_check(
     work: Any, name: str, key: str, base: str, with_usage: bool
 ) -> AsyncIterator[str]:
     yield _frame(name, key, {"role": "assistant", "content": ""})
@@ -152,7 +152,7 @@ async def _errors(frames: AsyncIterator[str]) -> AsyncIterator[str]:
         async for text in frames:
             yield text
     except Exception as error:
-        yield frame(described(error)[1])
+        yield frame(describe(error)[1])
     yield frame("[DONE]")
 
 
@@ -182,7 +182,7 @@ def _checked_message(said: Checked, base: str) -> dict[str, Any]:
     }
 
 
-def _numbered(claim: Claim, numbers: dict[str, int]) -> Claim:
+def _renumber(claim: Claim, numbers: dict[str, int]) -> Claim:
     """The claim with the numbers that its passages will have in the answer."""
 
     def number(citation: Citation) -> Citation:

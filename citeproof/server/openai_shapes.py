@@ -15,9 +15,9 @@ __all__ = [
     "annotate_check",
     "chunk",
     "completion",
-    "leading",
     "model",
     "sayable",
+    "unsent_text",
     "usage",
     "verdicts",
 ]
@@ -132,7 +132,7 @@ def _head(name: str, key: str, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{key}", "object": kind, "created": int(time.time()), "model": name}
 
 
-def leading(sent: str, answer: Answer) -> tuple[str, int]:
+def unsent_text(sent: str, answer: Answer) -> tuple[str, int]:
     """What of an answer is still to be sent, and where its text begins in the reply.
 
     Args:

@@ -50,15 +50,15 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
         if not kind:
             return HTMLResponse(found.fragment())
         if kind == "html":
-            return _saved(found.page(), "text/html", "html")
+            return _download(found.page(), "text/html", "html")
         if kind == "md":
-            return _saved(found.markdown(), "text/markdown", "md")
+            return _download(found.markdown(), "text/markdown", "md")
         if kind == "json":
-            return _saved(found.json(), "application/json", "json")
+            return _download(found.json(), "application/json", "json")
         raise NotFoundError("There is no such form", fix="Use html, md or json.")
 
     @router.get("/api/conversations", summary="List the conversations")
-    async def listed() -> dict[str, Any]:
+    async def list_conversations() -> dict[str, Any]:
         """Their ids and titles, the latest first."""
         return {"conversations": await conversations.titles()}
 
@@ -87,7 +87,7 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
     return router
 
 
-def _saved(text: str, kind: str, ending: str) -> Response:
+def _download(text: str, kind: str, ending: str) -> Response:
     disposition = f'attachment; filename="answer.{ending}"'
     headers = {"content-disposition": disposition}
     return Response(text, media_type=kind, headers=headers)

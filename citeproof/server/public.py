@@ -50,21 +50,21 @@ def with_sources(value: T, shown: Callable[[str], str]) -> T:
         shown: Turns a source into what is shown of it.
     """
     if isinstance(value, Passage):
-        return value.model_copy(update={"source": shown(value.source), "title": _titled(value)})
-    changed = {name: _changed(held, shown) for name, held in value}
+        return value.model_copy(update={"source": shown(value.source), "title": _title(value)})
+    changed = {name: _change(held, shown) for name, held in value}
     return value.model_copy(update=changed)
 
 
-def _titled(passage: Passage) -> str:
+def _title(passage: Passage) -> str:
     """Its title; a document without one is called as its file is."""
     return passage.title or file_name(passage.source)
 
 
-def _changed(value: Any, shown: Callable[[str], str]) -> Any:
+def _change(value: Any, shown: Callable[[str], str]) -> Any:
     if isinstance(value, BaseModel):
         return with_sources(value, shown)
     if isinstance(value, tuple | list):
-        return type(value)(_changed(item, shown) for item in value)
+        return type(value)(_change(item, shown) for item in value)
     if isinstance(value, Mapping):
-        return {key: _changed(item, shown) for key, item in value.items()}
+        return {key: _change(item, shown) for key, item in value.items()}
     return value

@@ -59,7 +59,7 @@ def serve(
         return Toolbox.from_settings(settings, progress=progress)
 
     with ExitStack() as held:
-        listener = held.enter_context(_listening(host, port))
+        listener = held.enter_context(_listen(host, port))
         port = listener.getsockname()[1]
         app = create_app(
             open_tools,
@@ -78,7 +78,7 @@ def serve(
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=128)

@@ -38,7 +38,7 @@ class Run:
         from citeproof.console.page import render_turn  # it draws graphs, which takes numpy
 
         assert self.answer is not None
-        shown, moments = self._shown(document_link)
+        shown, moments = self._show(document_link)
         return render_turn(self.answer, shown, moments, self.shape)
 
     def page(self) -> str:
@@ -46,12 +46,12 @@ class Run:
         from citeproof.console.page import render_page
 
         assert self.answer is not None
-        _, moments = self._shown(file_name)
+        _, moments = self._show(file_name)
         return render_page(self.answer, moments, self.shape)
 
     def markdown(self) -> str:
         """The answer with its sources, for a text or a message."""
-        answer, _ = self._shown(file_name)
+        answer, _ = self._show(file_name)
         parts = [f"# {literal(answer.question)}", paragraph(answer.text or answer.reason)]
         if answer.passages:
             parts.append("\n".join(_sources(answer)))
@@ -59,9 +59,9 @@ class Run:
 
     def json(self) -> str:
         """The answer as `citeproof ask --json` prints it, with file names in place of paths."""
-        return self._shown(file_name)[0].model_dump_json(indent=2)
+        return self._show(file_name)[0].model_dump_json(indent=2)
 
-    def _shown(self, source: Callable[[str], str]) -> tuple[Answer, list[Moment]]:
+    def _show(self, source: Callable[[str], str]) -> tuple[Answer, list[Moment]]:
         assert self.answer is not None
         moments = [with_sources(moment, source) for moment in self.moments]
         return with_sources(self.answer, source), moments

@@ -15,7 +15,7 @@ from citeproof.console.warm import PATH
 from citeproof.errors import SettingsError
 from citeproof.guard import LOOPBACK, LocalOnlyGuard
 
-__all__ = ["COOKIE", "host_names", "protected", "refuse_open_host"]
+__all__ = ["COOKIE", "host_names", "protect", "refuse_open_host"]
 
 COOKIE = "citeproof_token"
 MOST_JSON = 1_000_000
@@ -61,7 +61,7 @@ def host_names(host: str, more: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def protected(
+def protect(
     app: ASGIApp, hosts: Sequence[str], token: str | None, own: str | None = None
 ) -> ASGIApp:
     """The app behind its guard, its token and its headers.
@@ -78,7 +78,7 @@ def protected(
     json_only = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_JSON)
     with_files = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_UPLOAD, body_type=_FORM)
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def guard_request(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await json_only(scope, receive, send)
             return
@@ -92,7 +92,7 @@ def protected(
             return
         await with_files(scope, receive, send)
 
-    return guarded
+    return guard_request
 
 
 class _Token:
@@ -103,7 +103,7 @@ class _Token:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _OPEN or self._fits(_shown(scope)):
+        if scope["type"] != "http" or scope["path"] in _OPEN or self._fits(_shown_tokens(scope)):
             await self._app(scope, receive, send)
             return
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
@@ -144,7 +144,7 @@ def _bearers(scope: Scope) -> list[str]:
     return [v[7:] for v in _values(scope, b"authorization") if v[:7].lower() == "bearer "]
 
 
-def _shown(scope: Scope) -> list[str]:
+def _shown_tokens(scope: Scope) -> list[str]:
     """The tokens that a request shows."""
     cookies = [SimpleCookie(value).get(COOKIE) for value in _values(scope, b"cookie")]
     return [*_bearers(scope), *(cookie.value for cookie in cookies if cookie is not None)]
@@ -157,7 +157,7 @@ def _is_upload(scope: Scope) -> bool:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = list(message.get("headers", ()))
             there = {key.lower() for key, _ in own}
@@ -165,7 +165,7 @@ def _with_headers(send: Send) -> Send:
             message = {**message, "headers": own}
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:

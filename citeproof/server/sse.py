@@ -39,7 +39,7 @@ class EventStream(StreamingResponse):
     def __init__(self, frames: AsyncIterator[str]) -> None:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         self._frames = frames
-        super().__init__(self._paced(), media_type="text/event-stream", headers=headers)
+        super().__init__(self._pace(), media_type="text/event-stream", headers=headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the frames; in the end, however it comes, nothing goes on behind it."""
@@ -59,7 +59,7 @@ class EventStream(StreamingResponse):
         finally:
             self._queue.put_nowait(None)
 
-    async def _paced(self) -> AsyncIterator[str]:
+    async def _pace(self) -> AsyncIterator[str]:
         while True:
             try:
                 text = await asyncio.wait_for(self._queue.get(), _QUIET)

@@ -22,7 +22,7 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import Moment
 from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
-from citeproof.server.errors import described
+from citeproof.server.errors import describe
 from citeproof.server.sse import EventStream, frame
 
 __all__ = ["warm_routes"]
@@ -170,7 +170,7 @@ def _with_errors(handler: Callable[..., Awaitable[Response]]) -> Callable[..., A
         try:
             return await handler(*arguments, **named)
         except CiteproofError as error:
-            return JSONResponse(_told(error), described(error)[0])
+            return JSONResponse(_told(error), describe(error)[0])
 
     return answering
 
@@ -179,7 +179,7 @@ def _told(error: Exception) -> dict[str, str]:
     if isinstance(error, CiteproofError):
         parts = {"what": error.what, "why": error.why, "fix": error.fix}
         return {"kind": type(error).__name__, **parts}
-    message = described(error)[1]["error"]["message"]
+    message = describe(error)[1]["error"]["message"]
     return {"kind": "CiteproofError", "what": message, "why": "", "fix": ""}
 
 

@@ -143,7 +143,7 @@ class Toolbox:
         prompts = load_templates(chosen.prompts) if chosen.prompts else {}
         called_off = Event()
 
-        def told(label: str, done: int, total: int) -> None:
+        def report_progress(label: str, done: int, total: int) -> None:
             if called_off.is_set():
                 raise CancelledError  # else a download would go on behind an error, or a Ctrl-C
             if progress is not None:
@@ -152,7 +152,7 @@ class Toolbox:
         def open_stores() -> tuple[
             Embeddings | None, Index | PostgresIndex | OwnRetriever, Bank, EvidenceLog
         ]:
-            embeddings = open_embedder(chosen, told)
+            embeddings = open_embedder(chosen, report_progress)
             by_words = chosen.retriever.kind == "bm25"  # then no model is loaded for the log alone
             with ExitStack() as opened:
                 index = open_searched(chosen, embeddings)
@@ -169,7 +169,7 @@ class Toolbox:
         def fetch_entailment() -> None:
             # Here, and not in the middle of a run: it may be a download.
             if chosen.entailment.embedded:
-                entailment_folder(chosen.models, told)
+                entailment_folder(chosen.models, report_progress)
 
         # The server's start and the embedder's take seconds each, and neither needs the other.
         with ExitStack() as held, ThreadPoolExecutor(1) as beside:

@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.answer_selector import AnswerSelector
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from tests.agents.baseline_states import sampled
 from tests.agents.calm_states import BUILT, KEPT, LIT, claim
@@ -39,7 +39,7 @@ async def test_an_empty_sample_may_be_the_most_consistent() -> None:
 @pytest.mark.parametrize("replies", [("none", "none"), ({"number": 9},), ({"number": 0},) * 2])
 async def test_a_reply_that_is_no_sample_keeps_the_first_and_is_noted(replies: Any) -> None:
     node, _ = selector(*replies)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await node(sampled(*THREE)) == {"claims": THREE[0]}
     assert [note[:42] for note in meter.notes] == ["answer_selector: the first answer was kept"]
 

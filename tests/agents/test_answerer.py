@@ -11,7 +11,7 @@ from citeproof import LLM
 from citeproof.agents.answerer import Answerer
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.events import ClaimDelta
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.citations.cited_json import answer_json
 from citeproof.tools.citations.marked_text import read_marked
@@ -330,7 +330,7 @@ async def test_reasoning_is_asked_for_shown_and_not_part_of_the_answer() -> None
 )
 async def test_reasoning_without_a_heading_is_noted(form: Any, claims: Any) -> None:
     node, _ = answerer(reasoning=True, form=form)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await claims_of(node) == claims
     assert meter.notes == ["answerer: no heading parts the reasoning from the answer"]
 

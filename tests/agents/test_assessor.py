@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.assessor import AGAIN, Assessor, read_assessment
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Reflection
 from citeproof.testing import ScriptedChatModel
 from tests.agents.r2_mga_states import FAULTY, reflecting
@@ -76,7 +76,7 @@ def test_a_reason_may_go_on_over_several_lines() -> None:
 )
 async def test_what_cannot_be_read_is_asked_for_once_more(reply: str) -> None:
     node, model = assessor(reply, LINES)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         [done] = (await node(reflecting()))["rounds"]
     first, second = model.calls
     assert second.prompt == f"{first.prompt}\n\n{AGAIN}"
@@ -86,7 +86,7 @@ async def test_what_cannot_be_read_is_asked_for_once_more(reply: str) -> None:
 
 async def test_then_there_is_no_feedback_and_no_need_to_refine() -> None:
     node, model = assessor("?", "!")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         earlier, done = (await node(reflecting(rounds=[FAULTY])))["rounds"]
     assert earlier == FAULTY
     assert done == Reflection(number=2, answer="Ann Lee built the tower [2].")

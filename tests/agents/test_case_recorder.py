@@ -13,7 +13,7 @@ from citeproof.agents.assessor import read_assessment
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import NodeCost, R2MGAState, Reflection
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.one_node import graph_of
@@ -158,7 +158,7 @@ async def test_a_bank_that_fails_costs_the_case_not_the_answer(
         raise error
 
     monkeypatch.setattr(Bank, "add", fail)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await CaseRecorder(bank)(finished(*PROVED)) == {"case_id": ""}
     assert meter.notes == ["the case was not kept in the memory bank: The disk is full."]
 

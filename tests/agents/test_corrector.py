@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import LLM, Verdict
 from citeproof.agents.corrector import AGAIN, Corrector
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Contrast
 from citeproof.testing import ScriptedChatModel
 from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
@@ -92,7 +92,7 @@ async def test_the_trials_of_a_claim_are_the_answers_that_were_written() -> None
 
 async def test_a_reply_without_an_answer_is_asked_for_once_more() -> None:
     node, model = corrector("Corrected answer:", f"{KEPT[:-1]} [3].")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         [corrected] = (await node(candidate(**NEXT)))["claims"]
     assert corrected.text == KEPT
     first, second = model.calls
@@ -106,7 +106,7 @@ async def test_then_the_draft_stands_or_else_the_answer_before(
 ) -> None:
     node, _ = corrector("", "[2]")
     state = candidate(**{**NEXT, "kept": [claim(text, 2) for text in kept]})
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         claims = (await node(state))["claims"]
     assert [c.text for c in claims] == stands
     assert [note.split(":")[0] for note in meter.notes] == ["corrector"]

@@ -11,7 +11,7 @@ from citeproof import LLM, Passage
 from citeproof.agents.demonstrator import FIRST, PART, QUOTED, WHY, Demonstrator, demonstration
 from citeproof.errors import StoreError
 from citeproof.memory.bank import Bank, Case, Kind
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from tests.agents.r2_mga_states import FAULTY, reflecting
 from tests.agents.states import A, B
@@ -298,7 +298,7 @@ async def test_read_only_a_rationale_is_written_but_not_kept(bank: Bank) -> None
 async def test_an_empty_rationale_is_not_kept(bank: Bank) -> None:
     await bank.add(TOWER)
     node, model = demonstrator(" …", "Because.", bank=bank)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert (await shown(node)).endswith("</example>")
     assert [note.split(":")[0] for note in meter.notes] == ["demonstrator"]
     assert (await shown(node)).endswith(f"{WHY} Because.")
@@ -318,7 +318,7 @@ async def test_a_bank_that_fails_costs_its_part_not_the_answer(
     await bank.add(TOWER)
     monkeypatch.setattr(Bank, method, fail)
     node, _ = demonstrator("Because.", bank=bank)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         text = await shown(node)
     assert question in text
     assert f"{WHY} {why}" in text

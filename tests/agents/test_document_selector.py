@@ -9,7 +9,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.document_selector import DocumentSelector
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Swap
 from citeproof.testing import ScriptedChatModel
 from tests.agents.search_states import BY_NAME, search_state
@@ -86,7 +86,7 @@ async def test_after_d_the_window_fills_up_in_retrieval_order() -> None:
 @pytest.mark.parametrize("reply", ["the second one", '{"numbers": "two"}', '{"n": [1]}', "[3, 4]"])
 async def test_an_unreadable_reply_is_asked_for_once_more_then_d_stays(reply: str) -> None:
     node, model = selector(reply, reply)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await node(search_state())
     assert len(model.calls) == 2
     assert update["long_term"] == ["a", "b"]

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from citeproof import Answer, Usage, Verdict, build_vtg
 from citeproof.agents.draft_reader import DraftReader
 from citeproof.errors import InputError
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import NodeCost, ProvedState
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.one_node import graph_of
@@ -42,7 +42,7 @@ def spent(usage: Usage) -> Usage:
 
 
 async def test_the_answers_claims_are_given_and_its_passages_the_memory() -> None:
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await DraftReader()({"answer": answer()})
     assert update == {
         "passages": [B, A],
@@ -60,14 +60,14 @@ async def test_a_passage_that_is_repeated_bears_one_number() -> None:
 
 async def test_an_answer_without_claims_ends_the_run_with_its_reason() -> None:
     abstained = answer(claims=(), status="not_found", reason=SPENT, notes=())
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await DraftReader()({"answer": abstained})
     assert (update["given"], update["stop"]) == ([], SPENT)
     assert meter.notes == []
 
 
 async def test_a_partial_draft_is_noted_and_proved_all_the_same() -> None:
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await DraftReader()({"answer": answer(status="partial", reason=SPENT)})
     assert (update["given"], update["stop"]) == (list(CLAIMS), "")
     assert meter.notes == ["one", f"the draft was partial: {SPENT}"]

@@ -6,7 +6,7 @@ import pytest
 
 from citeproof import Passage
 from citeproof.agents.input_preparer import InputPreparer
-from citeproof.state import remembered
+from citeproof.state import memory_passages
 from tests.agents.calm_states import BUILT, LIT, candidate, claim
 
 POOL = [Passage(id=c, text=c) for c in "abcdefg"]
@@ -33,7 +33,7 @@ async def test_kept_passages_are_filled_up_with_unseen_ones(
         "shown": shown,
     }
     after: Any = {**state, **update}
-    read = remembered(after)
+    read = memory_passages(after)
     assert "".join(passage.id for passage in read.values()) == long_term + short_term
 
 

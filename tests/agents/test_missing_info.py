@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.missing_info import MissingInfo
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import ScriptedChatModel
 from tests.agents.search_states import FIRST, search_state
@@ -66,6 +66,6 @@ async def test_earlier_queries_are_shown_but_not_the_question_itself() -> None:
 @pytest.mark.parametrize("reply", ["", "  ", "Question:", "[1]", '""'])
 async def test_an_empty_reply_leaves_the_question(reply: str) -> None:
     writer, _ = node(reply)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await writer(search_state(query="x")) == {"query": "Who?"}
     assert [note.split(":")[0] for note in meter.notes] == ["missing_info"]

@@ -6,7 +6,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.planner import AGAIN, MOST, Planner, read_actions
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from tests.agents.r2_mga_states import FAULTY, reflecting
 
@@ -48,7 +48,7 @@ def test_no_more_than_the_first_few() -> None:
 
 async def test_a_reply_without_a_list_is_asked_for_once_more() -> None:
     node, model = planner("Nothing.", "1. Cite [1].")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         [done] = (await node(reflecting(rounds=[FAULTY])))["rounds"]
     assert done.actions == ("Cite [1].",)
     assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{AGAIN}"
@@ -57,7 +57,7 @@ async def test_a_reply_without_a_list_is_asked_for_once_more() -> None:
 
 async def test_then_there_are_no_actions() -> None:
     node, model = planner("Nothing.", "Nothing.")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await node(reflecting(rounds=[FAULTY])) == {}
     assert len(model.calls) == 2
     assert [note.split(":")[0] for note in meter.notes] == ["planner"]

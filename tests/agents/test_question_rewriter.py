@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from citeproof import Answer
 from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.runtime.events import QuestionRewritten
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 
 ASKED = "And who succeeded her?"
@@ -26,7 +26,7 @@ async def rewritten(reply: Any, question: str = ASKED, **more: Any) -> tuple[Any
     """What the node writes, the calls of its model, and the notes."""
     model = ScriptedChatModel([reply])
     given: Any = {"question": question, "messages": [*TURNS, HumanMessage(question)], **more}
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await QuestionRewriter(model)(given)
     return update, model.calls, meter.notes
 

@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import Claim, Verdict
 from citeproof.agents.refinement_selector import RefinementSelector, share
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import RefiningState
 from tests.agents.calm_states import BROKE, BUILT, KEPT, LIT, claim
 from tests.agents.r2_mga_states import reflecting
@@ -55,7 +55,7 @@ async def test_the_one_that_was_proved_better_stands(
     stands: bool,
 ) -> None:
     state = refining(first=first, first_dropped=first_dropped, claims=claims, dropped=dropped)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await RefinementSelector()(state)
     assert update == ({} if stands else {"claims": first, "dropped": first_dropped})
     told = ["the refined answer was not proved as well; the one before it stands"]
@@ -63,7 +63,7 @@ async def test_the_one_that_was_proved_better_stands(
 
 
 async def test_without_a_refinement_there_is_no_choice() -> None:
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await RefinementSelector()(refining(given=[], first=[], claims=[no(BUILT)])) == {}
     assert meter.notes == []
 

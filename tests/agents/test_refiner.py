@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import LLM, Claim
 from citeproof.agents.refiner import AGAIN, Refiner
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.r2_mga_states import FAULTY, reflecting
@@ -65,7 +65,7 @@ async def test_what_stands_after_the_heading_is_read_and_invented_numbers_are_dr
 @pytest.mark.parametrize("reply", ["", "Refined answer:", "[1]", "I have cited it rightly now."])
 async def test_a_reply_that_holds_no_cited_answer_is_asked_for_once_more(reply: str) -> None:
     node, model = refiner(reply, ONE)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await node(reflecting(rounds=[PLANNED]))
     assert told(update["claims"]) == [(BUILT, [1])]
     assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{AGAIN}"
@@ -74,7 +74,7 @@ async def test_a_reply_that_holds_no_cited_answer_is_asked_for_once_more(reply: 
 
 async def test_then_the_answer_before_it_stands() -> None:
     node, model = refiner("", "Done.")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await node(reflecting(rounds=[PLANNED]))
     assert told(update["claims"]) == [(BUILT, [2])]
     assert len(model.calls) == 2

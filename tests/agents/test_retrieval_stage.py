@@ -11,7 +11,7 @@ from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.errors import InputError, RetrievalError
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.runtime.events import AnswerReady, PassagesRetrieved
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.state import ComposedState, NodeCost, total_usage
 from citeproof.testing import ListRetriever, passage
@@ -48,7 +48,7 @@ async def test_what_llatrieval_chooses_is_the_memory() -> None:
 
 async def test_without_search_the_best_passages_are_the_memory() -> None:
     script = Script()
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await retrieval_stage(script, k=2, search=False)(ASKED)
     assert update == {
         "passages": [A, B],

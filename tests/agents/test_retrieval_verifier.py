@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import Choice, ScriptedChatModel
 from tests.agents.search_states import FIRST, search_state
@@ -51,7 +51,7 @@ async def test_it_reads_the_chosen_passages_alone() -> None:
 @pytest.mark.parametrize("reply", ["Maybe", "Yesterday", "", "[YES]"])
 async def test_neither_yes_nor_no_is_not_verified(reply: str) -> None:
     node, _ = verifier(reply, reply)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert (await verdict(node)).sufficient is False
     assert any(note.startswith("retrieval_verifier: counted as not") for note in meter.notes)
 
@@ -72,7 +72,7 @@ async def test_by_score(score: float, threshold: float, sufficient: bool) -> Non
 )
 async def test_a_score_that_is_no_number_of_the_scale_is_not_verified(reply: str) -> None:
     node, model = verifier(reply, reply, verification="score", threshold=0.0)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         done = await verdict(node)
     assert (done.sufficient, done.score) == (False, None)
     assert len(model.calls) == 2

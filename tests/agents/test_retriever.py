@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import InputError, RetrievalError
 from citeproof.runtime.events import PassagesRetrieved
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ListRetriever, passage
 from citeproof.types import Passage
 from tests.agents.one_node import told
@@ -26,7 +26,7 @@ def asked(**changes: Any) -> Any:
 
 async def test_the_k_best_passages_fill_the_long_term_memory() -> None:
     source = ListRetriever(lambda query: [C, A, B] if query == "Who built the tower?" else [])
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await Retriever(source, k=2)(ASKED)
     assert update == {
         "passages": [C, A],
@@ -61,7 +61,7 @@ async def test_the_corpus_goes_before_the_documents_and_the_retriever() -> None:
 
 async def test_ranked_documents_are_taken_in_their_order_each_once() -> None:
     source = ListRetriever([A])
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await Retriever(source, k=2, ranked=True)(asked(documents=[C, C, B, A]))
     assert (update["passages"], update["long_term"]) == ([C, B], ["c", "b"])
     assert (source.queries, meter.used.retrievals) == ([], 0)

@@ -10,7 +10,7 @@ import pytest
 from citeproof import LLM
 from citeproof.agents.summarizer import Summarizer, in_short, is_irrelevant
 from citeproof.errors import BudgetExceededError, ModelOutageError
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel
 from tests.agents.search_states import PASSAGES, search_state
@@ -77,7 +77,7 @@ async def test_they_are_written_in_parallel_up_to_a_limit(at_once: int) -> None:
 @pytest.mark.parametrize("reply", ["", " \n", "…", "--"])
 async def test_an_empty_summary_leaves_the_passages_own_text(reply: str) -> None:
     node, _ = summarizer([reply])
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         update = await node(search_state(long_term=["a"], waiting=[]))
     assert update == {"summaries": {"a": "All about a."}}
     assert meter.notes == ["summarizer: an empty summary, the passage's own text was read"]
@@ -99,7 +99,7 @@ async def test_an_outage_is_the_nodes_error_and_ends_the_other_calls() -> None:
 async def test_the_budget_ends_it() -> None:
     node, model = summarizer(at_once=1)
     meter = Meter(budget=BudgetSettings(calls=3))
-    with metered(meter), pytest.raises(BudgetExceededError, match="3 calls"):
+    with use_meter(meter), pytest.raises(BudgetExceededError, match="3 calls"):
         await node(search_state())
     assert len(model.calls) == meter.used.llm_calls == 3
 
@@ -136,7 +136,7 @@ async def test_each_passage_is_shortened_and_the_irrelevant_ones_are_forgotten(s
 
 async def test_where_none_is_relevant_the_first_is_read_in_full() -> None:
     node, _ = summarizer(lambda _: "irrelevant", style="summary")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await node(state()) == {"short_forms": {}, "long_term": ["a"]}
     told = "summarizer: no passage was called relevant; the first was read in full"
     assert meter.notes == [told]

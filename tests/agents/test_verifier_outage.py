@@ -18,7 +18,7 @@ from citeproof.errors import VerifierOutageError
 from citeproof.evaluation.results import read_results
 from citeproof.evaluation.runner import run
 from citeproof.graphs.vtg import build_vtg
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
@@ -41,7 +41,7 @@ OUT: Any = TableEntailment(gone)
 async def noted(node: Any, given: Any) -> tuple[Any, str]:
     """What a node gives, and what it notes."""
     meter = Meter(Usage(), BudgetSettings())
-    with metered(meter):
+    with use_meter(meter):
         return await node(given), " ".join(meter.notes)
 
 

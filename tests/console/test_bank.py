@@ -136,7 +136,7 @@ def test_export_to_what_cannot_be_written_leaves_nothing(filled: list[str]) -> N
 def test_whoever_sits_there_is_asked(
     filled: list[str], typed: str, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citeproof.console.bank._asked", lambda: True)
+    monkeypatch.setattr("citeproof.console.bank._can_ask", lambda: True)
     said("export", "--out", "cases.jsonl")
     done = run(cli.app, ["bank", "import", "cases.jsonl", "--rebuild"], input=typed)
     assert "Delete 3 cases first? [y/N]" in done.output

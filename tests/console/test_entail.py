@@ -16,13 +16,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from citeproof import cli
-from citeproof.console.entail import checked, opened, result
+from citeproof.console.entail import count_pairs, open_pairs, result
 from citeproof.console.entail import run as run_pairs
 from citeproof.errors import InputError, ModelError
 from citeproof.settings import Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair
-from citeproof.tools.entailment.pairs import CHUNK, Agreement, gold, written
+from citeproof.tools.entailment.pairs import CHUNK, Agreement, gold, to_line
 from citeproof.tools.llm.model import LLM
 
 run = CliRunner().invoke
@@ -204,8 +204,8 @@ def test_a_full_disk_is_told(table: TableEntailment, monkeypatch: pytest.MonkeyP
         pytest.skip("there is no /dev/full here")
     source = Path("p.jsonl")
     source.write_text(lines(pair()))
-    with opened(source) as found:
-        total = checked(found, source)
+    with open_pairs(source) as found:
+        total = count_pairs(found, source)
         disk = full.open("wb")
         monkeypatch.setattr(Path, "open", lambda *_: disk)
         with (
@@ -316,7 +316,7 @@ def test_half_a_surrogate_pair_is_kept_and_harms_no_tokenizer(table: TableEntail
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["premise"] == "old \ud800"
     assert table.pairs[0].premise == "old \ufffd"
-    assert written({"x": "é", "score": 0.123456}) == '{"x": "é", "score": 0.1234}\n'.encode()
+    assert to_line({"x": "é", "score": 0.123456}) == '{"x": "é", "score": 0.1234}\n'.encode()
 
 
 def test_the_judge_is_opened_only_if_it_judges_and_closed_again(

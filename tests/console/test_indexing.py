@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from citeproof import cli
 from citeproof.console import indexing, standing
-from citeproof.console.standing import Standing, showing
+from citeproof.console.standing import Standing, show_standing
 from citeproof.console.watching import changes, is_of_interest
 from citeproof.errors import StoreError
 from citeproof.memory.index import Index, Step
@@ -200,7 +200,7 @@ def test_without_a_terminal_a_line_is_told_now_and_then(monkeypatch: pytest.Monk
     monkeypatch.setattr(standing, "_LINES", 0.01)
     written = io.StringIO()
     held = Standing({"a": 1})
-    with showing(Console(file=written, width=100), held):
+    with show_standing(Console(file=written, width=100), held):
         until(lambda: written.getvalue().count("\n") >= 2)
     lines = written.getvalue().splitlines()
     assert set(lines) == {"0 of 1 document · 0 passages"}
@@ -211,7 +211,7 @@ def test_without_a_terminal_a_line_is_told_now_and_then(monkeypatch: pytest.Monk
 def test_in_a_terminal_a_bar_moves_by_itself() -> None:
     written = io.StringIO()
     held = Standing({"[red]a.md": 1, "b": 1})
-    with showing(Console(file=written, width=120, force_terminal=True), held):
+    with show_standing(Console(file=written, width=120, force_terminal=True), held):
         held(Step("/x/[red]a.md", "reading"))
         until(lambda: "[red]a.md" in written.getvalue())
     assert "0 of 2 documents · 0 passages" in written.getvalue()

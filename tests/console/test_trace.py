@@ -12,12 +12,12 @@ from citeproof.console.drawing import shape
 from citeproof.console.trace import (
     Trace,
     find_trace,
+    make_trace,
     place,
     read_trace,
-    recorded,
-    recording,
+    record,
     render_trace,
-    replayed,
+    replay,
     write_trace,
 )
 from citeproof.errors import InputError, ModelError
@@ -35,7 +35,7 @@ VTG = METHODS["vtg"].sketch()
 
 def trace(moments: Sequence[Moment] | None = None, **fields: Any) -> Trace:
     result = Result.model_validate({"id": "", "question": QUESTION, "answer": ANSWER, **fields})
-    return recorded(VTG, "vtg", result, timed() if moments is None else moments)
+    return make_trace(VTG, "vtg", result, timed() if moments is None else moments)
 
 
 def test_a_trace_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ def test_a_run_without_an_answer_says_why(error: Failure | None, why: str) -> No
 
 
 async def test_a_replayed_run_ends_with_its_outcome() -> None:
-    assert [moment async for moment in replayed(trace())] == list(trace().moments)
+    assert [moment async for moment in replay(trace())] == list(trace().moments)
     broken = trace(timed(EVENTS[:-2]), answer=None)
-    *_, last = [moment.event async for moment in replayed(broken)]
+    *_, last = [moment.event async for moment in replay(broken)]
     assert isinstance(last, AnswerReady)
     assert (last.answer.status, last.answer.reason) == ("not_found", "The run was broken off.")
 
@@ -117,7 +117,7 @@ def test_a_recording_is_kept_also_where_the_run_fails(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with (
         pytest.raises(ModelError, match="no answer"),
-        recording(path, VTG, "vtg", QUESTION, moments),
+        record(path, VTG, "vtg", QUESTION, moments),
     ):
         raise ModelError("no answer for sk-abcdefgh1234")
     kept = read_trace(path)
@@ -129,7 +129,7 @@ def test_a_recording_is_kept_also_where_the_run_fails(tmp_path: Path) -> None:
 def test_that_a_recording_has_no_place_is_told_before_the_run(tmp_path: Path) -> None:
     with (
         pytest.raises(InputError, match="cannot be written: there is no folder"),
-        recording(tmp_path / "no" / "a.jsonl", VTG, "vtg", QUESTION, []),
+        record(tmp_path / "no" / "a.jsonl", VTG, "vtg", QUESTION, []),
     ):
         pytest.fail("the run was begun")
 

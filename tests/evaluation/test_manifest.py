@@ -10,13 +10,13 @@ from citeproof import Settings, Toolbox, build_vtg
 from citeproof.evaluation import manifest
 from citeproof.evaluation.manifest import (
     Manifest,
+    begin_sitting,
     differences,
     models_of,
     prompts,
     public,
     read_manifest,
     sha256,
-    sitting,
 )
 from citeproof.evaluation.runner import describe
 from citeproof.models.manifest import LLM, MINILM, MPNET
@@ -126,11 +126,11 @@ def test_differences_name_what_matters_and_nothing_else(tmp_path: Path) -> None:
     [told] = differences(one, changed)
     assert told.startswith("prompts.system.md (")
     assert told.endswith("… there, 000000000000… here)")
-    assert differences(one, one.model_copy(update={"sittings": (sitting(1),)})) == []
+    assert differences(one, one.model_copy(update={"sittings": (begin_sitting(1),)})) == []
 
 
 def test_a_sitting_tells_versions_and_the_commit_of_a_checkout(tmp_path: Path) -> None:
-    now = sitting(3)
+    now = begin_sitting(3)
     assert (now.at_once, now.finished) == (3, None)
     assert {"citeproof", "langgraph", "pydantic"} <= now.packages.keys()
 

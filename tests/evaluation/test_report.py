@@ -25,7 +25,7 @@ from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.results import Failure, Result, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run
-from citeproof.evaluation.scorecard import Judge, read_scorecard, scored, write_scorecard
+from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate
 from citeproof.evaluation.statistics import estimate, estimates
 from citeproof.files import write_whole
@@ -45,7 +45,7 @@ async def made(folder: Path, count: int = 4, **parameters: Any) -> Path:
 async def kept(folder: Path, **parameters: Any) -> Path:
     """A run that is scored."""
     own = open_run(await made(folder, **parameters))
-    write_scorecard(own, await scored(own, judge(), mode="corrected"))
+    write_scorecard(own, await make_scorecard(own, judge(), mode="corrected"))
     return folder
 
 
@@ -59,12 +59,12 @@ def cells(text: str, title: str) -> list[list[str]]:
 async def test_a_second_scoring_asks_the_judge_nothing(tmp_path: Path) -> None:
     folder = await made(tmp_path / "a")
     first = judge()
-    card = await scored(open_run(folder), first, mode="corrected")
+    card = await make_scorecard(open_run(folder), first, mode="corrected")
     assert len(first.pairs) == 4
     assert card.metrics["citation_f1"].model_dump() == {"value": 1, "low": 1, "high": 1, "n": 4}
     assert set(card.examples) == {"q0", "q1", "q2", "q3"}
     again = judge()
-    assert await scored(open_run(folder), again, mode="corrected") == card
+    assert await make_scorecard(open_run(folder), again, mode="corrected") == card
     assert again.pairs == []
 
 
@@ -85,7 +85,7 @@ async def test_scores_tell_their_judge_and_whether_they_compare_with_alce(
 
     monkeypatch.setattr("citeproof.evaluation.scorecard.score", score)
     own = open_run(await made(tmp_path / "a"))
-    card = await scored(own, TableEntailment({}, name=name), mode=mode)
+    card = await make_scorecard(own, TableEntailment({}, name=name), mode=mode)
     assert card.entailment is not None
     assert (card.mode, card.entailment.name, card.entailment.threshold) == (mode, name, 0.5)
     assert len(card.caveats) == (told is not None)
@@ -93,7 +93,7 @@ async def test_scores_tell_their_judge_and_whether_they_compare_with_alce(
 
 
 async def test_without_a_judge_citations_are_left_out(tmp_path: Path) -> None:
-    card = await scored(open_run(await made(tmp_path / "a")), None, mode="corrected")
+    card = await make_scorecard(open_run(await made(tmp_path / "a")), None, mode="corrected")
     assert card.caveats[0].startswith("Not scored with an entailment model")
     assert "citation_f1" not in card.metrics
     assert card.metrics["em_recall"].value == 1
@@ -120,7 +120,7 @@ async def test_scores_of_other_answers_do_not_count(tmp_path: Path) -> None:
 
     written("Ann.")
     own = open_run(file)
-    card = await scored(own, judge(), mode="corrected")
+    card = await make_scorecard(own, judge(), mode="corrected")
     write_scorecard(own, card)
     assert read_scorecard(open_run(file), "corrected") == card
     written("Bo.")
@@ -133,7 +133,7 @@ async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: P
     error = Failure(type="ModelError", message="no answer")
     results[1] = Result(id="q1", question="?", error=error)
     write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
-    card = await scored(open_run(folder), judge(), mode="corrected")
+    card = await make_scorecard(open_run(folder), judge(), mode="corrected")
     assert (card.errors, set(card.examples)) == (1, {"q0", "q2", "q3"})
     text = markdown(await report([folder]))
     assert cells(text, "Runs")[1][4:7] == ["3", "0", "1"]
@@ -201,7 +201,7 @@ async def test_a_scorecards_f1_is_that_of_the_means(
 
     monkeypatch.setattr("citeproof.evaluation.scorecard.score", score)
     for mode in MODES:
-        card = await scored(open_run(await made(tmp_path / mode)), judge(), mode=mode)
+        card = await make_scorecard(open_run(await made(tmp_path / mode)), judge(), mode=mode)
         assert card.metrics["citation_f1"].value == pytest.approx(0.625)  # their mean is 0.583
         assert aggregate(list(card.examples.values()))["citation_f1"] == pytest.approx(0.625)
         assert card.examples["q0"]["citation_f1"] == 2 / 3
@@ -268,7 +268,7 @@ async def test_mauve_is_a_number_of_the_whole_run(
 
     monkeypatch.setattr("citeproof.evaluation.scorecard.mauve_of", mauve)
     own = open_run(await made(tmp_path / "own"))
-    card = await scored(own, judge(), mode="corrected", mauve=True)
+    card = await make_scorecard(own, judge(), mode="corrected", mauve=True)
     write_scorecard(own, card)
     assert asked == [([output.text for _, output, _ in own.items()], "corrected")]
     assert "mauve" not in card.metrics
@@ -291,7 +291,7 @@ async def test_mauve_that_cannot_be_had_is_told_before_the_judge_is_asked(
     monkeypatch.setitem(sys.modules, "mauve", None)
     own, asked = open_run(await made(tmp_path / "own")), judge()
     with pytest.raises(MissingExtraError, match=r"pip install \"citeproof\[mauve\]\""):
-        await scored(own, asked, mode="corrected", mauve=True)
+        await make_scorecard(own, asked, mode="corrected", mauve=True)
     assert asked.pairs == []
 
 
@@ -336,10 +336,10 @@ async def test_a_base_is_one_run_however_its_path_is_written(
 async def test_a_file_of_alces_runner_is_compared_as_well(tmp_path: Path) -> None:
     own = await kept(tmp_path / "own")
     file = own / "alce.json"
-    card = await scored(open_run(file), judge(), mode="corrected")
+    card = await make_scorecard(open_run(file), judge(), mode="corrected")
     path = write_scorecard(open_run(file), card)
     assert path == own / "alce.scores-corrected.json"
-    assert card.metrics == (await scored(open_run(own), judge(), mode="corrected")).metrics
+    assert card.metrics == (await make_scorecard(open_run(own), judge(), mode="corrected")).metrics
     text = markdown(await report([own, file]))
     assert [row[1:4] for row in cells(text, "Runs")[1:]] == [
         ["own", "vtg", "–"],
@@ -352,7 +352,7 @@ async def test_other_judges_and_unfinished_runs_are_told(tmp_path: Path) -> None
     one, other = await kept(tmp_path / "one"), await kept(tmp_path / "other")
     run_of = open_run(other)
     strange = TableEntailment({}, name="another")
-    write_scorecard(run_of, await scored(run_of, strange, mode="corrected"))
+    write_scorecard(run_of, await make_scorecard(run_of, strange, mode="corrected"))
     manifest = read_manifest(one)
     assert manifest is not None
     totals = manifest.totals.model_copy(update={"waiting": 3})
@@ -366,7 +366,7 @@ async def test_other_thresholds_are_told(tmp_path: Path) -> None:
     for name, threshold in (("a", 0.5), ("b", 0.8)):
         own = open_run(await made(tmp_path / name, 2))
         table = TableEntailment({}, threshold=threshold)
-        write_scorecard(own, await scored(own, table, mode="corrected"))
+        write_scorecard(own, await make_scorecard(own, table, mode="corrected"))
     told = "scored with different entailment models, thresholds"
     assert told in markdown(await report([tmp_path / "a", tmp_path / "b"]))
     assert told not in markdown(await report([tmp_path / "a"]))

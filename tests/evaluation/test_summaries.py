@@ -12,7 +12,7 @@ from citeproof.evaluation.manifest import Data, Manifest
 from citeproof.evaluation.report import markdown, report
 from citeproof.evaluation.results import Result, lines_of
 from citeproof.evaluation.runs import open_run
-from citeproof.evaluation.scorecard import Judge, Scorecard, scored, write_scorecard
+from citeproof.evaluation.scorecard import Judge, Scorecard, make_scorecard, write_scorecard
 from citeproof.evaluation.statistics import estimates, mean_of_runs
 from citeproof.files import write_whole
 from tests.evaluation.test_report import cells
@@ -47,7 +47,7 @@ async def kept(
     results = (Result(id=own.id, question=own.question, output="Ann.") for own in examples)
     write_whole(folder / "results.jsonl", (f"{own.model_dump_json()}\n" for own in results))
     run = open_run(folder)
-    answers = (await scored(run, None, mode="strict")).answers
+    answers = (await make_scorecard(run, None, mode="strict")).answers
     card = Scorecard(
         mode="strict",
         entailment=judge,

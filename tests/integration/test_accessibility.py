@@ -10,7 +10,7 @@ import pytest
 from citeproof import Passage
 from citeproof.console.drawing import shape
 from citeproof.console.page import render_check, render_page
-from citeproof.console.trace import recorded, render_trace
+from citeproof.console.trace import make_trace, render_trace
 from citeproof.evaluation.results import Result
 from citeproof.graphs.registry import METHODS
 from citeproof.testing import TableEntailment
@@ -52,7 +52,7 @@ def test_an_answer(browser: Tab, tmp_path: Path) -> None:
 def test_a_trace(browser: Tab, tmp_path: Path) -> None:
     page = tmp_path / "trace.html"
     result = Result(id="", question=sample.QUESTION, answer=sample.ANSWER)
-    trace = recorded(METHODS["vtg"].sketch(), "vtg", result, sample.timed())
+    trace = make_trace(METHODS["vtg"].sketch(), "vtg", result, sample.timed())
     page.write_text(render_trace(trace), "utf-8")
     browser.open(page)
     look(browser)

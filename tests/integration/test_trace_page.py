@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from citeproof import Passage, Toolbox, build_vtg
-from citeproof.console.trace import Trace, recorded, render_trace
+from citeproof.console.trace import Trace, make_trace, render_trace
 from citeproof.evaluation.results import Result
 from citeproof.runtime.events import LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
@@ -72,7 +72,7 @@ def toolbox(delay: float = 0.0) -> Toolbox:
 async def scripted(delay: float = 0.0) -> Trace:
     graph = build_vtg(toolbox(delay), max_trials=0)
     moments = await watch(graph, {"question": QUESTION})
-    return recorded(graph, "vtg", Result(id="", question=QUESTION), moments)
+    return make_trace(graph, "vtg", Result(id="", question=QUESTION), moments)
 
 
 @pytest.fixture(scope="module")

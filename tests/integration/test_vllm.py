@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr
 
 from citeproof.prompts import Prompt
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import LLMSettings, ModelSettings
 from citeproof.tools.llm.model import LLM, open_llm
 
@@ -40,7 +40,7 @@ def llm() -> LLM:
 
 async def test_it_goes_on_with_a_reply(llm: LLM) -> None:
     begun = Prompt(ASK.system, ASK.context, ASK.task, "The capital of France is")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         added = await llm.text(begun, max_tokens=8)
         pieces: list[str] = []
         assert await llm.text(begun, max_tokens=8, on_delta=pieces.append) == "".join(pieces)
@@ -52,7 +52,7 @@ async def test_it_goes_on_with_a_reply(llm: LLM) -> None:
 
 
 async def test_it_keeps_to_a_schema(llm: LLM) -> None:
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         ask = Prompt("", "", "Name the capitals of France and of Italy, as JSON.")
         found = await llm.parse(ask, Capitals)
     assert {city.casefold() for city in found.cities} == {"paris", "rome"}
@@ -61,7 +61,7 @@ async def test_it_keeps_to_a_schema(llm: LLM) -> None:
 
 
 async def test_it_gives_probabilities(llm: LLM) -> None:
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         ask = Prompt("", "", "Is Paris the capital of France? Reply with Yes or No only.")
         found = await llm.choose(ask, ("Yes", "No"))
     assert found["Yes"] > 0.5

@@ -36,7 +36,7 @@ def opened(tmp_path: Path, embeddings: WordEmbeddings | None = None, **options: 
 
 def whole(index: Index) -> list[tuple[str, int]]:
     """The documents that are indexed, and how many passages each has."""
-    with index._reading() as (_, marks):
+    with index._read() as (_, marks):
         held = read_marks(marks) if marks else {}
     counts = Counter(passage.source for passage in index.passages())
     return sorted((path, counts[path]) for path, mark in held.items() if len(mark) == 64)

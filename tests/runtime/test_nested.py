@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from citeproof import Answer, build_vtg
 from citeproof.errors import InputError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.runtime.nested import run_apart
 from tests.graphs.scripts import BUILT, Script
 
@@ -42,7 +42,7 @@ def said(state: Own) -> Own:
 
 async def test_cost_and_notes_are_reported_but_for_the_retrieval_that_the_caller_counts() -> None:
     graph = build_vtg(Script(claims=[BUILT, "DONE"], citations=["one", "two"]).toolbox())
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         answer = (await run_apart(graph, "Who?"))["answer"]
     assert (answer.usage.llm_calls, answer.usage.retrievals) == (4, 1)
     assert meter.used == answer.usage.model_copy(update={"retrievals": 0})

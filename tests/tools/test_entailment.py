@@ -18,7 +18,7 @@ from citeproof import LLM, Passage
 from citeproof.console.verifier import verifier
 from citeproof.errors import ModelError, ModelReplyError, SettingsError, StoreError
 from citeproof.models.entailment import calibration
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair, pair, premise
@@ -49,7 +49,7 @@ def test_pairs_are_equal_whatever_their_prefix() -> None:
 async def test_equal_pairs_are_computed_once_and_scores_keep_their_order() -> None:
     table = TableEntailment({("p", "left"): 0.2, ("p", "right"): 0.8})
     kept = CachedEntailment(table)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await kept.scores([RIGHT, LEFT, RIGHT]) == [0.8, 0.2, 0.8]
         assert await kept.scores([LEFT]) == [0.2]
     assert table.pairs == [RIGHT, LEFT]
@@ -141,7 +141,7 @@ async def test_no_text_ends_the_fence_that_the_judge_reads_it_in() -> None:
 
 async def test_a_judge_that_says_neither_is_asked_again_and_then_counts_as_no() -> None:
     model = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await Judge(LLM(model)).scores([LEFT]) == [0.0]
     assert len(model.calls) == 2
     assert "one word" in model.calls[1].prompt

@@ -14,14 +14,14 @@ import pytest
 
 from citeproof import LLM
 from citeproof.errors import CiteproofError, ModelError, SettingsError
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Entailment, Pair, pretrained
 from citeproof.tools.entailment.chunks import Chunking, combine, cut, fit
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.opening import open_entailment
-from citeproof.tools.entailment.pairs import Row, scored
+from citeproof.tools.entailment.pairs import Row, score_rows
 from citeproof.tools.entailment.presets import PRESETS, find_preset
 from citeproof.tools.entailment.seq2seq import _answers
 from citeproof.tools.entailment.text_classifier import TextClassifier, defuse_marks
@@ -51,13 +51,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
         for row, mask in zip(given["input_ids"], given["attention_mask"], strict=True):
             found.append(row[: int(mask.sum())].tolist())
 
-    placed = pretrained._placed
+    placed = pretrained._place
 
     def watched(model: Any) -> Any:
         model.register_forward_pre_hook(keep, with_kwargs=True)
         return placed(model)
 
-    monkeypatch.setattr(pretrained, "_placed", watched)
+    monkeypatch.setattr(pretrained, "_place", watched)
     return found
 
 
@@ -233,7 +233,7 @@ def test_pairs_that_are_not_entailed_show_what_is_not_supported(tmp_path: Path) 
     line = json.dumps({"premise": DOCUMENT, "hypothesis": "The tower is old."}).encode()
 
     async def rows() -> list[Row]:
-        return [row async for chunk in scored([json.loads(line)], verifier) for row in chunk]
+        return [row async for chunk in score_rows([json.loads(line)], verifier) for row in chunk]
 
     [row] = asyncio.run(rows())
     assert [*row] == ["premise", "hypothesis", "score", "entailed", "unsupported"]
@@ -447,7 +447,7 @@ def test_granite_guardian_4_1_is_given_its_block() -> None:
 async def test_an_answer_that_is_neither_counts_as_not_entailed(model: str) -> None:
     llm = LLM(ScriptedChatModel(lambda _: "Perhaps.", logprobs=False))
     verifier = open_entailment(EntailmentSettings(model=model), lambda: llm)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await verifier.scores([Pair(DOCUMENT, CLAIM)] * 2) == [0.0, 0.0]
     assert any("counts as not entailed" in note for note in meter.notes)
     assert verifier.name.startswith(f"{model}: ")

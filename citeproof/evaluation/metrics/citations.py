@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from citeproof.evaluation.examples import Example, Mode, Output, Scores
 from citeproof.evaluation.metrics.judging import Asking
-from citeproof.evaluation.metrics.texts import first_line, sentences, unmarked
+from citeproof.evaluation.metrics.texts import first_line, sentences, strip_alce_marks
 from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, premise
@@ -56,7 +56,7 @@ def statements(
         found = [(f"{example.question} {entity}", numbers) for entity, numbers in listed]
     else:
         found = [(" ".join(text.split()), numbers) for text, numbers in read_marked(output.text)]
-    return [_corrected(text, numbers, output.passages, most) for text, numbers in found]
+    return [_statement(text, numbers, output.passages, most) for text, numbers in found]
 
 
 def citation_scores(
@@ -121,7 +121,7 @@ def _strict_texts(example: Example, output: Output) -> list[str]:
 
 def _strict(text: str, passages: Sequence[Passage], most: int) -> Statement:
     places = [int(number) - 1 for number in _ALCE_MARK.findall(text)]
-    said = unmarked(text).strip()
+    said = strip_alce_marks(text).strip()
     if any(place >= len(passages) for place in places) or not passages:
         return Statement(said, (), 0)
     # Place -1 is what the evaluator makes of [0]; to Python it is the last passage.
@@ -129,7 +129,7 @@ def _strict(text: str, passages: Sequence[Passage], most: int) -> Statement:
     return Statement(said, counted, len(counted))
 
 
-def _corrected(
+def _statement(
     text: str, numbers: Sequence[int], passages: Sequence[Passage], most: int
 ) -> Statement:
     places = tuple(number - 1 for number in numbers[:most])

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from citeproof.tools.entailment import Entailment, Pair
 
-__all__ = ["Asking", "judged"]
+__all__ = ["Asking", "judge"]
 
 _Result = TypeVar("_Result")
 
@@ -16,7 +16,7 @@ Asking = Generator[list[Pair], list[bool], _Result]
 hypothesis, may ask again after that, and returns its value."""
 
 
-async def judged(askings: Sequence[Asking[_Result]], entailment: Entailment) -> list[_Result]:
+async def judge(askings: Sequence[Asking[_Result]], entailment: Entailment) -> list[_Result]:
     """The values of metrics that ask, in order.
 
     All first pairs of all metrics go to the entailment model in one call, then all second ones,

@@ -13,7 +13,7 @@ from citeproof.evaluation.examples import Mode
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.sentences import split
 
-__all__ = ["first_line", "normal", "plain", "sentences", "unmarked"]
+__all__ = ["first_line", "normal", "plain", "sentences", "strip_alce_marks"]
 
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _ALCE_MARK = re.compile(r" ?\[\d+")
@@ -26,7 +26,7 @@ def plain(text: str, mode: Mode) -> str:
     strict: only the first line, and of marks such as `[1, 2]` and `[1-3]` all but the bracket
     and the first number stays.
     """
-    return unmarked(first_line(text)) if mode == "strict" else strip_marks(text).strip()
+    return strip_alce_marks(first_line(text)) if mode == "strict" else strip_marks(text).strip()
 
 
 def first_line(text: str) -> str:
@@ -34,7 +34,7 @@ def first_line(text: str) -> str:
     return text.strip().split("\n")[0].replace(_CHAT_END, "")
 
 
-def unmarked(text: str) -> str:
+def strip_alce_marks(text: str) -> str:
     """A text without what ALCE's evaluator takes for citation marks."""
     return _ALCE_MARK.sub("", text).replace(" |", "").replace("]", "")
 

@@ -70,7 +70,7 @@ async def check(
     everything = [passage for number in sorted(sources) for passage in sources[number]]
     said = list(_read(text))
     asked = [sentence for sentence in said if sentence.states]
-    cited = await _cited(asked, sources, k)
+    cited = await _cited_passages(asked, sources, k)
     found = await _others(asked, cited, retriever or from_passages(everything), k)
     numbers = _numbers(sources)
     ids = {number: {passage.id for passage in sources[number]} for number in sources}
@@ -105,7 +105,7 @@ async def check(
         tried.append((tries, denying))
     waiting = iter(tried)
     sentences = [
-        _judged(sentence, *(next(waiting) if sentence.states else ([], [])), sources, entailment)
+        _judge(sentence, *(next(waiting) if sentence.states else ([], [])), sources, entailment)
         for sentence in said
     ]
     return _report(sentences, entailment)
@@ -154,7 +154,7 @@ def _read(text: str) -> Iterator[_Said]:
             yield _Said(said, paragraph.number, sentence.numbers, states)
 
 
-async def _cited(
+async def _cited_passages(
     asked: Sequence[_Said], sources: Mapping[int, Sequence[Passage]], k: int
 ) -> list[dict[int, Sequence[Passage]]]:
     """For each sentence the numbers that it cites, with at most `k` passages of each."""
@@ -225,7 +225,7 @@ def _numbers(sources: Mapping[int, Sequence[Passage]]) -> dict[str, int]:
     return numbers
 
 
-def _judged(
+def _judge(
     sentence: _Said,
     tries: Sequence[_Try],
     denying: Sequence[_Numbered],
@@ -235,10 +235,10 @@ def _judged(
     def holds(one: _Try) -> bool:
         return one.score >= entailment.threshold if one.holds is None else one.holds
 
-    def denied(one: _Try) -> bool:
+    def is_denied(one: _Try) -> bool:
         return denies(one.passages[0][1], sentence.text, one.score)
 
-    against = [*denying, *(one.passages[0] for one in tries if denied(one))]
+    against = [*denying, *(one.passages[0] for one in tries if is_denied(one))]
     verdict: CheckVerdict = "unchecked"
     if sentence.states:
         verdict = "contradicted" if against else "unsupported"

@@ -42,7 +42,7 @@ def locate(text: str, sentences: Sequence[str]) -> list[Span | None]:
         if hit := _follow(known, wanted, begin):
             first, last = hit
             begin = last + 1
-            found.append(_widened(text, places[first], places[last] + len(written[last])))
+            found.append(_widen(text, places[first], places[last] + len(written[last])))
         else:
             after = places[begin] if begin < len(places) else len(text)
             line = _line(text, set(wanted), after)
@@ -88,7 +88,7 @@ def _line(text: str, wanted: set[str], after: int) -> Span | None:
     return Span(span.start + before, span.end - behind)
 
 
-def _widened(text: str, start: int, end: int) -> Span:
+def _widen(text: str, start: int, end: int) -> Span:
     """A span with the quotation marks around it, its full stop, and its citation marks."""
     line = text.rfind("\n", 0, start) + 1
     opening = _OPENING.search(text, line, start)

@@ -205,7 +205,7 @@ def _blocks(text: str) -> list[_Block]:
                 found.append(block)
     for place, line in enumerate(lines):
         if place not in read and any(map(str.isalnum, line)):
-            found.append(_Block("prose", _shown(line, links), place, place + 1))
+            found.append(_Block("prose", _plain_lines(line, links), place, place + 1))
     return sorted(found, key=lambda block: block.start)
 
 
@@ -226,7 +226,7 @@ def _leaf(
     if token.type == "definition":
         if _ADDRESS.match(token.meta["url"]) and len(words(token.meta["label"])) <= _NAME_WORDS:
             return _Block("source", token.meta["url"], start, end, items)
-        return _Block("prose", _shown("\n".join(lines[start:end]), links), start, end, items)
+        return _Block("prose", _plain_lines("\n".join(lines[start:end]), links), start, end, items)
     if parent.type not in ("paragraph_open", "heading_open"):
         return None
     text, plain = _inline(token)
@@ -270,7 +270,7 @@ def _table(
             # The parser drops the cells that are too many; those that it fills in are empty.
             written = [cell for cell in escapedSplit(lines[start]) if any(map(str.isalnum, cell))]
             known = sum(any(map(str.isalnum, cell.content)) for cell in row)
-            cells += [" ".join(_shown(cell, links).split()) for cell in written[known:]]
+            cells += [" ".join(_plain_lines(cell, links).split()) for cell in written[known:]]
             yield _Block("row", _row(names, cells), start, end, items)
         row = []
 
@@ -288,7 +288,7 @@ def _row(names: Sequence[str], cells: Sequence[str]) -> str:
     return " ".join(["; ".join(said), *filter(None, marks)]).strip()
 
 
-def _shown(text: str, links: dict[str, Any]) -> str:
+def _plain_lines(text: str, links: dict[str, Any]) -> str:
     """Lines that were not read as a block, without the signs that they begin with."""
     bare = "\n".join(_SIGNS.sub("", line, count=1) for line in text.split("\n"))
     return _inline(_parser().parseInline(bare, links)[0])[0]
@@ -307,7 +307,7 @@ def _inline(token: Token) -> tuple[str, frozenset[int]]:
         elif child.type == "link_open":
             opened, label = len(parts), child.meta.get("label", "")
         elif child.type == "link_close":
-            parts[opened:] = [_linked("".join(parts[opened:]), label, in_brackets)]
+            parts[opened:] = [_link_text("".join(parts[opened:]), label, in_brackets)]
         else:
             said = child.content.replace("`", "")
             if child.type in ("softbreak", "hardbreak"):
@@ -326,7 +326,7 @@ def _inline(token: Token) -> tuple[str, frozenset[int]]:
     return "".join(parts), frozenset(plain)
 
 
-def _linked(text: str, label: str, in_brackets: bool) -> str:
+def _link_text(text: str, label: str, in_brackets: bool) -> str:
     """The words of a link; a number of a source becomes a mark again.
 
     In brackets `[Wikipedia][1]` stays as it is, which is read as a mark.

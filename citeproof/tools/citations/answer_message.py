@@ -35,7 +35,7 @@ def answer_message(answer: Answer) -> AIMessage:
     text = answer.text or answer.reason or "No answer was found."
     annotations: list[Annotation] = []
     if answer.text:
-        for claim, start, end in _placed(answer):
+        for claim, start, end in _places(answer):
             score = claim.verdict.score
             extras = {
                 "verdict": claim.verdict.status,
@@ -58,7 +58,7 @@ def answer_message(answer: Answer) -> AIMessage:
     )
 
 
-def _placed(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
+def _places(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
     """Each claim with where it begins and ends in the text; claims of a list may have moved."""
     cursor = 0
     for claim in answer.claims:

@@ -16,13 +16,13 @@ from citeproof.types import Claim, Passage, Verdict
 
 __all__ = [
     "AnyForm",
-    "citing",
-    "introduced",
+    "citing_instruction",
+    "introduce",
     "marked_claim",
     "marked_claims",
+    "piece_teller",
     "read_claims",
     "read_prose",
-    "telling",
     "written_out",
 ]
 
@@ -36,7 +36,7 @@ EXAMPLE = "An example of such an answer, to another question from other passages
 UNCHECKED = "nothing has checked this claim"
 
 
-def citing(
+def citing_instruction(
     llm: LLM, numbers: Collection[int], *, empty: bool = False
 ) -> tuple[str, dict[str, Any] | None]:
     """How a model is told to cite, as the end of a sentence of a task; and the schema, if any.
@@ -55,12 +55,12 @@ def citing(
     return fill(template("citing_marks"), numbers=numbered, example=example), None
 
 
-def introduced(demonstration: str, words: str = EXAMPLE) -> str:
+def introduce(demonstration: str, words: str = EXAMPLE) -> str:
     """A demonstration behind the words that say what it is; empty where there is none."""
     return f"{words}\n{demonstration}\n\n" if demonstration else ""
 
 
-def telling() -> Callable[[str], None]:
+def piece_teller() -> Callable[[str], None]:
     """Tells the pieces of one answer as they come; of JSON, the sentences only."""
     reply, told = "", ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from citeproof.tools.citations.marked_text import MarkedSentence, read_marked, unwrapped
+from citeproof.tools.citations.marked_text import MarkedSentence, read_marked, unwrap
 
 __all__ = ["read_marked_list", "read_marked_name"]
 
@@ -34,7 +34,7 @@ def read_marked_list(text: str) -> list[MarkedSentence]:
     for piece in pieces:
         # A full stop before the marks belongs to the name: `Washington, D.C. [1].`
         read = read_marked(leading + _END.sub("", _BEGIN.sub("", piece)))
-        name = unwrapped(" ".join(sentence.text for sentence in read).strip(_EDGES))
+        name = unwrap(" ".join(sentence.text for sentence in read).strip(_EDGES))
         numbers = (number for sentence in read for number in sentence.numbers)
         if name:
             found.setdefault(name.casefold(), MarkedSentence(name, tuple(dict.fromkeys(numbers))))
@@ -46,7 +46,7 @@ def read_marked_name(text: str) -> list[MarkedSentence]:
     """The first line of a text as a single name, whatever commas it holds; none if all is empty."""
     for line in text.splitlines():
         read = read_marked(_END.sub("", _BEGIN.sub("", line)))
-        if name := unwrapped(" ".join(sentence.text for sentence in read).strip(_EDGES)):
+        if name := unwrap(" ".join(sentence.text for sentence in read).strip(_EDGES)):
             numbers = (number for sentence in read for number in sentence.numbers)
             return [MarkedSentence(name, tuple(dict.fromkeys(numbers)))]
     return []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from citeproof.tools.sentences import split
 
-__all__ = ["MARK", "MarkedSentence", "read_marked", "unwrapped"]
+__all__ = ["MARK", "MarkedSentence", "read_marked", "unwrap"]
 
 _NUMBER = r"(?:(?:passages?|documents?|sources?)\s+)?\d{1,6}"
 MARK = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
@@ -69,7 +69,7 @@ def read_marked(text: str) -> list[MarkedSentence]:
             cited[max(0, bisect_left(starts, place) - 1)] += numbers
     found = [
         MarkedSentence(
-            unwrapped(_BULLET.sub("", plain[span.start : span.end]), quotes=False),
+            unwrap(_BULLET.sub("", plain[span.start : span.end]), quotes=False),
             tuple(dict.fromkeys(numbers)),
         )
         for span, numbers in zip(spans, cited, strict=True)
@@ -77,7 +77,7 @@ def read_marked(text: str) -> list[MarkedSentence]:
     return [sentence for sentence in found if any(map(str.isalnum, sentence.text))]
 
 
-def unwrapped(text: str, *, quotes: bool = True) -> str:
+def unwrap(text: str, *, quotes: bool = True) -> str:
     """The text without the emphasis, and the quotation marks, that stand around all of it.
 
     The half of a pair that a split has torn goes as well; pairs around a part of it stay.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from citeproof.errors import CiteproofError, InputError
-from citeproof.paths import is_folder, resolved
+from citeproof.paths import is_folder, resolve
 from citeproof.tools.documents.base import Document, decode
 from citeproof.tools.documents.files import READERS, find, load, parse
 from citeproof.tools.documents.jsonl import read_jsonl
@@ -55,7 +55,7 @@ def read_numbered(documents: Path | Sequence[Path], passage_words: int = 100) ->
     groups: list[Sequence[Passage]] = []
     files: list[Path] = []
     problems: list[str] = []
-    for path in map(resolved, given):
+    for path in map(resolve, given):
         if is_folder(path):
             found = find([path])
             files += found.files

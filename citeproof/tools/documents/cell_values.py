@@ -6,14 +6,14 @@ import datetime
 import re
 from typing import Any
 
-__all__ = ["displayed"]
+__all__ = ["display"]
 
 _LITERAL = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|([$€£¥%])')
 _DIGITS = re.compile(r"[#0?][#0?,. ]*")
 _ASIDE = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 
 
-def displayed(value: Any, form: str, epoch: datetime.datetime) -> str:
+def display(value: Any, form: str, epoch: datetime.datetime) -> str:
     """The value as text; dates as ISO 8601, since their order differs between countries."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"

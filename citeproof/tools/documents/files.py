@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from citeproof.errors import DocumentError
-from citeproof.paths import resolved
+from citeproof.paths import resolve
 from citeproof.tools.documents.base import Document, Reader
 from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
@@ -89,7 +89,7 @@ def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
         paths: Files and folders; a path that is itself a link is followed.
         follow_links: Follow links inside a folder that lead out of it, too.
     """
-    found = Found(roots=[resolved(path) for path in paths])
+    found = Found(roots=[resolve(path) for path in paths])
     search = _Search(found, tuple(found.roots), follow_links)
     for root in search.named:
         for file in search.walk(root):
@@ -181,7 +181,7 @@ def read(path: Path, passage_words: int = 100) -> list[Passage]:
         DocumentError: The file cannot be read.
         MissingExtraError: Its format needs an extra that is not installed.
     """
-    path = resolved(path)
+    path = resolve(path)
     return cut(parse(load(path), path), passage_words)
 
 
@@ -213,7 +213,7 @@ class _Search:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            real = resolved(entry)
+            real = resolve(entry)
             if real != entry and not any(map(real.is_relative_to, self.named)):
                 if not self.follow_links:
                     self.found.links.append(entry)

@@ -40,7 +40,7 @@ def read_ipynb(data: bytes, path: Path) -> Document:
 
 
 def _blocks(cell: Any) -> list[str]:
-    source = _joined(cell.get("source", cell.get("input", "")))
+    source = _join(cell.get("source", cell.get("input", "")))
     kind = cell["cell_type"]
     if kind == "heading":
         return [f"{'#' * int(cell.get('level', 1))} {source}"]
@@ -48,11 +48,11 @@ def _blocks(cell: Any) -> list[str]:
         return [source]
     printed = []
     for output in cell.get("outputs", ()):
-        said = _joined(output.get("text") or output.get("data", {}).get("text/plain", ""))
+        said = _join(output.get("text") or output.get("data", {}).get("text/plain", ""))
         if said.strip() and len(said) <= _MOST_OUTPUT and not said.startswith("<"):
             printed.append(f"```\n{said.strip()}\n```")
     return [f"```\n{source}\n```" if source.strip() else "", *printed]
 
 
-def _joined(value: Any) -> str:
+def _join(value: Any) -> str:
     return value if isinstance(value, str) else "".join(map(str, value))

@@ -86,7 +86,7 @@ class Pieces:
 
     def term(self, start: int, name: str, depth: int = 0) -> None:
         """What follows `start` belongs to a term, whose own words stand there; "" ends it."""
-        self._headings.append((start, start, _TERM + depth, _shortened(name)))
+        self._headings.append((start, start, _TERM + depth, _shorten(name)))
 
     def introduce(self, depth: int = 0) -> bool:
         """Whether the line before this place, if it introduces what follows, became a term."""
@@ -139,7 +139,7 @@ class Pieces:
         return "".join(reversed(found))
 
 
-def _shortened(term: str) -> str:
+def _shorten(term: str) -> str:
     """A term for a title: a function without its arguments, if those are many."""
     if len(term) <= _LONGEST_TERM:
         return term

@@ -11,7 +11,7 @@ from typing import Any
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, unusable, whole
-from citeproof.tools.documents.cell_values import displayed
+from citeproof.tools.documents.cell_values import display
 from citeproof.tools.documents.table_parts import Row, table_parts
 
 __all__ = ["read_xlsx"]
@@ -50,7 +50,7 @@ def _workbook(data: bytes, path: Path) -> Document:
     left = _MOST_CELLS
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        merged = _merged(archive)
+        merged = _merged_cells(archive)
         for sheet, ranges in zip(book.worksheets, [*merged, *([[]] * 9999)], strict=False):
             sheet.reset_dimensions()  # what it says of its size is often wrong
             rows: list[Row] = []
@@ -61,7 +61,7 @@ def _workbook(data: bytes, path: Path) -> Document:
                     cut = True
                     break
                 values = {
-                    cell.column: whole(displayed(cell.value, cell.number_format, book.epoch))
+                    cell.column: whole(display(cell.value, cell.number_format, book.epoch))
                     for cell in row
                     if cell.value is not None and cell.column <= _MOST_COLUMNS
                 }
@@ -100,7 +100,7 @@ def _sheets(archive: Archive) -> list[str]:
     return [name for name in archive.names if name.startswith("xl/worksheets/sheet")]
 
 
-def _merged(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]:
+def _merged_cells(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]:
     """The merged cells of each sheet, in the order of the workbook; openpyxl does not tell."""
     from openpyxl.utils import range_boundaries
 

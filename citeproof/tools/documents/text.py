@@ -59,7 +59,11 @@ def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple
             if (rule := _UNDERLINE.fullmatch(below)) and _underlines(below, line):
                 level = 1 if rule[1] in "=#*" else 2
                 found.append((place, place + len(line) + 1 + len(below), level, said))
-            elif not below.strip() and (level := _numbered(said)) and _has_text(lines, number + 1):
+            elif (
+                not below.strip()
+                and (level := _numbered_level(said))
+                and _has_text(lines, number + 1)
+            ):
                 found.append((place, place + len(line), level, said))
         place += len(line) + 1
     terms, kept = outline(text)
@@ -70,7 +74,7 @@ def _underlines(rule: str, line: str) -> bool:
     return abs(len(rule.rstrip()) - len(line.rstrip())) <= max(3, len(line) // 3)
 
 
-def _numbered(line: str) -> int:
+def _numbered_level(line: str) -> int:
     """The level of a heading by its number, as 2 for `3.1 Tides`; 0 for other lines."""
     match = _NUMBERED.match(line)
     ended = line.rstrip('"”’»)')[-1:] in {*".!?,;…:", ""}
@@ -91,7 +95,7 @@ def _has_text(lines: list[str], number: int) -> bool:
         elif paragraph:
             break
     said = " ".join(paragraph)
-    return len(words(said)) >= 20 or bool(_numbered(said.strip()) and "." in said)
+    return len(words(said)) >= 20 or bool(_numbered_level(said.strip()) and "." in said)
 
 
 def _is_title(line: str, text: str) -> bool:

@@ -82,11 +82,11 @@ class Cascade:
             for i, score in zip(unsure, judged, strict=True):
                 against = getattr(scores[i], "contradiction", None)
                 onto = stretch(score, self._judge.threshold, self.threshold)
-                both = min(scores[i], onto) if i in lacking else self._blended(scores[i], score)
+                both = min(scores[i], onto) if i in lacking else self._combine(scores[i], score)
                 scores[i] = Score(both, against)
         return scores
 
-    def _blended(self, first: float, judged: float) -> float:
+    def _combine(self, first: float, judged: float) -> float:
         of_first, of_judge, constant = self._blend
         odds = of_first * _log_odds(first) + of_judge * _log_odds(judged) + constant
         return 1.0 / (1.0 + math.exp(-odds))

@@ -72,7 +72,7 @@ class ChatVerifier:
     async def _score(self, pair: Pair) -> float:
         whole = self._preset.sentences == "whole"
         parts = [pair.hypothesis] if whole else sentences(pair.hypothesis)
-        ask = self._yes if self._preset.system else self._grounded
+        ask = self._yes if self._preset.system else self._groundedness
         found = [await ask(pair.premise, part) for part in parts]
         return combine([[score] for score in found], self._preset.sentences)
 
@@ -84,7 +84,7 @@ class ChatVerifier:
             return self._unread(str(error))
         return chosen["Yes"]
 
-    async def _grounded(self, premise: str, hypothesis: str) -> float:
+    async def _groundedness(self, premise: str, hypothesis: str) -> float:
         from langchain_core.messages import AIMessage, HumanMessage
 
         messages: list[BaseMessage] = [AIMessage(hypothesis)]

@@ -58,14 +58,14 @@ def cut(premise: str, how: Chunking | None, length: Callable[[str], int]) -> lis
         "marks": lambda text: len(_MARK.findall(text)),
     }[how.unit]
     if how.form == "sentences":
-        grouped = ["\n".join(group) for group in _filled(sentences(premise), how.size, count)]
+        grouped = ["\n".join(group) for group in _fill(sentences(premise), how.size, count)]
     else:
         pieces: list[str] = []
         for line in premise.split("\n"):
             pieces += [*sentences(line), "\n"]
         grouped = [
             " ".join(group).replace(" \n ", "\n").strip()
-            for group in _filled(pieces[:-1], how.size, count)
+            for group in _fill(pieces[:-1], how.size, count)
         ]
     return [chunk for chunk in grouped if chunk]
 
@@ -78,7 +78,7 @@ def fit(text: str, room: int, length: Callable[[str], int]) -> list[str]:
     if length(text) <= room:
         return [text]
     return [
-        piece for window in windows(text, room, length) for piece in _halved(window, room, length)
+        piece for window in windows(text, room, length) for piece in _halve(window, room, length)
     ]
 
 
@@ -96,7 +96,7 @@ def combine(scores: Sequence[Sequence[float]], how: Literal["whole", "mean", "mi
     return sum(best) / len(best) if how == "mean" else min(best)
 
 
-def _filled(pieces: Sequence[str], size: int, count: Callable[[str], int]) -> Iterator[list[str]]:
+def _fill(pieces: Sequence[str], size: int, count: Callable[[str], int]) -> Iterator[list[str]]:
     """Groups of consecutive pieces that are as large as fits; a larger piece is its own group."""
     group: list[str] = []
     used = 0
@@ -111,9 +111,9 @@ def _filled(pieces: Sequence[str], size: int, count: Callable[[str], int]) -> It
         yield group
 
 
-def _halved(text: str, room: int, length: Callable[[str], int]) -> list[str]:
+def _halve(text: str, room: int, length: Callable[[str], int]) -> list[str]:
     words = text.split(" ")
     if length(text) <= room or len(words) < 2:
         return [text]
     halves = " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
-    return [piece for half in halves for piece in _halved(half, room, length)]
+    return [piece for half in halves for piece in _halve(half, room, length)]

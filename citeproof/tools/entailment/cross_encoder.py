@@ -122,7 +122,7 @@ class CrossEncoder:
             return [
                 Score(
                     chances[label],
-                    None if opposite is None else self._calibrated(chances[opposite]),
+                    None if opposite is None else self._calibrate(chances[opposite]),
                 )
                 for chances in logits.softmax(-1).tolist()
             ]
@@ -130,7 +130,7 @@ class CrossEncoder:
         batches = list(_batches(items, _TOKENS.get(device, _GPU_TOKENS), self._batch_size))
         return [score for scores in in_lanes(run, batches, device) for score in scores]
 
-    def _calibrated(self, contradiction: float) -> float:
+    def _calibrate(self, contradiction: float) -> float:
         """The probability on a scale on which 0.5 is the threshold."""
         limit = self._contradiction
         against, otherwise = contradiction * (1 - limit), (1 - contradiction) * limit

@@ -23,7 +23,7 @@ _CONTRADICTED = {"contradiction", "contradictory", "refutes", "refuted"}
 
 def contradiction_index(labels: Mapping[int, str]) -> int | None:
     """The output that is contradiction, by the label names; None where there is none."""
-    named = {_folded(str(label)): int(index) for index, label in labels.items()}
+    named = {_fold(str(label)): int(index) for index, label in labels.items()}
     return next((index for label, index in named.items() if label in _CONTRADICTED), None)
 
 
@@ -41,10 +41,10 @@ def entailment_index(labels: Mapping[int, str], model: str, wanted: str | None =
     Raises:
         ModelError: No label, or more than one, can be meant.
     """
-    named = {int(index): _folded(str(label)) for index, label in labels.items()}
+    named = {int(index): _fold(str(label)) for index, label in labels.items()}
     told = ", ".join(map(str, labels.values()))
     if wanted is not None:
-        chosen = [index for index, label in named.items() if label == _folded(wanted)]
+        chosen = [index for index, label in named.items() if label == _fold(wanted)]
         if not chosen and wanted.strip().isdecimal():
             chosen = [index for index in named if index == int(wanted)]
         if len(chosen) == 1:
@@ -67,5 +67,5 @@ def entailment_index(labels: Mapping[int, str], model: str, wanted: str | None =
     )
 
 
-def _folded(label: str) -> str:
+def _fold(label: str) -> str:
     return re.sub(r"[\W_]+", "_", label.strip().lower())

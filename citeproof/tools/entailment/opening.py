@@ -195,7 +195,7 @@ class _Opener:
         if settings.label is not None:
             name += f" with {settings.label} as entailment"  # its scores are others
         if preset is not None and kind == "chat":
-            llm = _served(self.judge, self.judge_name, preset)
+            llm = _served_llm(self.judge, self.judge_name, preset)
             return ChatVerifier(llm, preset, threshold=threshold)
         if kind == "seq2seq":
             return Seq2Seq(
@@ -289,7 +289,7 @@ def _unfit(model: str | tuple[str, ...], kind: str) -> SettingsError:
     )
 
 
-def _served(judge: Callable[[], LLM], judge_name: str, preset: Preset) -> LLM:
+def _served_llm(judge: Callable[[], LLM], judge_name: str, preset: Preset) -> LLM:
     """The language model, unless it is the embedded one, which was not trained for this."""
     embedded = label(LLMSettings())
     # By the settings first: to open the embedded model may be a download.

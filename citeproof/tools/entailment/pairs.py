@@ -16,7 +16,7 @@ from citeproof.errors import InputError
 from citeproof.tools.documents.base import whole
 from citeproof.tools.entailment import Entailment, Pair
 
-__all__ = ["CHUNK", "Agreement", "Row", "gold", "rows", "scored", "written"]
+__all__ = ["CHUNK", "Agreement", "Row", "gold", "rows", "score_rows", "to_line"]
 
 CHUNK = 512
 """Pairs that are scored at once, and the most that are held in memory."""
@@ -52,7 +52,7 @@ def rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
             yield _row(line, f"{name}, line {number},")
 
 
-async def scored(found: Iterable[Row], entailment: Entailment) -> AsyncIterator[list[Row]]:
+async def score_rows(found: Iterable[Row], entailment: Entailment) -> AsyncIterator[list[Row]]:
     """The same objects with `score` (0 to 1) and `entailed`, chunk by chunk.
 
     Where the model marks what is not supported, as LettuceDetect does, those that are not
@@ -77,7 +77,7 @@ async def scored(found: Iterable[Row], entailment: Entailment) -> AsyncIterator[
         yield judged
 
 
-def written(row: Row) -> bytes:
+def to_line(row: Row) -> bytes:
     """A scored object as a JSON line in UTF-8, its score rounded down to four digits."""
     rounded = row | {"score": math.floor(row["score"] * 10_000 + 1e-9) / 10_000}
     try:

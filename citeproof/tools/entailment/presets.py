@@ -250,18 +250,18 @@ def find_preset(model: str, name: str | None = None) -> Preset | None:
     if name is not None:
         if name in PRESETS:
             return PRESETS[name]
-        raise _unknown(f"entailment.preset = {name!r}", name)
+        raise _unknown_preset(f"entailment.preset = {name!r}", name)
     for preset in _ALL:
         told = {preset.name, preset.hub, Path(preset.hub).name if preset.file else preset.model}
         if model in told or (preset.file and Path(model).name == preset.file):
             return preset
     here = "/" in model or "\\" in model or Path(model).exists()
     if not here and difflib.get_close_matches(model, PRESETS, n=1, cutoff=0.8):
-        raise _unknown(f"entailment.model = {model!r}", model)
+        raise _unknown_preset(f"entailment.model = {model!r}", model)
     return None
 
 
-def _unknown(what: str, name: str) -> SettingsError:
+def _unknown_preset(what: str, name: str) -> SettingsError:
     near = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.5)
     return SettingsError(
         f"{what} is no known verifier",

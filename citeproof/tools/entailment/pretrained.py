@@ -36,7 +36,7 @@ def load(kind: str, name: str, *, offline: bool, **options: Any) -> tuple[Any, A
             )
     except Exception as error:  # of a damaged file the libraries raise errors of their own
         raise _unloadable(name, error) from error
-    return _placed(model), tokenizer
+    return _place(model), tokenizer
 
 
 def load_tokenizer(name: str, *, offline: bool) -> Any:
@@ -89,7 +89,7 @@ def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any
         raise
     except Exception as error:
         raise _unloadable(source, error) from error
-    return _placed(model), tokenizer
+    return _place(model), tokenizer
 
 
 def _hhem(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, str]:
@@ -188,7 +188,7 @@ def _without_bars(transformers: Any) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _placed(model: Any) -> Any:
+def _place(model: Any) -> Any:
     import torch
 
     return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")

@@ -43,7 +43,7 @@ class TokenLabels(PresetModel):
             MissingExtraError: transformers or torch is not installed.
             ModelError: The model cannot be loaded.
         """
-        [labelled] = await asyncio.to_thread(self._labelled, [pair])
+        [labelled] = await asyncio.to_thread(self._label, [pair])
         found = []
         for doubted, run in groupby(labelled, key=lambda token: token.doubt > 0.5):
             if doubted:
@@ -56,9 +56,9 @@ class TokenLabels(PresetModel):
         return found
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
-        return [_score(tokens) for tokens in self._labelled(pairs)]
+        return [_score(tokens) for tokens in self._label(pairs)]
 
-    def _labelled(self, pairs: Sequence[Pair]) -> list[list[_Token]]:
+    def _label(self, pairs: Sequence[Pair]) -> list[list[_Token]]:
         """The tokens of each hypothesis, by the window of the premise that supports it best."""
         with self._lock:
             model, tokenizer = self._load()

@@ -140,7 +140,7 @@ def label(settings: LLMSettings) -> str:
     """The model and where it is, for people to read; never with a key. Opens nothing."""
     there = settings.vllm or settings.model
     if settings.base_url is not None:
-        return f"{there} at {_shown(settings.base_url)}"
+        return f"{there} at {_without_secrets(settings.base_url)}"
     if settings.model == "local":
         return f"the embedded model {settings.path.name}" if settings.path else "the embedded model"
     return f"{there} on vLLM" if settings.vllm else there
@@ -273,7 +273,7 @@ def _reason(error: Exception) -> str:
     return scrub(" ".join(told.split())[:400])
 
 
-def _shown(url: str) -> str:
+def _without_secrets(url: str) -> str:
     """An address without user name, password and query."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

@@ -467,13 +467,13 @@ def open_llm(
         return InMemoryRateLimiter(requests_per_second=rate, check_every_n_seconds=every)
 
     @cache
-    def opened(own: LLMSettings, slot: int) -> ChatModels:
+    def open_models(own: LLMSettings, slot: int) -> ChatModels:
         rate = own.requests_per_second
         wait = limiter(own.base_url or own.model, rate) if rate is not None else None
         return open_chat_models(own, models, slot=slot, limiter=wait, progress=progress)
 
     def llm(own: LLMSettings, name: str = "", roles: Mapping[str, LLM] | None = None) -> LLM:
-        chat_models = opened(own, JUDGE_SLOT if name == "judge" and own.embedded else 0)
+        chat_models = open_models(own, JUDGE_SLOT if name == "judge" and own.embedded else 0)
         answers_in_json = own.answers_in_json
         return LLM(chat_models, retries=own.retries, roles=roles, answers_in_json=answers_in_json)
 

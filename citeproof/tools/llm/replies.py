@@ -85,10 +85,10 @@ def first_object(text: str) -> dict[str, Any] | None:
 
     An object that is cut off is none, even where a whole one lies inside it.
     """
-    for candidate in _balanced(text):
+    for candidate in _outermost_objects(text):
         try:
             value = json.loads(candidate, strict=False)  # small models write raw newlines
-            cleaned = _cleaned(value)
+            cleaned = _clean(value)
         except (ValueError, RecursionError):  # the latter of thousands of brackets
             continue
         if isinstance(cleaned, dict):
@@ -146,7 +146,7 @@ def usage(message: BaseMessage) -> Usage:
     )
 
 
-def _balanced(text: str) -> Iterator[str]:
+def _outermost_objects(text: str) -> Iterator[str]:
     """Each outermost {...}, brackets inside strings aside."""
     start = text.find("{")
     while start >= 0:
@@ -160,9 +160,9 @@ def _balanced(text: str) -> Iterator[str]:
         start = text.find("{", end)
 
 
-def _cleaned(value: object) -> object:
+def _clean(value: object) -> object:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(str(key)): _cleaned(inner) for key, inner in value.items()}
-    return [_cleaned(inner) for inner in value] if isinstance(value, list) else value
+        return {clean(str(key)): _clean(inner) for key, inner in value.items()}
+    return [_clean(inner) for inner in value] if isinstance(value, list) else value

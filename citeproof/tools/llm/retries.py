@@ -75,7 +75,7 @@ def retry(
         asked = retry_after(error) if error is not None else None
         return float(by_ourselves(state)) if asked is None else asked
 
-    def told(state: RetryCallState) -> None:
+    def tell(state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None
         if error is not None:
             _log_failure(error, state)
@@ -85,7 +85,7 @@ def retry(
         stop=stop_after_attempt(retries + 1),
         wait=wait,
         retry=retry_if_exception(is_transient),
-        before_sleep=told,
+        before_sleep=tell,
         reraise=True,
     )
 
@@ -163,7 +163,7 @@ def translate(
         secrets: Keys that must not be shown.
     """
     status = status_code(error)
-    why = scrub(_told(error), secrets)
+    why = scrub(_summarize(error), secrets)
     bad = next((cause for cause in _chain(error) if isinstance(cause, BadReplyError)), None)
     if bad is not None:
         why = scrub(str(bad), secrets)
@@ -185,7 +185,7 @@ def translate(
     return ModelError(f"The call of {name} failed", why=why, fix=fix)
 
 
-def _told(error: BaseException) -> str:
+def _summarize(error: BaseException) -> str:
     """What happened, on one line, with the cause that the outer error hides."""
     said = [f"HTTP {status}"] if (status := status_code(error)) is not None else []
     for cause in _chain(error):

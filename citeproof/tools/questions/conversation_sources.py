@@ -52,7 +52,7 @@ def read_sources(
     """
     groups = [_cut(as_passage(one)) for one in documents]
     for message in messages:
-        groups += [_cut(attached) for attached in _attached(message)]
+        groups += [_cut(attached) for attached in _attachments(message)]
         counts = tools is None or getattr(message, "name", None) in tools
         if isinstance(message, ToolMessage) and message.status != "error" and counts:
             groups += [_cut(passage) for passage in _results(message)]
@@ -126,7 +126,7 @@ def _results(message: ToolMessage) -> Iterator[Passage]:
     yield _passage(_readable(str(message.text)), "", f"tool {message.name or ''}".strip())
 
 
-def _attached(message: BaseMessage) -> Iterator[Passage]:
+def _attachments(message: BaseMessage) -> Iterator[Passage]:
     if isinstance(message, AIMessage):
         return
     for block in message.content_blocks:

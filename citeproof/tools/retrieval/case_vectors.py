@@ -55,7 +55,7 @@ class CaseEncoder:
         """
         pieces = [[_pieces(part) for part in case] for case in cases]
         texts = dict.fromkeys(text for case in pieces for part in case for text in part)
-        known = self._embedded(list(texts))
+        known = self._embed(list(texts))
         made: list[dict[Kind, Vector]] = []
         for case in pieces:
             parts = [_mean([known[text] for text in part]) if part else None for part in case]
@@ -64,7 +64,7 @@ class CaseEncoder:
             )
         return made
 
-    def _embedded(self, texts: list[str]) -> dict[str, Vector]:
+    def _embed(self, texts: list[str]) -> dict[str, Vector]:
         with self._lock:
             known = {text: self._kept[text] for text in texts if text in self._kept}
         missing = [text for text in texts if text not in known]

@@ -64,14 +64,14 @@ class HybridRetriever:
     def _search(self, queries: list[str], k: int) -> list[list[Passage]]:
         asked = list(dict.fromkeys(query.strip() for query in queries if query.strip()))
         try:
-            ranked = dict(zip(asked, self._ranked(asked, k), strict=True)) if asked else {}
+            ranked = dict(zip(asked, self._rank(asked, k), strict=True)) if asked else {}
             return [self.pool.get(ranked.get(query.strip(), [])) for query in queries]
         except CiteproofError:
             raise
         except Exception as error:  # an embedding model or a pool of the caller's own
             raise RetrievalError("The search failed", why=f"{error}") from error
 
-    def _ranked(self, queries: list[str], k: int) -> list[list[str]]:
+    def _rank(self, queries: list[str], k: int) -> list[list[str]]:
         if self.kind == "dense":
             return self.pool.dense(queries, k)
         if self.kind == "bm25":

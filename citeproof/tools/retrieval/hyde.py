@@ -43,9 +43,9 @@ class HyDERetriever:
         check_k(k)
         if not query.strip():
             return []
-        return await self.source.retrieve(await self._imagined(query), k)
+        return await self.source.retrieve(await self._imagine(query), k)
 
-    async def _imagined(self, query: str) -> str:
+    async def _imagine(self, query: str) -> str:
         prompt = Prompt("", "", fill(template("hyde"), question=query))
         try:
             reply = await self.llm.text(prompt, max_tokens=self.passage_tokens)

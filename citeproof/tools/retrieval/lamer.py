@@ -64,9 +64,9 @@ class LAMERRetriever:
             return []
         found = await self.source.retrieve(query, self.shown)
         spend(Usage(retrievals=1))
-        return await self.source.retrieve(await self._augmented(query, found), k)
+        return await self.source.retrieve(await self._augment(query, found), k)
 
-    async def _augmented(self, query: str, found: list[Passage]) -> str:
+    async def _augment(self, query: str, found: list[Passage]) -> str:
         shared = context(query, dict(enumerate(found, start=1)))
         prompt = Prompt(template("system"), shared, fill(template("lamer"), question=query))
         jobs = [

@@ -33,13 +33,13 @@ def oracle_passages(
         answers: The aliases of each answer.
         k: At least 1.
     """
-    texts = [_normalized(f"{passage.title} {passage.text}") for passage in candidates]
-    wanted = [[_normalized(alias) for alias in aliases] for aliases in answers]
+    texts = [_normalize(f"{passage.title} {passage.text}") for passage in candidates]
+    wanted = [[_normalize(alias) for alias in aliases] for aliases in answers]
     held = [
         {n for n, aliases in enumerate(wanted) if any(a.strip() and a in text for a in aliases)}
         for text in texts
     ]
-    return _covering(candidates, held, k)
+    return _cover(candidates, held, k)
 
 
 async def oracle_passages_for_claims(
@@ -52,10 +52,10 @@ async def oracle_passages_for_claims(
         {n for n, _ in enumerate(claims) if next(scores) >= entailment.threshold}
         for _ in candidates
     ]
-    return _covering(candidates, held, k)
+    return _cover(candidates, held, k)
 
 
-def _covering(candidates: Sequence[Passage], held: Sequence[set[int]], k: int) -> list[Passage]:
+def _cover(candidates: Sequence[Passage], held: Sequence[set[int]], k: int) -> list[Passage]:
     rest = list(range(len(candidates)))
     chosen: list[Passage] = []
     covered: set[int] = set()
@@ -67,6 +67,6 @@ def _covering(candidates: Sequence[Passage], held: Sequence[set[int]], k: int) -
     return chosen
 
 
-def _normalized(text: str) -> str:
+def _normalize(text: str) -> str:
     words = (word for word in _WORD.findall(text.casefold()) if word not in _ARTICLES)
     return f" {' '.join(words)} "

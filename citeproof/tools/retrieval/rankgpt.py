@@ -69,13 +69,13 @@ class RankGPTRetriever:
         try:
             while end > 1:
                 start = max(0, end - self.window)
-                ranked[start:end] = await self._ordered(query, ranked[start:end])
+                ranked[start:end] = await self._order(query, ranked[start:end])
                 end = end - self.step if start else 0
         except BudgetExceededError as error:
             note(f"rankgpt: not all passages were ranked ({error.what})")
         return ranked[:k]
 
-    async def _ordered(self, query: str, passages: list[Passage]) -> list[Passage]:
+    async def _order(self, query: str, passages: list[Passage]) -> list[Passage]:
         shown = {
             number: passage.model_copy(update={"text": " ".join(passage.text.split()[:_WORDS])})
             for number, passage in enumerate(passages, start=1)

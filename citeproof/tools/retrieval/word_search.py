@@ -95,7 +95,7 @@ class Words:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._lock = threading.RLock()
-        with self._errors(), self._making():
+        with self._errors(), self._hold_file():
             self._db = self._connect()
             try:
                 self._prepare()
@@ -251,7 +251,7 @@ class Words:
         )
 
     @contextmanager
-    def _making(self) -> Iterator[None]:
+    def _hold_file(self) -> Iterator[None]:
         """Keep other processes from opening the file meanwhile."""
         if self._path is None:
             yield

@@ -124,7 +124,7 @@ class _Crawler:
             yield from self._left(url, fetched)
             if fetched.state == "read" and not is_listed:
                 is_listed = True
-                self._links += self._listed(root)
+                self._links += self._list_sitemap(root)
             found = filter(is_page, filter(inside, self._links))
             waiting |= dict.fromkeys(link for link in found if link not in self._seen)
 
@@ -191,7 +191,7 @@ class _Crawler:
         }
         return {name: value for name, value in conditions.items() if value}
 
-    def _listed(self, root: str) -> list[str]:
+    def _list_sitemap(self, root: str) -> list[str]:
         """The pages that the site's sitemaps name."""
         pages: list[str] = []
         maps: Collection[str] = self.manners.sitemaps(root)

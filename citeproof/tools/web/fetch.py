@@ -84,17 +84,19 @@ class Client:
                         return Reply(url, reply.status, reply.headers, data)
                     target = normalize(str(response.url.join(response.headers["location"])))
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                raise _failed(url, str(error) or type(error).__name__) from error
+                raise _fetch_error(url, str(error) or type(error).__name__) from error
             except DocumentError:
                 raise
             except InputError as error:
-                raise _failed(url, f"it redirects to what is no page ({error.what})") from error
+                raise _fetch_error(
+                    url, f"it redirects to what is no page ({error.what})"
+                ) from error
             if url.startswith("https:") and not target.startswith("https:"):
-                raise _failed(url, f"it redirects to {target}, which is not encrypted")
+                raise _fetch_error(url, f"it redirects to {target}, which is not encrypted")
             if why := follow(url, target):
-                raise _failed(url, f"it redirects to {target}, {why}")
+                raise _fetch_error(url, f"it redirects to {target}, {why}")
             url = target
-        raise _failed(url, f"it redirects more than {_REDIRECTS} times")
+        raise _fetch_error(url, f"it redirects more than {_REDIRECTS} times")
 
     def close(self) -> None:
         """Close all connections."""
@@ -109,11 +111,11 @@ class Client:
             if len(data) > most:
                 break
             if time.monotonic() > ends:
-                raise _failed(str(response.url), f"it takes longer than {_SECONDS:.0f} s")
+                raise _fetch_error(str(response.url), f"it takes longer than {_SECONDS:.0f} s")
         if max(size, len(data)) > most:
-            raise _failed(str(response.url), f"it is larger than {most / 2**20:,.0f} MB")
+            raise _fetch_error(str(response.url), f"it is larger than {most / 2**20:,.0f} MB")
         return bytes(data)
 
 
-def _failed(url: str, why: str) -> DocumentError:
+def _fetch_error(url: str, why: str) -> DocumentError:
     return DocumentError(f"{url} cannot be fetched", why=why)

@@ -58,20 +58,20 @@ def is_below(url: str, root: str) -> bool:
 
 def links_of(data: bytes, url: str) -> list[str]:
     """The pages that an HTML page links to, in order, each once."""
-    page = _parsed(data)
+    page = _parse(data)
     if page is None:
         return []
     base = page.xpath("string((//base/@href)[1])")
-    return _normalized(page.xpath("//a/@href | //area/@href"), urljoin(url, base) if base else url)
+    return _normalize(page.xpath("//a/@href | //area/@href"), urljoin(url, base) if base else url)
 
 
 def locations_of(data: bytes, url: str) -> list[str]:
     """What a sitemap, or an index of sitemaps, names."""
-    page = _parsed(data)  # the parser of HTML reads XML well enough for this, and no entities
-    return [] if page is None else _normalized(page.xpath("//loc/text()"), url)
+    page = _parse(data)  # the parser of HTML reads XML well enough for this, and no entities
+    return [] if page is None else _normalize(page.xpath("//loc/text()"), url)
 
 
-def _parsed(data: bytes) -> Any:
+def _parse(data: bytes) -> Any:
     """The tree of a page; None where there is nothing in it."""
     from lxml import etree, html
 
@@ -82,7 +82,7 @@ def _parsed(data: bytes) -> Any:
         return None
 
 
-def _normalized(targets: list[str], start: str) -> list[str]:
+def _normalize(targets: list[str], start: str) -> list[str]:
     found: dict[str, None] = {}
     for target in targets:
         try:

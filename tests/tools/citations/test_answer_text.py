@@ -13,13 +13,13 @@ from citeproof import LLM
 from citeproof.runtime.events import ClaimDelta
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.citations.answer_text import (
-    citing,
-    introduced,
+    citing_instruction,
+    introduce,
     marked_claim,
     marked_claims,
+    piece_teller,
     read_claims,
     read_prose,
-    telling,
     written_out,
 )
 from citeproof.tools.citations.cited_json import answer_schema
@@ -41,7 +41,7 @@ def read(claims: Any) -> list[tuple[str, list[int]]]:
 
 
 def test_marks_are_asked_for_with_a_number_that_a_passage_bears() -> None:
-    words, schema = citing(LLM(ScriptedChatModel([])), {7: A, 2: B})
+    words, schema = citing_instruction(LLM(ScriptedChatModel([])), {7: A, 2: B})
     assert schema is None
     assert "such as [2]" in words
     assert "numbered 2, 7." in words
@@ -50,7 +50,7 @@ def test_marks_are_asked_for_with_a_number_that_a_passage_bears() -> None:
 @pytest.mark.parametrize("empty", [True, False])
 def test_json_is_asked_for_with_its_schema(empty: bool) -> None:
     llm = LLM(ScriptedChatModel([]), answers_in_json=True)
-    words, schema = citing(llm, {7: A, 2: B}, empty=empty)
+    words, schema = citing_instruction(llm, {7: A, 2: B}, empty=empty)
     assert schema == answer_schema({2: B, 7: A}, most=3, empty=empty)
     assert '{"answer": [{"sentence"' in words
     assert "2, 7" in words
@@ -58,9 +58,9 @@ def test_json_is_asked_for_with_its_schema(empty: bool) -> None:
 
 def test_a_demonstration_stands_behind_words_that_say_what_it_is() -> None:
     words = "An example of such an answer, to another question from other passages:"
-    assert introduced("E") == f"{words}\nE\n\n"
-    assert introduced("E", "So:") == "So:\nE\n\n"
-    assert introduced("") == introduced("", "So:") == ""
+    assert introduce("E") == f"{words}\nE\n\n"
+    assert introduce("E", "So:") == "So:\nE\n\n"
+    assert introduce("") == introduce("", "So:") == ""
 
 
 # What is told while it comes
@@ -73,7 +73,7 @@ async def told(*pieces: str) -> list[str]:
         question: str
 
     def say(_: Any) -> Own:
-        tell = telling()
+        tell = piece_teller()
         for piece in pieces:
             tell(piece)
         return {"question": ""}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.tools.citations.marked_text import read_marked, unwrapped
+from citeproof.tools.citations.marked_text import read_marked, unwrap
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,11 @@ def test_emphasis_of_a_part_stays(text: str) -> None:
     ],
 )
 def test_only_what_stands_around_all_of_it_goes(text: str, left: str) -> None:
-    assert unwrapped(text) == left
+    assert unwrap(text) == left
 
 
 def test_quotation_marks_may_stay() -> None:
-    assert unwrapped('**"It is old."**', quotes=False) == '"It is old."'
+    assert unwrap('**"It is old."**', quotes=False) == '"It is old."'
 
 
 def test_a_wide_range_is_cut() -> None:

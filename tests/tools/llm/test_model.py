@@ -36,7 +36,7 @@ from citeproof.errors import (
 )
 from citeproof.prompts import Prompt
 from citeproof.runtime.events import LLMCalled, LLMWaiting
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings, LLMSettings, ModelSettings
 from citeproof.testing import Choice, ScriptedChatModel
 from citeproof.tools.llm.model import LLM, open_llm
@@ -132,7 +132,7 @@ async def test_tokens_are_counted_streamed_or_not() -> None:
         "total_tokens": 105,
         "prompt_tokens_details": {"cached_tokens": 80},
     }
-    with serve([Reply("One two three.", usage=usage)]) as stub, metered(Meter()) as meter:
+    with serve([Reply("One two three.", usage=usage)]) as stub, use_meter(Meter()) as meter:
         assert await at(stub).text(ASK) == "One two three."
         expected = Usage(llm_calls=1, prompt_tokens=100, cached_tokens=80, completion_tokens=5)
         assert meter.used == expected
@@ -155,14 +155,14 @@ async def test_a_model_that_must_not_count_its_stream_does_not(
 
 async def test_usage_that_is_missing_counts_as_zero() -> None:
     model = Plain(replies=["x"])
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         await LLM(model).text(ASK)
     assert meter.used == Usage(llm_calls=1)
 
 
 async def test_a_stream_that_breaks_is_taken_up_without_repeats() -> None:
     script = [Reply("One two three.", cut_after=2), Reply("One two three.")]
-    with serve(script) as stub, metered(Meter()) as meter:
+    with serve(script) as stub, use_meter(Meter()) as meter:
         pieces: list[str] = []
         assert await at(stub).text(ASK, on_delta=pieces.append) == "One two three."
     assert pieces == ["One ", "two ", "three."]
@@ -174,14 +174,14 @@ async def test_a_stream_that_breaks_is_taken_up_without_repeats() -> None:
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504])
 async def test_what_passes_is_tried_again(status: int) -> None:
-    with serve([Reply(status=status), Reply("Fine.")]) as stub, metered(Meter()) as meter:
+    with serve([Reply(status=status), Reply("Fine.")]) as stub, use_meter(Meter()) as meter:
         assert await at(stub).text(ASK) == "Fine."
     assert len(stub.requests) == 2
     assert meter.used.llm_calls == 2
 
 
 async def test_an_outage_says_who_why_and_what_to_do() -> None:
-    with serve([Reply(status=500, error=f"boom {KEY}")]) as stub, metered(Meter()) as meter:
+    with serve([Reply(status=500, error=f"boom {KEY}")]) as stub, use_meter(Meter()) as meter:
         llm = at(stub, api_key=SecretStr(KEY))
         with pytest.raises(ModelOutageError) as caught:
             await llm.text(ASK)
@@ -369,7 +369,7 @@ def test_each_wait_is_told() -> None:
 async def test_the_budget_is_checked_before_every_attempt() -> None:
     with (
         serve([Reply(status=500)]) as stub,
-        metered(Meter(budget=BudgetSettings(calls=2))),
+        use_meter(Meter(budget=BudgetSettings(calls=2))),
         pytest.raises(BudgetExceededError),
     ):
         await at(stub, retries=9).text(ASK)
@@ -377,7 +377,7 @@ async def test_the_budget_is_checked_before_every_attempt() -> None:
 
 
 async def test_cancellation_is_prompt_and_is_no_failure() -> None:
-    with serve([Reply(delay=2.0)]) as stub, metered(Meter()) as meter:
+    with serve([Reply(delay=2.0)]) as stub, use_meter(Meter()) as meter:
         call = asyncio.create_task(at(stub).text(ASK))
         await asyncio.sleep(0.5)
         call.cancel()
@@ -454,7 +454,7 @@ def test_a_model_of_the_callers_serves_several_loops_too() -> None:
 async def test_the_server_is_told_the_schema() -> None:
     inner = '{"number": 4, "note": "}\\u0000{"}'
     reply = 'Sure:\n```json\n{\n  "citations": [ 1, 2 ],\n "inner": ' + inner + "}\n```"
-    with serve([Reply(reply)]) as stub, metered(Meter()) as meter:
+    with serve([Reply(reply)]) as stub, use_meter(Meter()) as meter:
         found = await at(stub).parse(ASK, Cited, max_tokens=44)
     assert found == Cited(citations=[1, 2], inner=Inner(number=4, note="}{"))
     assert meter.notes == []
@@ -497,7 +497,7 @@ async def test_a_reply_that_was_cut_is_invalid_and_counted() -> None:
         Reply('{"citations": [1], "inner": {"number": 1', finish="length"),
         Reply('{"citations": [1]}'),
     ]
-    with serve(script) as stub, metered(Meter()) as meter:
+    with serve(script) as stub, use_meter(Meter()) as meter:
         assert (await at(stub).parse(ASK, Cited)).citations == [1]
     assert "no complete JSON object" in stub.requests[1]["messages"][-1]["content"]
     assert meter.used.prompt_tokens == 20
@@ -511,10 +511,10 @@ async def test_a_server_without_schemas_is_told_in_words() -> None:
 
     with serve(answer) as stub:
         llm = at(stub)
-        with metered(Meter()) as meter:
+        with use_meter(Meter()) as meter:
             assert (await llm.parse(ASK, Cited)).citations == [3]
             assert (await llm.for_role("judge").parse(ASK, Cited)).citations == [3]
-        with metered(Meter()) as later:
+        with use_meter(Meter()) as later:
             assert (await llm.parse(ASK, Cited)).citations == [3]
     assert ["response_format" in request for request in stub.requests] == [True] + [False] * 3
     assert '"citations"' in stub.requests[1]["messages"][-1]["content"]
@@ -604,7 +604,7 @@ async def test_the_first_whole_object_counts(text: str, expected: list[int] | No
 
 async def test_probabilities_of_the_first_token() -> None:
     top = {" yes": math.log(0.5), "YES": math.log(0.1), "No": math.log(0.2), "Maybe": math.log(0.2)}
-    with serve([Reply("Yes", top=top)]) as stub, metered(Meter()) as meter:
+    with serve([Reply("Yes", top=top)]) as stub, use_meter(Meter()) as meter:
         found = await at(stub).choose(ASK, YES_NO)
     assert found == {"Yes": pytest.approx(0.75), "No": pytest.approx(0.25)}
     assert meter.notes == []
@@ -620,7 +620,7 @@ async def test_one_option_among_the_likely_tokens() -> None:
 
 @pytest.mark.parametrize("top", [None, {"Well": -0.1}])
 async def test_without_probabilities_the_text_counts(top: dict[str, float] | None) -> None:
-    with serve([Reply(" **no", top=top)]) as stub, metered(Meter()) as meter:
+    with serve([Reply(" **no", top=top)]) as stub, use_meter(Meter()) as meter:
         llm = at(stub)
         assert await llm.choose(ASK, YES_NO) == {"Yes": 0.0, "No": 1.0}
         assert await llm.choose(ASK, YES_NO) == {"Yes": 0.0, "No": 1.0}
@@ -924,10 +924,10 @@ async def test_a_server_that_refuses_schemas_is_asked_without() -> None:
     with serve(answers) as stub:
         llm = at(stub)
         for _ in range(2):
-            with metered(Meter()) as meter:
+            with use_meter(Meter()) as meter:
                 assert await llm.text(replace(ASK, schema=SCHEMA)) == "fine"
             assert ["does not take a schema" in note for note in meter.notes] == [True]
-        with metered(Meter()) as meter:
+        with use_meter(Meter()) as meter:
             assert await llm.text(ASK) == "fine"
         assert meter.notes == []
     assert ["response_format" in request for request in stub.requests] == [True, *[False] * 3]

@@ -6,7 +6,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.errors import InputError
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.retrieval.hyde import HyDERetriever
@@ -31,7 +31,7 @@ async def test_the_made_up_passage_is_searched_for() -> None:
 @pytest.mark.parametrize("reply", ["", " …\n"])
 async def test_an_empty_reply_leaves_the_question(reply: str) -> None:
     made, source, _ = hyde(reply)
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         await made.retrieve("Who built it?", 2)
     assert source.queries == ["Who built it?"]
     assert meter.notes == ["hyde: an empty passage, the question itself was searched for"]
@@ -40,7 +40,7 @@ async def test_an_empty_reply_leaves_the_question(reply: str) -> None:
 async def test_a_spent_budget_leaves_the_question() -> None:
     made, source, model = hyde("x")
     spent = Meter(before=Usage(llm_calls=1), budget=BudgetSettings(calls=1))
-    with metered(spent) as meter:
+    with use_meter(spent) as meter:
         assert await made.retrieve("Who built it?", 2) == [A, B]
     assert (source.queries, model.calls) == (["Who built it?"], [])
     assert meter.notes == [

@@ -6,7 +6,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.errors import InputError, ModelOutageError
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.retrieval.lamer import LAMERRetriever
@@ -43,14 +43,14 @@ async def test_several_answers_make_a_longer_query() -> None:
 
 async def test_both_searches_are_counted() -> None:
     made, _, _ = lamer("Lee.")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         await made.retrieve("Who?", 2)
     assert meter.used.retrievals == 1, "beside the one that the caller counts"
 
 
 async def test_no_answer_leaves_the_question() -> None:
     made, source, _ = lamer("", "…")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await made.retrieve("Who?", 2) == [B, C]
     assert source.queries == ["Who?", "Who?"]
     assert meter.notes == ["lamer: no possible answer, the question itself was searched for"]
@@ -59,7 +59,7 @@ async def test_no_answer_leaves_the_question() -> None:
 async def test_a_spent_budget_leaves_the_question() -> None:
     made, source, model = lamer("Lee.", "Lee.")
     spent = Meter(before=Usage(llm_calls=1), budget=BudgetSettings(calls=1))
-    with metered(spent) as meter:
+    with use_meter(spent) as meter:
         assert await made.retrieve("Who?", 2) == [B, C]
     assert (source.queries, model.calls) == (["Who?", "Who?"], [])
     assert meter.notes[0].startswith("lamer: the question itself was searched for (The budget")

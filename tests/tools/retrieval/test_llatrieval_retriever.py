@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from citeproof import Toolbox, build_vtg
 from citeproof.errors import InputError, RetrievalError
 from citeproof.graphs.llatrieval import build_llatrieval
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.retrieval import coerce_retriever
 from citeproof.tools.retrieval.llatrieval_retriever import LLatrievalRetriever
@@ -167,7 +167,7 @@ async def test_searches_beyond_the_one_that_was_asked_for_are_reported() -> None
     script = search(verifier=lambda _: "No", passage=lambda _: "More.")
     source = retriever(script, max_rounds=3)
     for ask in (source.retrieve("Who?", 2), source.ainvoke("Who?")):
-        with metered(Meter()) as meter:
+        with use_meter(Meter()) as meter:
             script.queries.clear()
             await ask
         assert len(script.queries) == 3

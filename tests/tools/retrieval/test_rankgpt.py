@@ -9,7 +9,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.errors import InputError
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, passage
 from citeproof.tools.retrieval.rankgpt import RankGPTRetriever, permutation
@@ -78,14 +78,14 @@ def test_any_reply_is_a_permutation(reply: str, order: list[int]) -> None:
 
 async def test_an_order_that_cannot_be_read_is_noted() -> None:
     made, _ = ranker(lambda _: "They are all good.")
-    with metered(Meter()) as meter:
+    with use_meter(Meter()) as meter:
         assert await found(made, 3) == [3, 1, 9]
     assert meter.notes == ["rankgpt: no order could be read; the passages stayed as they were"]
 
 
 async def test_a_spent_budget_keeps_what_is_ordered_by_then() -> None:
     made, model = ranker(window=4, step=2)
-    with metered(Meter(budget=BudgetSettings(calls=1))) as meter:
+    with use_meter(Meter(budget=BudgetSettings(calls=1))) as meter:
         assert await found(made, 8) == [3, 1, 9, 4, 8, 7, 5, 2]
     assert len(model.calls) == 1
     assert meter.notes == ["rankgpt: not all passages were ranked (The budget of 1 calls is spent)"]

@@ -9,7 +9,7 @@ import pytest
 from citeproof import Passage
 from citeproof.errors import ModelError, ModelOutageError
 from citeproof.models.manifest import MINILM
-from citeproof.runtime.meter import Meter, metered
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings, EmbeddingSettings, RetrieverSettings, Settings
 from citeproof.tools.retrieval.hybrid import HybridRetriever
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings, open_embedder
@@ -103,7 +103,7 @@ async def test_a_fused_search_goes_on_by_words_where_the_server_is_gone() -> Non
         search, dense = HybridRetriever(pool), HybridRetriever(pool, "dense")
         assert len(await search.retrieve("Who built the tower?", 2)) == 2
         works.clear()
-        with metered(meter):
+        with use_meter(meter):
             assert await search.retrieve("Who built a tower?", 1) == passages[:1]
         with pytest.raises(ModelOutageError):
             await dense.retrieve("Who built one?", 1)
