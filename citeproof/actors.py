@@ -129,7 +129,7 @@ class Actors(Generic[Tools]):
                 if (error := done.exception()) is None:
                     future.set_result(done.result())
                 else:
-                    future.set_exception(_told(error))
+                    future.set_exception(_summarize(error))
 
         self._actors[place].call.remote(function, args, kwargs).future().add_done_callback(settle)
         return future
@@ -155,7 +155,7 @@ class Actors(Generic[Tools]):
             ray.kill(actor)
 
 
-def _told(error: BaseException) -> BaseException:
+def _summarize(error: BaseException) -> BaseException:
     """What a function raised, in place of Ray's error, which is of a class made up on the way."""
     from ray.exceptions import RayError, RayTaskError
 

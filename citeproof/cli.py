@@ -31,7 +31,7 @@ from citeproof.commands.options import (
     Store,
     Threshold,
     argument,
-    entailing,
+    entailment_sets,
     flag,
     load_settings,
     option,
@@ -352,7 +352,7 @@ def check(
     from citeproof.console.places import refuse_place
     from citeproof.console.sarif import render_sarif
 
-    settings = load_settings(config, store, entailing(sets, backend, model, threshold))
+    settings = load_settings(config, store, entailment_sets(sets, backend, model, threshold))
     failing = shown.verdicts_that_fail(fail_on)
     said = shown.read(text)
     piped = str(text) == "-"
@@ -408,7 +408,7 @@ def entail(
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray
     from citeproof.console.verifier import verifier
 
-    settings = load_settings(config, None, entailing(sets, backend, model, threshold))
+    settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
     opening = verifier_on_ray if is_on_ray(on) else verifier
     err = terminal(stderr=True)
     with open_pairs(pairs) as file:

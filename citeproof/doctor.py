@@ -157,7 +157,7 @@ def _embedder(settings: Settings) -> Check:
         try:
             length = remote.check()
         except CiteproofError as error:
-            return _failed(name, error)
+            return _failure(name, error)
         return Check(name, "ok", f"{remote.name} at {remote.server.shown}, {length} numbers each")
     if model == "local":
         return _check_embedded(name, MINILM, settings)
@@ -189,12 +189,12 @@ def _remote_entailment(name: str, settings: Settings) -> Check:
     try:
         model = open_first(settings.entailment, settings.models)
     except CiteproofError as error:
-        return _failed(name, error)
+        return _failure(name, error)
     risk = _risk(settings) if settings.entailment.own else ""
     return Check(name, "ok", f"{model.name}, {getattr(model, 'place', '')}{risk}")
 
 
-def _failed(name: str, error: CiteproofError) -> Check:
+def _failure(name: str, error: CiteproofError) -> Check:
     return Check(name, "missing", f"{error.what}: {error.why}".rstrip(": "), error.fix)
 
 
@@ -300,7 +300,7 @@ def _time(name: str, measure: Callable[[Settings], str], settings: Settings) -> 
     try:
         return Check(name, "ok", measure(settings))
     except CiteproofError as error:
-        return _failed(name, error)
+        return _failure(name, error)
 
 
 def _embedding_speed(settings: Settings) -> str:

@@ -82,7 +82,7 @@ class Answerer(LLMNode):
             BudgetExceededError: The budget allows no further call.
         """
         if self.from_claims:
-            return {"claims": await self._named(state["question"], state.get("claims", []))}
+            return {"claims": await self._find_named(state["question"], state.get("claims", []))}
         count = self.samples or 1
         passages = {} if self.closed_book else memory_passages(state)
         answers: list[list[Claim]] = [[] for _ in range(count)]
@@ -95,7 +95,7 @@ class Answerer(LLMNode):
             answers = [self._read(reply, passages) for reply in replies]
         return {"claims": answers[0]} if self.samples is None else {"samples": answers}
 
-    async def _named(self, question: str, claims: list[Claim]) -> list[Claim]:
+    async def _find_named(self, question: str, claims: list[Claim]) -> list[Claim]:
         """The names that the claims give; each cites what its claims cite, and is proved as they.
 
         Where none can be read, and where the budget ends before, the claims stay as they are.
@@ -108,7 +108,7 @@ class Answerer(LLMNode):
             return claims
         if not (names := self._read(reply, said)):
             note("answerer: no short answer could be read; the sentences stand")
-        return [_resting(name, claims) for name in names] or claims
+        return [_citing_claims(name, claims) for name in names] or claims
 
     def _prompt(self, state: ShortenedState) -> Prompt:
         if self.closed_book:
@@ -188,7 +188,7 @@ class Answerer(LLMNode):
         return f"{context(example.question, example.passages)}\n\n{answer}"
 
 
-def _resting(name: Claim, claims: list[Claim]) -> Claim:
+def _citing_claims(name: Claim, claims: list[Claim]) -> Claim:
     """A name with the citations and the verdict of the claims that it cites, else of all."""
     rests = [claims[citation.number - 1] for citation in name.citations] or claims
     citations = {c.passage_id: c for claim in rests for c in claim.citations}

@@ -170,7 +170,7 @@ def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
             parts += [draft, ("Assessment of the draft:\n", case.feedback), actions]
     lines = [f"{label}{_safe(text, most)}" for label, text in parts]
     passages = dict(enumerate(case.passages, start=1)) if whole else _passages_of(case)
-    shown = context(_safe(case.question, most), _moved(passages))
+    shown = context(_safe(case.question, most), _move_numbers(passages))
     return "\n".join(["<example>", shown, "", *lines, "</example>"])
 
 
@@ -190,7 +190,7 @@ def _passages_of(case: Case) -> dict[int, Passage]:
     return shown
 
 
-def _moved(passages: dict[int, Passage]) -> dict[int, Passage]:
+def _move_numbers(passages: dict[int, Passage]) -> dict[int, Passage]:
     """The passages as an example's: numbered from `FIRST`."""
     return {
         FIRST - 1 + number: passage.model_copy(

@@ -40,7 +40,7 @@ class QuoteVerifier(Node):
         """
         found: list[Claim] = []
         for claim in state["claims"]:
-            if verified := self._verified(claim, state["passages"]):
+            if verified := self._verify(claim, state["passages"]):
                 if all(verified.text != other.text for other in found):
                     emit(ClaimVerified(text=verified.text, verdict=verified.verdict))
                     found.append(verified)
@@ -49,7 +49,7 @@ class QuoteVerifier(Node):
             note(f"quote_verifier: no passage says {claim.text!r}")
         return {"claims": found, "kept": found}
 
-    def _verified(self, claim: Claim, passages: list[Passage]) -> Claim | None:
+    def _verify(self, claim: Claim, passages: list[Passage]) -> Claim | None:
         cited = {citation.passage_id for citation in claim.citations}
         numbered = sorted(enumerate(passages, start=1), key=lambda one: one[1].id not in cited)
         for number, passage in numbered:

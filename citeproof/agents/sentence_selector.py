@@ -50,7 +50,7 @@ class SentenceSelector(Node):
         ranked = await self._best_passages(parts, numbered)
         quotes = [q for n in ranked for q in quotes_in(numbered[n], context=self.context)]
         scores = await self._scores(parts, [quote.premise for quote in quotes])
-        chosen = self._chosen(quotes, scores)
+        chosen = self._choose(quotes, scores)
         numbers = {passage.id: number for number, passage in numbered.items()}
         verdict = Verdict(status="unchecked", reason=UNCHECKED)
         claims = [quote.claim(numbers[quote.passage.id], verdict) for quote in _in_order(chosen)]
@@ -72,7 +72,7 @@ class SentenceSelector(Node):
         asked, said = [content(part) for part in parts], [content(text) for text in texts]
         return [[len(words & text) / max(1, len(words)) for text in said] for words in asked]
 
-    def _chosen(self, quotes: Sequence[Quote], scores: Sequence[Sequence[float]]) -> list[Quote]:
+    def _choose(self, quotes: Sequence[Quote], scores: Sequence[Sequence[float]]) -> list[Quote]:
         """The quotes of the answer, the best first."""
         if not quotes:
             return []

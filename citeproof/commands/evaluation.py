@@ -19,7 +19,7 @@ from citeproof.commands.options import (
     Store,
     Threshold,
     argument,
-    entailing,
+    entailment_sets,
     flag,
     load_settings,
     option,
@@ -115,7 +115,7 @@ def score(
     from citeproof.console.evaluate import score_runs
     from citeproof.console.on_ray import is_on_ray
 
-    settings = load_settings(config, None, entailing(sets, backend, model, threshold))
+    settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
     how: dict[str, Any] = {"mode": mode, "reader": reader, "mauve": mauve, "on_ray": is_on_ray(on)}
     how |= {"at_most_citations": at_most_citations, "cot": cot}
     score_runs(runs, settings, terminal(), terminal(stderr=True), **how)

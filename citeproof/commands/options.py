@@ -28,7 +28,7 @@ __all__ = [
     "Threshold",
     "Yes",
     "argument",
-    "entailing",
+    "entailment_sets",
     "flag",
     "load_settings",
     "option",
@@ -105,7 +105,7 @@ def load_settings(config: Path | None, store: Path | None, sets: list[str] | Non
     return arguments.settings(config, store=store, more=more)
 
 
-def entailing(
+def entailment_sets(
     sets: list[str] | None, backend: str | None, model: str | None, threshold: float | None
 ) -> list[str]:
     """The `--set` items, with those that the options for the entailment model stand for."""

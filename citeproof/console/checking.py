@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from citeproof.console.check import refuse_own
-from citeproof.console.indexing import searched
+from citeproof.console.indexing import open_searched_index
 from citeproof.console.output import complain
 from citeproof.console.places import refuse_place
 from citeproof.console.reading import nothing_indexed
@@ -44,7 +44,7 @@ class Evidence:
 
     def warnings(self, text: str) -> list[str]:
         """What is to be told before a text is proved."""
-        return [*self.problems, *(_unnumbered(text) if self.numbered is None else [])]
+        return [*self.problems, *(_warn_unnumbered(text) if self.numbered is None else [])]
 
     async def check(self, text: str, entailment: Entailment, k: int) -> CheckReport:
         """Prove a text.
@@ -90,7 +90,7 @@ def prove(
     if server is not None:
         from citeproof.console.remote_runs import check_remotely
 
-        for problem in _unnumbered(text):
+        for problem in _warn_unnumbered(text):
             complain(problem)
         with err.status("checking…"):
             return asyncio.run(check_remotely(server, strip_marks(text), k))
@@ -106,7 +106,7 @@ def prove(
             return asyncio.run(evidence.check(text, entailment, k))
 
 
-def _unnumbered(text: str) -> list[str]:
+def _warn_unnumbered(text: str) -> list[str]:
     if strip_marks(text) == text:
         return []
     return ["The citations are not checked: the index has no numbers. Name documents with --docs."]
@@ -138,7 +138,7 @@ def against(
     if not (is_there or is_folder(chroma.path)):
         raise nothing_indexed(chroma.path)  # before a folder is made for nothing
     with ExitStack() as closing:
-        index = searched(settings, console)
+        index = open_searched_index(settings, console)
         closing.callback(index.close)
         if isinstance(index, Index) and not index.count():
             raise nothing_indexed(chroma.path)

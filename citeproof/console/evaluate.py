@@ -33,7 +33,7 @@ from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
 from citeproof.evaluation.gold import with_gold
-from citeproof.evaluation.labels import shown, words
+from citeproof.evaluation.labels import format_estimate, words
 from citeproof.evaluation.manifest import Manifest, models_of, prompts, public, sha256
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
@@ -168,7 +168,7 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
     table = Table.grid(padding=(0, 2))
     for metric, value in card.metrics.items():
         of = "" if value.n == len(card.examples) else f"of {value.n}"
-        table.add_row(words(metric), *shown(value), of)
+        table.add_row(words(metric), *format_estimate(value), of)
     if card.mauve is not None:
         table.add_row(words("mauve"), f"{card.mauve:.3f}")
     console.print(table)

@@ -38,10 +38,10 @@ __all__ = [
     "import_of",
     "list_documents",
     "open_index",
+    "open_searched_index",
     "read_stdin",
     "refuse",
     "remove_documents",
-    "searched",
     "show_documents",
     "show_removed",
     "show_report",
@@ -65,7 +65,7 @@ def update(
         KeyboardInterrupt: With a message.
     """
     standing = Standing(sizes(documents, follow_links=follow_links))
-    with _telling(console, standing, rebuild=rebuild):
+    with _tell_progress(console, standing, rebuild=rebuild):
         return index.update(documents, web=web, follow_links=follow_links, progress=standing)
 
 
@@ -92,12 +92,12 @@ def add_import(
         KeyboardInterrupt: With a message.
     """
     standing = Standing(dict.fromkeys(given.pieces, 1))
-    with _telling(console, standing, rebuild=rebuild):
+    with _tell_progress(console, standing, rebuild=rebuild):
         return index.add_import(given, progress=standing)
 
 
 @contextmanager
-def _telling(console: Console, standing: Standing, *, rebuild: bool) -> Iterator[None]:
+def _tell_progress(console: Console, standing: Standing, *, rebuild: bool) -> Iterator[None]:
     try:
         with show_standing(console, standing):
             yield
@@ -152,7 +152,9 @@ def open_index(
         return open_written(settings, open_embedder(settings, progress), rebuild=rebuild)
 
 
-def searched(settings: Settings, console: Console) -> Index | PostgresIndex | OwnRetriever:
+def open_searched_index(
+    settings: Settings, console: Console
+) -> Index | PostgresIndex | OwnRetriever:
     """What is searched, with its embedding model."""
     with show_downloads(console, "opening the index…") as progress:
         return open_searched(settings, open_embedder(settings, progress))

@@ -49,7 +49,7 @@ def tools_on_ray(
         MissingExtraError: Ray is not installed.
         SettingsError: There is no such cluster, or it has no room for so many actors.
     """
-    return _started(partial(open_tools, settings, llm=llm), settings, console)
+    return _start(partial(open_tools, settings, llm=llm), settings, console)
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment
     """
     chosen = settings.entailment
     alone = settings.model_copy(update={"entailment": chosen.model_copy(update={"cache": None})})
-    with _started(partial(_open_verifier, alone), settings, console) as actors:
+    with _start(partial(_open_verifier, alone), settings, console) as actors:
         with console.status("opening models…"):
             model = SpreadEntailment(actors)
         yield CachedEntailment(model, file=chosen.cache)
@@ -78,7 +78,7 @@ def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False)
         SettingsError: There is no such cluster, or it has no room for so many actors.
         StoreError: The index cannot be opened.
     """
-    with _started(partial(_open_embedder, settings), settings, console) as actors:
+    with _start(partial(_open_embedder, settings), settings, console) as actors:
         with console.status("opening models…"):
             embeddings = SpreadEmbeddings(actors)
         index = Index.open(
@@ -93,7 +93,7 @@ def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False)
 
 
 @contextmanager
-def _started(
+def _start(
     open_tools: Callable[[], AbstractContextManager[Tools]], settings: Settings, console: Console
 ) -> Iterator[Actors[Tools]]:
     where = settings.ray.address or "this machine"

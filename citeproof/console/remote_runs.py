@@ -60,13 +60,13 @@ class RemoteRuns:
 
     async def begun(self, thread: Thread | Passing) -> tuple[Answer | None, int]:
         """See `Runs`."""
-        told = await _posted(self.server, "begun", self._body(thread))
+        told = await _post(self.server, "begun", self._body(thread))
         answer = told["answer"]
         return None if answer is None else Answer.model_validate(answer), told["questions"]
 
     async def forget(self, thread: Thread | Passing) -> None:
         """See `Runs`."""
-        await _posted(self.server, "forget", self._body(thread))
+        await _post(self.server, "forget", self._body(thread))
 
     def _body(self, thread: Thread | Passing | None, **more: Any) -> dict[str, Any]:
         body = {"method": self.method, "parameters": self.parameters, **more}
@@ -94,18 +94,18 @@ class RemoteRuns:
                     if isinstance(thread, Thread):
                         thread.is_kept = data["is_kept"]
                 elif name == "error":
-                    raise _raised(data)
+                    raise _raise(data)
                 elif name == "moment":
                     moment = Moment.model_validate(data)
                     yield moment
                     if isinstance(moment.event, ReviewRequested):
                         decision = await decide(moment.event)
-                        await _posted(self.server, f"decision/{run}", decision)
+                        await _post(self.server, f"decision/{run}", decision)
 
 
 async def check_remotely(server: Note, text: str, k: int) -> CheckReport:
     """Check a text against the server's index; see `Evidence.check`."""
-    return CheckReport.model_validate(await _posted(server, "check", {"text": text, "k": k}))
+    return CheckReport.model_validate(await _post(server, "check", {"text": text, "k": k}))
 
 
 @asynccontextmanager
@@ -126,7 +126,7 @@ async def _client(server: Note) -> AsyncIterator[httpx.AsyncClient]:
         ) from error
 
 
-async def _posted(server: Note, path: str, body: Any) -> Any:
+async def _post(server: Note, path: str, body: Any) -> Any:
     async with _client(server) as client:
         told = await client.post(path, json=body)
         await _refuse_failure(told)
@@ -142,12 +142,12 @@ async def _refuse_failure(told: httpx.Response) -> None:
     except ValueError:
         body = {}
     if "what" in body:
-        raise _raised(body)
+        raise _raise(body)
     error = body.get("error") or {}
     raise CiteproofError(error.get("message") or f"The server answers {told.status_code}")
 
 
-def _raised(told: dict[str, str]) -> CiteproofError:
+def _raise(told: dict[str, str]) -> CiteproofError:
     """The error that the server met, as if it had been met here."""
     kind = getattr(errors, told["kind"], CiteproofError)
     error: CiteproofError = kind(told["what"], why=told["why"], fix=told["fix"])

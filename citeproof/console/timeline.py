@@ -64,12 +64,12 @@ def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | N
         return end if end >= _SHORTEST_FOLD else 0
 
     def draw(inner: Sequence[Step], number: int = 0) -> Markup:
-        return _drawn(inner, f"graph-{number}") if number else _drawn(inner, "graph", graph)
+        return _draw(inner, f"graph-{number}") if number else _draw(inner, "graph", graph)
 
     return Trace(told, found, length, draw, shared_length)
 
 
-def _drawn(found: Sequence[Step], name: str, graph: Shape | None = None) -> Markup:
+def _draw(found: Sequence[Step], name: str, graph: Shape | None = None) -> Markup:
     """The graph of the steps, with the way that they took; `name` tells it from others."""
     graph = graph or _method({step.node for step in found}) or _shape_of(found)
     edges = Counter(_edges(graph, found))

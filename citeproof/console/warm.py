@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from citeproof.guard import LOOPBACK
 from citeproof.settings import Settings
 
-__all__ = ["PATH", "Note", "announced", "find_server", "fingerprint"]
+__all__ = ["PATH", "Note", "announce", "find_server", "fingerprint"]
 
 PATH = "/api/warm"
 """Where the server takes requests of the command line."""
@@ -68,7 +68,7 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def announced(settings: Settings, host: str, port: int) -> Iterator[str]:
+def announce(settings: Settings, host: str, port: int) -> Iterator[str]:
     """Leave a note for the block; gives the token that it holds.
 
     Args:

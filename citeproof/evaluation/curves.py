@@ -38,7 +38,7 @@ def curve(results: Sequence[Result]) -> Curve | None:
     rounds = [_rounds(result) for result in results if result.error is None]
     for key, of in _GOALS.items():
         if any(key in one for own in rounds for one in own):
-            return _reached(of, [_first(own, key) for own in rounds])
+            return _share_curve(of, [_first(own, key) for own in rounds])
     verdicts = [
         claim.verdict
         for result in results
@@ -46,7 +46,7 @@ def curve(results: Sequence[Result]) -> Curve | None:
         for claim in result.answer.claims
     ]
     proved = [v.trials if v.status == "supported" else None for v in verdicts]
-    return _reached("claims proved", proved)
+    return _share_curve("claims proved", proved)
 
 
 def _rounds(result: Result) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def _rounds(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _reached(of: str, when: Sequence[int | None]) -> Curve | None:
+def _share_curve(of: str, when: Sequence[int | None]) -> Curve | None:
     last = max((number for number in when if number is not None), default=0)
     if last < 2:
         return None

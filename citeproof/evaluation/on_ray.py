@@ -40,7 +40,7 @@ def on_ray(
         MissingExtraError: Ray is not installed.
         SettingsError: There is no such cluster, or it has no room for so many actors.
     """
-    with Actors(partial(_opened, open_graph), settings) as actors:
+    with Actors(partial(_open, open_graph), settings) as actors:
         yield _Spread(actors, _by_graph, actors.submit(parameters_of).result())
 
 
@@ -118,7 +118,7 @@ class MethodOnRay(_Spread):
         return await asyncio.wrap_future(self._actors.submit(_with_gold, examples, k))
 
 
-def _opened(open_graph: Callable[[], Any]) -> AbstractContextManager[Any]:
+def _open(open_graph: Callable[[], Any]) -> AbstractContextManager[Any]:
     return nullcontext(open_graph())
 
 

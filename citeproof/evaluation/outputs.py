@@ -46,11 +46,11 @@ def write_outputs(path: Path, items: Iterable[tuple[Example, Output]]) -> None:
     Raises:
         InputError: The file cannot be written.
     """
-    data = [_written(own, output) for own, output in items]
+    data = [_to_alce(own, output) for own, output in items]
     write_whole(path, json.dumps({"data": data}, ensure_ascii=False, indent=1) + "\n")
 
 
-def _written(own: Example, output: Output) -> dict[str, Any]:
+def _to_alce(own: Example, output: Output) -> dict[str, Any]:
     made: dict[str, Any] = {"question": own.question}
     if own.raw.get("id") is None and own.raw.get("sample_id") is None:
         made["id"] = own.id  # its place in the set, which is another one in this file

@@ -19,7 +19,7 @@ from citeproof.evaluation.report_tables import (
     quality,
     spent,
 )
-from citeproof.evaluation.summaries import overall, repeated
+from citeproof.evaluation.summaries import overall, summarize_repeats
 from citeproof.markdown import literal, row
 from citeproof.paths import expand
 
@@ -144,7 +144,7 @@ def _compare(entries: list[Entry], base: Entry | None, columns: tuple[str, ...])
     tables = [overview(entries)]
     for mode in MODES:
         if any(mode in entry.cards for entry in entries):
-            tables += [quality(entries, mode, columns), *repeated(entries, mode, columns)]
+            tables += [quality(entries, mode, columns), *summarize_repeats(entries, mode, columns)]
             if base is not None:
                 tables.append(differences(entries, base, mode, columns))
             tables.append(overall(entries, mode))

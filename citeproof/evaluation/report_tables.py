@@ -49,13 +49,13 @@ def overview(entries: Sequence[Entry]) -> Table:
                 str(len(answers)),
                 str(not_found) if any(r.answer is not None for r in answers) else "–",
                 str(len(results) - len(answers)),
-                _judged(entry),
+                _judges(entry),
             ]
         )
     return Table("Runs", rows)
 
 
-def _judged(entry: Entry) -> str:
+def _judges(entry: Entry) -> str:
     """What decided on entailment; by mode where they differ."""
     told = {
         mode: "–" if (own := card.entailment) is None else f"{own.name} (from {own.threshold:g})"
@@ -106,8 +106,8 @@ def differences(
     if mode not in base.cards:
         return Table(title, [])
     rows: list[list[str]] = []
-    shared = {e.number: _shared(e, base, mode) for e in others}
-    found = {e.number: _paired(e.cards[mode].examples, shared[e.number], columns) for e in others}
+    shared = {e.number: _common_scores(e, base, mode) for e in others}
+    found = {e.number: _pair(e.cards[mode].examples, shared[e.number], columns) for e in others}
     names = present(list(found.values()), columns)
     for entry in others:
         own = found[entry.number]
@@ -126,7 +126,7 @@ def differences(
     return Table(title, [["#", "run", "n", *map(words, names)], *rows], [note])
 
 
-def _shared(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
+def _common_scores(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
     """The base's scores of the questions that both have; an id may be a mere place in a file."""
     asked = {example.id: example.question for example in entry.run.examples}
     own, there = entry.cards[mode].examples, base.cards[mode].examples
@@ -137,7 +137,7 @@ def _shared(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
     }
 
 
-def _paired(
+def _pair(
     here: Mapping[str, Scores], there: Mapping[str, Scores], columns: Collection[str]
 ) -> dict[str, Estimate]:
     """By how much each metric is higher here, over the examples that both have."""

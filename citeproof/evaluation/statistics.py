@@ -58,7 +58,7 @@ def estimate(
     groups = [group for group in zip(*sides, strict=True) if _apply(group, metric)]
     if not groups:
         return None
-    first, *second = [_resampled(side, metric) for side in zip(*groups, strict=True)]
+    first, *second = [_resample(side, metric) for side in zip(*groups, strict=True)]
     value, resampled = first
     for other, its_own in second:
         value, resampled = value - other, resampled - its_own
@@ -81,7 +81,7 @@ def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimat
     applying = [[row for row in rows if _apply([row], metric)] for rows in runs]
     if not all(applying):
         return None
-    values, spreads = zip(*(_resampled(rows, metric) for rows in applying), strict=True)
+    values, spreads = zip(*(_resample(rows, metric) for rows in applying), strict=True)
     drawn = np.random.default_rng(_SEED).integers(len(runs), size=(_RESAMPLES, len(runs)))
     means = np.take_along_axis(np.array(spreads).T, drawn, axis=1).mean(axis=1)
     number = min(map(len, applying))
@@ -93,7 +93,7 @@ def spread(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _resampled(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:
+def _resample(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:
     """A metric of answers to which it applies, and of each resample of these."""
     names, number = parts(metric), len(rows)
     table = np.array([[row[name] for name in names] for row in rows], dtype=float)

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from citeproof.evaluation.entries import OF_RUNS, Entry, present
 from citeproof.evaluation.examples import Mode, Task
-from citeproof.evaluation.labels import shown, words
+from citeproof.evaluation.labels import format_estimate, words
 from citeproof.evaluation.manifest import changes
 from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.statistics import mean_of_runs, spread
 
-__all__ = ["overall", "repeated"]
+__all__ = ["overall", "summarize_repeats"]
 
 _CHANCE = re.compile(r"(?:^|\.)(?:seed|temperature|namespace)$")
 """In what runs of one configuration may differ."""
@@ -25,7 +25,9 @@ _CORRECT: dict[Task, str] = {
 """What stands for correctness in an overall mean."""
 
 
-def repeated(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Iterator[Table]:
+def summarize_repeats(
+    entries: Sequence[Entry], mode: Mode, columns: Collection[str]
+) -> Iterator[Table]:
     """Means over the runs that differ in seed, temperature or namespace alone, if there are any."""
     groups = [group for group in _groups(entries, mode) if len(group) > 1]
     cards = [entry.cards[mode] for group in groups for entry in group]
@@ -39,7 +41,7 @@ def repeated(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> 
     for group in groups:
         scores = [entry.cards[mode].examples for entry in group]
         shared = [key for key in scores[0] if all(key in own for own in scores)]
-        varied = {key for entry in group for key in _changed(group[0], entry)}
+        varied = {key for entry in group for key in _differing(group[0], entry)}
         cells = [_mean([[own[key] for key in shared] for own in scores], name) for name in names]
         cells += [_of_runs([entry.whole(mode) for entry in group], name) for name in wholes]
         numbers = ", ".join(str(entry.number) for entry in group)
@@ -85,7 +87,7 @@ def _groups(entries: Sequence[Entry], mode: Mode) -> list[list[Entry]]:
         if mode in entry.cards and entry.run.manifest is not None:
             for group in groups:
                 alike = entry.cards[mode].way == group[0].cards[mode].way
-                if alike and all(map(_CHANCE.search, _changed(group[0], entry))):
+                if alike and all(map(_CHANCE.search, _differing(group[0], entry))):
                     group.append(entry)
                     break
             else:
@@ -93,7 +95,7 @@ def _groups(entries: Sequence[Entry], mode: Mode) -> list[list[Entry]]:
     return groups
 
 
-def _changed(one: Entry, other: Entry) -> list[str]:
+def _differing(one: Entry, other: Entry) -> list[str]:
     assert one.run.manifest is not None
     assert other.run.manifest is not None
     return list(changes(one.run.manifest, other.run.manifest))
@@ -104,7 +106,7 @@ def _mean(runs: Sequence[Sequence[dict[str, float | None]]], metric: str) -> str
     if found is None:
         return "–"
     mean, deviation = found
-    value, interval = shown(mean)
+    value, interval = format_estimate(mean)
     return f"{value} ± {deviation:.{1 if mean.value > 1 else 3}f} {interval}"
 
 

@@ -151,7 +151,7 @@ def add_proof(
         return writer(state) if writer else writers[0]
 
     def after_memory_verifier(state: DraftState, parameters: ProofParameters) -> str:
-        if _decided(state):
+        if _is_decided(state):
             return _accept(parameters)
         failed_before = len(state["rejected"]) - 1
         if failed_before > parameters.max_trials:
@@ -180,7 +180,7 @@ def _after_claim_source(state: DraftState, parameters: ProofParameters) -> str:
 
 
 def _after_generation_verifier(state: DraftState, parameters: ProofParameters) -> str:
-    return _accept(parameters) if _decided(state) else "memory_verifier"
+    return _accept(parameters) if _is_decided(state) else "memory_verifier"
 
 
 def _after_reviewer(state: DraftState, _: ProofParameters) -> str:
@@ -193,7 +193,7 @@ def _accept(parameters: ProofParameters) -> str:
     return "simplifier" if parameters.simplify else "claim_acceptor"
 
 
-def _decided(state: DraftState) -> bool:
+def _is_decided(state: DraftState) -> bool:
     """Whether no further verifier is asked: the draft is proved, or none answers."""
     draft = state.get("draft")
     return draft is not None and draft.verdict is not None and not draft.verdict.failed

@@ -107,7 +107,7 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
             "object": "list",
             "model": body.model,
             "data": [
-                {"object": "embedding", "index": i, "embedding": _packed(own) if packed else own}
+                {"object": "embedding", "index": i, "embedding": _pack(own) if packed else own}
                 for i, own in enumerate(vectors)
             ],
             "usage": {"prompt_tokens": 0, "total_tokens": 0},
@@ -140,5 +140,5 @@ def _predictions(score: float) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: one["score"], reverse=True)
 
 
-def _packed(vector: list[float]) -> str:
+def _pack(vector: list[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

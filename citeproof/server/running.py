@@ -6,7 +6,7 @@ import socket
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from citeproof.console.warm import announced
+from citeproof.console.warm import announce
 from citeproof.errors import MissingExtraError, SettingsError
 from citeproof.server.safety import host_names, refuse_open_host
 
@@ -68,7 +68,7 @@ def serve(
             llm=settings.llm.model,
             hosts=host_names(host, names),
             token=token,
-            own=held.enter_context(announced(settings, host, port)),
+            own=held.enter_context(announce(settings, host, port)),
             at_once=1 if settings.llm.embedded else _AT_ONCE,
         )
         # No log of accesses: questions and tokens have no place in one. Logging is left as it is,

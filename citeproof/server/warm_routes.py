@@ -147,18 +147,18 @@ def _stream(
                     async for moment in moments:
                         if not is_begun:
                             is_begun = True
-                            yield frame(_kept(own, thread), "kept")
+                            yield frame(_keep(own, thread), "kept")
                         if isinstance(moment.event, ReviewRequested):
                             asking.reviews.expect(run)
                         yield frame(moment.model_dump_json(), "moment")
-            yield frame(_kept(own, thread), "kept")
+            yield frame(_keep(own, thread), "kept")
         except Exception as error:
-            yield frame(_told(error), "error")
+            yield frame(_describe(error), "error")
 
     return EventStream(frames())
 
 
-def _kept(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
+def _keep(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
     return {"goes_on": runs.goes_on, "is_kept": thread is not None and thread.is_kept}
 
 
@@ -166,16 +166,16 @@ def _with_errors(handler: Callable[..., Awaitable[Response]]) -> Callable[..., A
     """Have an error told in its parts, so that the command line can raise it."""
 
     @wraps(handler)
-    async def answering(*arguments: Any, **named: Any) -> Response:
+    async def answer_stream(*arguments: Any, **named: Any) -> Response:
         try:
             return await handler(*arguments, **named)
         except CiteproofError as error:
-            return JSONResponse(_told(error), describe(error)[0])
+            return JSONResponse(_describe(error), describe(error)[0])
 
-    return answering
+    return answer_stream
 
 
-def _told(error: Exception) -> dict[str, str]:
+def _describe(error: Exception) -> dict[str, str]:
     if isinstance(error, CiteproofError):
         parts = {"what": error.what, "why": error.why, "fix": error.fix}
         return {"kind": type(error).__name__, **parts}

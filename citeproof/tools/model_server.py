@@ -122,7 +122,7 @@ class ModelServer:
                     async with self._gate:
                         return await self._once(url, body)
         except (httpx.HTTPError, httpx.InvalidURL, BadReplyError, TimeoutError) as error:
-            raise self._translated(error, attempts) from error
+            raise self._translate(error, attempts) from error
 
     async def _once(self, url: str, body: Any) -> Any:
         method = "GET" if body is None else "POST"
@@ -144,7 +144,7 @@ class ModelServer:
             )
         return read_json(content_type(response), data)
 
-    def _translated(self, error: Exception, attempts: int) -> ModelError:
+    def _translate(self, error: Exception, attempts: int) -> ModelError:
         status = error.response.status_code if isinstance(error, httpx.HTTPStatusError) else 0
         why = str(error) or type(error).__name__
         if isinstance(error, TimeoutError):

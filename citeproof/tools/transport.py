@@ -54,7 +54,7 @@ async def look_over(response: Any) -> None:
 
 async def cap(response: Any) -> None:
     """A hook like `look_over`, for any server: the body may not be longer than `LONGEST`."""
-    response.stream = _capped(response.stream)
+    response.stream = _cap(response.stream)
 
 
 def content_type(response: Any) -> str:
@@ -85,7 +85,7 @@ def read_json(kind: str, body: bytes) -> Any:
         raise BadReplyError(f"it sent no JSON: {_begin(body)}") from None
 
 
-def _capped(stream: Any) -> Any:
+def _cap(stream: Any) -> Any:
     """A body that ends in an error once it is longer than any reply."""
     # openai has a client of httpx, or of its successor: each wants a stream of its own class.
     kind: Any = next(k for k in type(stream).__mro__ if k.__name__ == "AsyncByteStream")

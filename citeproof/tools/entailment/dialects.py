@@ -49,7 +49,7 @@ class Classifier:
             ModelError: It refuses, or answers with something else.
         """
         parts = list(_parts(texts, self.most))
-        path, bodies = self._asked(parts)
+        path, bodies = self._request(parts)
         replies = self.server.post(f"{self.server.root}{path}", bodies)
         found = []
         for part, reply in zip(parts, replies, strict=True):
@@ -59,7 +59,7 @@ class Classifier:
             found += read
         return found
 
-    def _asked(self, parts: Sequence[Sequence[Text]]) -> tuple[str, list[dict[str, Any]]]:
+    def _request(self, parts: Sequence[Sequence[Text]]) -> tuple[str, list[dict[str, Any]]]:
         if self.kind != "vllm":
             inputs = [[list(text) for text in part] for part in parts]
             return "/predict", [{"inputs": own, "truncate": True} for own in inputs]

@@ -74,10 +74,10 @@ def open_first(settings: EntailmentSettings, models: ModelSettings) -> Entailmen
         ModelError: The server at `entailment.base_url` cannot be used.
     """
 
-    def refused() -> LLM:
+    def refuse() -> LLM:
         raise _unfit(settings.model, "cross-encoder")
 
-    opened = _Opener(settings, refused, models, None, "").open()
+    opened = _Opener(settings, refuse, models, None, "").open()
     return opened.first if isinstance(opened, Cascade) else opened
 
 

@@ -97,10 +97,10 @@ class ListPool:
         with self._lock:
             if self._vectors is None:
                 texts = [searchable(passage) for passage in self._passages.values()]
-                self._vectors = self._scaled(self._embeddings.embed_documents(texts))
-        return self._scaled(embed_queries(self._embeddings, queries)) @ self._vectors.T
+                self._vectors = self._scale(self._embeddings.embed_documents(texts))
+        return self._scale(embed_queries(self._embeddings, queries)) @ self._vectors.T
 
-    def _scaled(self, vectors: Sequence[Sequence[float]]) -> Any:
+    def _scale(self, vectors: Sequence[Sequence[float]]) -> Any:
         rows = np.asarray(vectors, dtype=np.float32)
         if similarity_of(self._embeddings) == "inner_product":
             return rows
