@@ -1,4 +1,4 @@
-"""What the memory bank holds: cases, and what is told of them."""
+"""Cases of the memory bank, and reports on them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Value(BaseModel):
 
 
 class Case(_Value):
-    """What a finished question leaves behind."""
+    """The record of a finished question."""
 
     question: str
     """Q."""
@@ -86,19 +86,19 @@ class Entry(_Value):
 
     @property
     def key(self) -> str:
-        """What tells it from all other cases."""
+        """Its identity among all cases."""
         return _digest([self.namespace, self.case.model_dump_json()])
 
     @property
     def topic(self) -> str:
-        """What it answers: a newer case of the same topic takes its place."""
+        """The topic that it answers: a newer case of the same topic takes its place."""
         question = " ".join(self.case.question.casefold().split())
         passages = sorted([passage.id, passage.text] for passage in self.case.passages)
         return _digest([self.namespace, self.case.form, question, passages])
 
 
 class ImportReport(NamedTuple):
-    """What became of the cases of an import."""
+    """The outcome of an import of cases."""
 
     added: int = 0
     skipped: int = 0

@@ -10,7 +10,7 @@ graph and gives a graph, or tools that others are built over:
 
 A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside the run
 of another a graph keeps to both budgets, its own and that of the run; what it cost counts for
-both. What a node called `draft` answers is a draft: it is neither recorded nor remembered.
+both. The answer of a node called `draft` is a draft: it is neither recorded nor remembered.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Check:
     """warn: it works, but not as it could; missing: what needs it will fail, or fetch it."""
     detail: str
     fix: str = ""
-    """What to do about it; empty where all is well."""
+    """The remedy; empty where all is well."""
 
 
 def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
@@ -199,7 +199,7 @@ def _failure(name: str, error: CiteproofError) -> Check:
 
 
 def _risk(settings: Settings) -> str:
-    """What the threshold of the shipped model lets through, and what it costs."""
+    """Checks what share of false claims the shipped model's threshold proves, and its cost."""
     threshold = shipped_threshold(settings.entailment)
     risk = measure_risk(threshold)
     return (
@@ -261,7 +261,7 @@ def _documents(chroma: ChromaSettings, told: str) -> Check:
 
 
 def _damage(chroma: ChromaSettings) -> StoreError | None:
-    """What is wrong with the index, the bank or the evidence log, if anything is."""
+    """Problems of the index, the bank and the evidence log, if any."""
     kinds: tuple[Kind, ...] = ("index", "bank", "evidence")
     for kind in () if chroma.serve else kinds:
         if not is_folder(chroma.path / kind):

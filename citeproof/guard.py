@@ -137,7 +137,7 @@ def _is_of_type(scope: Scope, wanted: str) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """What gives a body that is read already, then whatever comes next."""
+    """A `receive` that gives a body that is read already, then the messages after it."""
     given = False
 
     async def again() -> Message:

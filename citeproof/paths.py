@@ -1,7 +1,7 @@
-"""What people write as a path, and what is there.
+"""Paths as people write them, and the files that they name.
 
 `pathlib` of Python 3.11 raises where a name begins with `~` and is nobody's home, is too long,
-or lies in a folder that may not be looked into. Whoever opens such a file says why it cannot be.
+or lies in a folder that may not be looked into. Opening such a file says why it cannot be read.
 """
 
 from __future__ import annotations

@@ -286,7 +286,7 @@ def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Sou
 
 
 def _place(section: Mapping[str, Any]) -> str:
-    """Who receives what is sent: a server, or a provider; empty where nothing says."""
+    """The receiver of what is sent: a server, or a provider; empty where nothing says."""
     return str(section.get("base_url") or str(section.get("model") or "").partition(":")[0])
 
 

@@ -1,4 +1,4 @@
-"""What flows along the edges of the graphs.
+"""The values that flow along the edges of the graphs.
 
 Each node declares the part of the state that it reads (`MemoryState`, `DraftState`, …); these are
 plain, so that a node fits a graph of anybody's. The state of each method (`VTGState`, …) has the
@@ -93,11 +93,11 @@ class Draft(BaseModel):
     against: tuple[str, ...] = ()
     """Ids of passages that say otherwise."""
     decision: Literal["approve", "drop"] | None = None
-    """What a person wants done with it, where nothing supports it and one was asked."""
+    """The decision of a person, where nothing supports it and one was asked."""
 
 
 class Corroboration(BaseModel):
-    """What the verifier LM's answer says to one statement of the main LM (CaLM, section 4)."""
+    """The verifier LM's view of one statement of the main LM (CaLM, section 4)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -146,7 +146,7 @@ class SearchRound(BaseModel):
 
 
 class Swap(BaseModel):
-    """What one window of candidates changed in D (LLatrieval, section 3.2)."""
+    """The change in D by one window of candidates (LLatrieval, section 3.2)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -183,7 +183,7 @@ class Reflection(BaseModel):
 
     number: int = Field(ge=1)
     answer: str
-    """What was assessed, with its marks."""
+    """The assessed text, with its marks."""
     feedback: str = ""
     """F: a line for each verdict; empty where no assessment could be read."""
     complete: bool | None = False
@@ -203,13 +203,13 @@ class Reflection(BaseModel):
 
 
 class NodeCost(BaseModel):
-    """What one call of a node has cost, and what it has noted."""
+    """The cost of one call of a node, and its notes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
-    """What went otherwise than planned and was repaired."""
+    """Problems that were repaired."""
 
 
 Ledger = dict[str, NodeCost]
@@ -280,7 +280,7 @@ class Question(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     question: str = ""
-    """What the answer is to say. It may be left out where `messages` end with it."""
+    """The question. It may be left out where `messages` end with it."""
     messages: list[Any] = []
     """A conversation whose last message is the question: LangChain messages, or objects with
     `role` and `content`. A graph with a checkpointer needs the last one alone."""
@@ -311,19 +311,19 @@ class Result(TypedDict):
     """The output of every graph."""
 
     question: str
-    """What was answered: of a follow-up, the question that stands alone."""
+    """The question that was answered: of a follow-up, the one that stands alone."""
     answer: Answer
     messages: Messages
     """The conversation; its last message is the answer."""
     ledger: LedgerChannel
-    """What the run has cost in all; a graph around this one adds it to its own."""
+    """The cost of the whole run; a graph around this one adds it to its own."""
 
 
 class NodeState(TypedDict):
-    """What every node reads, whatever graph it is in."""
+    """The keys that every node reads, whatever graph it is in."""
 
     ledger: NotRequired[LedgerChannel]
-    """What each call of a node has cost, by its place in the run."""
+    """The cost of each call of a node, by its place in the run."""
     budget: NotRequired[BudgetSettings | None]
 
 
@@ -331,7 +331,7 @@ class MemoryState(NodeState):
     """The question and the evolving memory (VTG, section 2.2)."""
 
     question: str
-    """What the answer is to say."""
+    """The question."""
     passages: list[Passage]
     """Every passage met in this run. LangChain documents are taken as well."""
     long_term: NotRequired[list[str]]
@@ -341,15 +341,15 @@ class MemoryState(NodeState):
 
 
 class SourceState(NodeState):
-    """What a node reads that searches."""
+    """The keys that a searching node reads."""
 
     question: str
     documents: NotRequired[list[Any]]
-    """What came with the question; in citeproof's own graphs it is gone after the first step."""
+    """Documents that came with the question; gone after the first step of our own graphs."""
     corpus: NotRequired[list[Passage]]
     """The same as passages: searched in place of the retriever where there are any."""
     earlier: NotRequired[list[Passage]]
-    """What the turns before have cited, the latest first; it joins what is found."""
+    """Passages that earlier turns cited, the latest first; they join those that are found."""
 
 
 class WritingState(MemoryState):
@@ -362,7 +362,7 @@ class WritingState(MemoryState):
     dropped: list[str]
     """Claims left out of the answer because nothing supported them."""
     demonstration: NotRequired[str]
-    """What the writer is shown as an example, of another question; quoted text in it is fenced."""
+    """An example for the writer, of another question; quoted text in it is fenced."""
 
 
 class DraftState(WritingState):
@@ -385,7 +385,7 @@ class CandidateState(WritingState):
     kept: list[Claim]
     """A ∩ A′: the draft that the next round corrects."""
     rounds: list[Contrast]
-    """What the rounds so far came to, one for each answer that was contrasted."""
+    """Outcomes of the rounds so far, one for each answer that was contrasted."""
 
 
 class SearchState(MemoryState):
@@ -466,7 +466,7 @@ class RunState(TypedDict):
     stop: Annotated[str, latest]
     """Why the run ended before it was done, such as a spent budget; empty if it did not."""
     budget: AnyBudget
-    """What the run may have spent in all when it ends: its own budget, or less where a graph around
+    """The most that the run may spend: its own budget, or less where a graph around
     it has one."""
     ledger: LedgerChannel
     answer: AnyAnswer
@@ -593,7 +593,7 @@ class ProofInput(_ProofOptions):
 
     question: str
     passages: list[Passage]
-    """What the claims cite, and may cite instead."""
+    """Passages that the claims cite, and may cite instead."""
     given: list[Claim]
 
 
@@ -610,7 +610,7 @@ class ProofResult(TypedDict):
 
 
 class Update(TypedDict, total=False):
-    """What a node may write; LangGraph leaves out what a graph's state does not have."""
+    """Keys that a node may write; LangGraph leaves out those that a graph's state does not have."""
 
     question: str
     messages: list[AnyMessage]
@@ -687,7 +687,7 @@ def text_so_far(state: WritingState) -> str:
 
 
 def total_usage(ledger: Ledger, graph: str = "") -> Usage:
-    """What the calls of a ledger have cost together.
+    """The total cost of the calls of a ledger.
 
     Args:
         ledger: Place of a call → its cost.

@@ -64,7 +64,7 @@ class Call:
     prompt: str
     """The texts of all messages, with an empty line between them."""
     arguments: dict[str, Any] = field(default_factory=dict)
-    """What came beside the messages, such as `max_tokens`."""
+    """Arguments beside the messages, such as `max_tokens`."""
 
 
 class ScriptedChatModel(BaseChatModel):

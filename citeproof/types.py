@@ -29,7 +29,7 @@ __all__ = [
 CheckVerdict = Literal[
     "supported", "misattributed", "uncited", "contradicted", "unsupported", "unchecked"
 ]
-"""What a check finds out about a sentence:
+"""The verdict of a check on a sentence:
 
 - supported: the passages that it cites entail it;
 - misattributed: they do not, but another passage does;
@@ -133,7 +133,7 @@ class Citation(_Quotation):
 
 
 class Verdict(_Value):
-    """What the verifiers found out about a claim."""
+    """The verdict of the verifiers on a claim."""
 
     status: Literal["supported", "contradicted", "unsupported", "unchecked"]
     """contradicted: no passages entail the claim, and one says otherwise."""
@@ -170,7 +170,7 @@ class Claim(_Value):
 
 
 class Usage(_Value):
-    """What a run cost. Usages add up with `+`."""
+    """The cost of a run. Usages add up with `+`."""
 
     llm_calls: int = 0
     prompt_tokens: int = 0
@@ -188,7 +188,7 @@ class Usage(_Value):
 
 
 class Answer(_Value):
-    """What every method returns."""
+    """The answer that every method returns."""
 
     question: str
     asked: str = ""
@@ -197,7 +197,7 @@ class Answer(_Value):
     status: Literal["answered", "partial", "not_found"]
     """answered: every claim is supported, and one of them answers the question, or each of its
     parts; partial: a claim is not supported, a part is not answered, or a budget was spent;
-    not_found: no claim answers the question. What is said then is what the passages do say."""
+    not_found: no claim answers the question. Its text is then what the passages do say."""
     reason: str = ""
     """Why the answer is partial or was not found."""
     text: str = ""
@@ -209,10 +209,10 @@ class Answer(_Value):
     """Where no answer was found and no passage is cited: the passages that came nearest."""
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
-    """What went otherwise than planned and was repaired, such as an unreadable reply."""
+    """Problems that were repaired, such as an unreadable reply."""
 
     def _repr_markdown_(self) -> str:
-        """What notebooks show: text, status, each claim with its verdict, sources by number."""
+        """The answer in notebooks: text, status, each claim with its verdict, sources."""
         reason = f", {literal(self.reason)}" if self.reason else ""
         standing = self.status.replace("_", " ")
         blocks = [paragraph(self.text), f"{paragraph(self.method)}: *{standing}*{reason}"]
@@ -251,7 +251,7 @@ class CheckedSentence(_Value):
     """Probability of entailment: that of `support`, or else the best of all that were tried;
     None where none was."""
     support: tuple[Support, ...] = ()
-    """What entails the sentence: one passage, or two or three cited ones that do so together."""
+    """Passages that entail the sentence: one, or two or three cited ones that do so together."""
     against: tuple[Support, ...] = ()
     """The passages that say otherwise, each by itself, also where others entail the sentence."""
 
@@ -268,7 +268,7 @@ class CheckCounts(_Value):
 
 
 class CheckReport(_Value):
-    """What a check of a whole text found out."""
+    """The result of a check of a whole text."""
 
     sentences: tuple[CheckedSentence, ...] = ()
     """In the order of the text."""

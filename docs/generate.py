@@ -107,7 +107,7 @@ def _served() -> dict[str, dict[str, str]]:
 
 
 def _guarded() -> dict[str, Any]:
-    """Who may use that server: its own pages, and Studio's."""
+    """The origins that may use that server: its own pages, and Studio's."""
     cors = {"allow_origins": list(STUDIO), "allow_methods": ["*"], "allow_headers": ["*"]}
     exposed = ["x-pagination-total", "x-pagination-next", "content-location"]
     return {"app": "citeproof.graphs.studio:app", "cors": {**cors, "expose_headers": exposed}}
@@ -161,7 +161,7 @@ def _fields(model: type[BaseModel], names: Iterable[str]) -> str:
 
 
 def _values(field: dict[str, Any]) -> str:
-    """What a JSON schema allows, in words."""
+    """The values that a JSON schema allows, in words."""
     if "anyOf" in field:
         return " or ".join(map(_values, field["anyOf"]))
     if "enum" in field:
@@ -302,7 +302,7 @@ def _graph(method: str) -> str:
 
 
 def _events(*which: str) -> str:
-    """What a run tells: the events of the custom stream, or the `nodes` of a trace."""
+    """The schemas of a run's events: those of the custom stream, or the `nodes` of a trace."""
     rows = []
     for event in (NodeStarted, NodeFinished) if which else get_args(get_args(Event)[0]):
         fields = [f"`{name}`" for name in event.model_fields if name != "type"]

@@ -20,7 +20,7 @@ __all__ = ["AnswerChecker"]
 
 
 class ConversationState(NodeState):
-    """What the checker reads; it writes the messages and the report."""
+    """The keys that the checker reads; it writes the messages and the report."""
 
     messages: list[AnyMessage]
     documents: list[Any]

@@ -29,7 +29,7 @@ _NEAREST = 3
 
 
 class EndState(WritingState):
-    """What the composer reads."""
+    """The keys that the composer reads."""
 
     stop: str
     asked: NotRequired[str]
@@ -46,7 +46,7 @@ class AnswerComposer(Node):
 
     method: str = "vtg"
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """What becomes of claims that are not supported: they are left as they are, flagged in the
+    """How claims that are not supported are treated: they are left as they are, flagged in the
     text, or left out, unless a person has approved them."""
     form: AnyForm = "prose"
     announce: bool = True

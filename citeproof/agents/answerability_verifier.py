@@ -28,7 +28,7 @@ __all__ = ["AnswerabilityVerifier", "score_answers"]
 
 
 class AnswerabilityState(MemoryState, SourceState):
-    """What the verifier reads."""
+    """The keys that the verifier reads."""
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class Answerer(LLMNode):
 
     @property
     def _llm(self) -> LLM:
-        # What is thought through before the answer is no part of it, and of no JSON.
+        # Reasoning before the answer is part of neither the answer nor its JSON.
         return self.llm.in_marks() if self.reasoning else self.llm
 
     def _examples(self) -> str:

@@ -155,7 +155,7 @@ class LLMNode(Node):
     model: LLM | BaseChatModel | str
     """An `LLM`, a LangChain chat model, or its name as in `openai:gpt-4o`."""
     prompt: str | Path | None = field(default=None, kw_only=True)
-    """What the node asks, in place of its packaged prompt: the text, or a file that holds it. It
+    """The prompt, in place of the node's packaged one: the text, or a file that holds it. It
     becomes one of `prompts`."""
     prompts: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
     """Other texts of prompts by name, for nodes that have several."""
@@ -238,7 +238,7 @@ def budget_of(
     outer: BudgetSettings | None,
     ledger: Ledger,
 ) -> BudgetSettings | None:
-    """What the run may have spent in all when it ends, by its budget and those around it.
+    """The most that the run may have spent when it ends, by its budget and those around it.
 
     Args:
         place: Where the node runs that asks.

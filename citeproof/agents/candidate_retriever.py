@@ -15,7 +15,7 @@ __all__ = ["CandidateRetriever"]
 
 
 class FinderState(SearchState, SourceState):
-    """What the retriever reads."""
+    """The keys that the retriever reads."""
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,18 @@ from citeproof.types import Answer
 __all__ = ["CaseRecorder", "Gate"]
 
 Gate = Literal["llm", "nli", "both"]
-"""Who must find a final answer right before its case is kept: the language model's assessment (the
+"""The judge of a final answer whose case is to be kept: the language model's assessment (the
 paper), the entailment model, or both."""
 PROVED = (
     "Complete: yes.\n"
     "Correct: yes. An entailment model finds that the passages state each sentence.\n"
     "Well cited: yes. Each sentence follows from the passages that it cites."
 )
-"""What is kept as the feedback on an answer that nobody has assessed in words."""
+"""Feedback that is kept for an answer that nobody has assessed in words."""
 
 
 class CaseState(WritingState):
-    """What the recorder reads."""
+    """The keys that the recorder reads."""
 
     rounds: NotRequired[list[Reflection]]
     short_forms: NotRequired[dict[str, str]]
@@ -51,7 +51,7 @@ class CaseRecorder(Node):
     least_score: float = 1.0
     """The least share of supported claims at which the entailment model agrees."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """What becomes of claims that are not supported: dropped ones are no part of the case."""
+    """How claims that are not supported are treated: dropped ones are no part of the case."""
     remember: bool = True
     """False leaves the bank as it is."""
     method: str = "r2-mga"
@@ -109,8 +109,8 @@ class CaseRecorder(Node):
         if score is not None and score < self.least_score:
             return False
         if last.answer == written_out(state["claims"], self.form):
-            # Whoever has the last word: feedback that finds fault with what is kept as right
-            # would teach the next assessment to do so.
+            # Feedback that finds fault with a case that is kept as right would teach the next
+            # assessment to do so.
             return last.correct and last.cited
         # An assessment of the answer before it says nothing of the final one.
         return self.gate == "nli"

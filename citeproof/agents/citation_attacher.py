@@ -19,7 +19,7 @@ __all__ = ["CitationAttacher"]
 
 
 class AttacherState(SourceState):
-    """What the attacher reads."""
+    """The keys that the attacher reads."""
 
     claims: list[Claim]
 

@@ -82,7 +82,7 @@ def _repeats(sentence: str, state: WritingState) -> bool:
     """Whether a sentence says nothing that is not said, or dropped, already."""
     if adds_nothing(sentence, [claim.text for claim in state["claims"]]):
         return True
-    # What was dropped may have said more than can be proved: only the same is the same.
+    # A dropped claim may have said more than can be proved: only an equal one repeats it.
     return any(
         adds_nothing(sentence, [dropped]) and adds_nothing(dropped, [sentence])
         for dropped in state["dropped"]

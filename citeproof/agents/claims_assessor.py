@@ -17,7 +17,7 @@ from citeproof.types import Claim, Passage
 __all__ = ["Assess", "ClaimsAssessor"]
 
 Assess = Literal["llm", "nli"]
-"""Who assesses an answer: the language model, in three respects, or the entailment model, which
+"""The assessor of an answer: the language model, in three respects, or the entailment model, which
 cannot say whether the answer is complete."""
 
 

@@ -18,7 +18,7 @@ __all__ = ["ClaimsVerifier"]
 
 
 class ClaimsState(NodeState):
-    """What the verifier reads."""
+    """The keys that the verifier reads."""
 
     question: str
     passages: list[Passage]

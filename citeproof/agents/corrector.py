@@ -116,7 +116,7 @@ class Corrector(LLMNode):
         return f"{EXAMPLE}\n{asked.context}\n\n{asked.task}\n\n{heading}{answer}"
 
     def _answer(self, reply: str) -> str:
-        """What stands after the last heading; prose without one is all answer."""
+        """The text after the last heading; prose without one is all answer."""
         if is_answer_json(reply):
             return reply
         parts = _HEADING.split(reply)

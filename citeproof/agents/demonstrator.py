@@ -146,7 +146,7 @@ class Demonstrator(LLMNode):
 
 
 def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
-    """What a snippet of a case shows, as an example inside a task.
+    """The text of a snippet of a case, as an example inside a task.
 
     A whole case would fill a small model's window, so of its passages only those are shown that
     its answers cite, `MOST` at most, or the first one where they cite none; and where these are
@@ -163,7 +163,7 @@ def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
     if kind == "planning":
         parts.append(actions)
     elif kind == "generation":
-        # What a small model is shown first it writes first, so the answer precedes its history.
+        # A small model writes first what it was shown first, so the answer precedes its history.
         parts = [("Answer: ", case.final)]
         if case.actions:
             draft = ("Draft of this answer: ", case.answer)
@@ -194,7 +194,7 @@ def _move_numbers(passages: dict[int, Passage]) -> dict[int, Passage]:
     """The passages as an example's: numbered from `FIRST`."""
     return {
         FIRST - 1 + number: passage.model_copy(
-            # What marks it bears itself, as in encyclopedias, are numbers of something else.
+            # Marks of its own, as in encyclopedias, are numbers of something else.
             update={
                 "title": strip_marks(_short(passage.title, 100)),
                 "text": strip_marks(passage.text),

@@ -38,7 +38,7 @@ class DocumentSelector(LLMNode):
     async def __call__(self, state: SearchState) -> Update:
         """Choose D anew from D and the window; k passages, or all where there are fewer.
 
-        Numbers that are out of range or repeated are dropped. What is missing then is filled
+        Numbers that are out of range or repeated are dropped. Gaps are then filled
         up from D in order, then from the window in retrieval order; so D stays as it was where
         the reply is unreadable.
         """

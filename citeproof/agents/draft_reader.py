@@ -14,7 +14,7 @@ __all__ = ["DraftReader"]
 
 
 class AnswerState(NodeState):
-    """What the reader reads."""
+    """The keys that the reader reads."""
 
     answer: Answer | None
 

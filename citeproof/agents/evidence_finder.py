@@ -28,7 +28,7 @@ class Queries(BaseModel):
 
 
 class EvidenceState(DraftState, SourceState):
-    """What the finder reads."""
+    """The keys that the finder reads."""
 
 
 @dataclass(frozen=True)

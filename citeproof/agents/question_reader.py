@@ -56,7 +56,7 @@ ENGLISH_ONLY = (
 
 
 class AskedState(NodeState):
-    """What the reader reads."""
+    """The keys that the reader reads."""
 
     question: NotRequired[str]
     messages: NotRequired[list[AnyMessage]]
@@ -69,7 +69,7 @@ class AskedState(NodeState):
 
 @dataclass(frozen=True)
 class QuestionReader(Node):
-    """What a graph begins with that answers several questions on one thread.
+    """The initial state of a graph that answers several questions on one thread.
 
     All other nodes do without it: their keys have defaults.
     """
@@ -98,7 +98,7 @@ class QuestionReader(Node):
         corpus = read_documents(documents) or (state.get("corpus") or [] if place.graph else [])
         around = {key: ledger[key] for key in ledger.keys() - calls_of(ledger, place.graph).keys()}
         cleared: Update = {**EMPTY, "passages": Overwrite([]), "ledger": Overwrite(around)}  # type: ignore[typeddict-item]
-        # What is there in the outermost graph is the budget of the question before.
+        # In the outermost graph, a budget that is there already belongs to the previous question.
         outer = state.get("budget") if place.graph else None
         budget = budget_of(place, self.parameters, outer, around)
         # A graph of somebody else's may read the documents in the next step.
@@ -130,7 +130,7 @@ def _conversation(state: AskedState, *, inside: bool) -> Update:
     else:  # what is asked by now may be left of a run that came to no end
         is_new = said is not None and said != asked
     question = validate_question(said if is_new else question)
-    # What a person has said to the graph around it is not for a part to put into other words.
+    # A part does not rephrase a question that a person put to the graph around it.
     is_told = question == said or (inside and said is not None)
     # Asked again word for word, a question stands alone as it did.
     follows_up = question != answered and any(message.type == "ai" for message in messages)
@@ -144,7 +144,7 @@ def _conversation(state: AskedState, *, inside: bool) -> Update:
 
 
 def _earlier(state: AskedState) -> list[Passage]:
-    """What the turns before have cited, the latest first."""
+    """The passages that earlier turns cited, the latest first."""
     answer = state.get("answer")
     cited = list(answer.passages) if answer else []
     return append_new(cited, state.get("earlier") or [])[:EARLIER]

@@ -29,7 +29,7 @@ _ASKS = re.compile(r"[?？؟;՞፧]\W*$")
 
 
 class ConversationState(NodeState):
-    """What the rewriter reads."""
+    """The keys that the rewriter reads."""
 
     question: str
     messages: NotRequired[list[AnyMessage]]

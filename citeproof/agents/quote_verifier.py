@@ -19,7 +19,7 @@ IDENTICAL = Verdict(status="supported", tier="cited", score=1.0)
 
 
 class QuotesState(NodeState):
-    """What the verifier reads."""
+    """The keys that the verifier reads."""
 
     passages: list[Passage]
     claims: list[Claim]

@@ -11,7 +11,7 @@ __all__ = ["RetrievalRecorder"]
 
 
 class EndState(SearchState):
-    """What the recorder reads."""
+    """The keys that the recorder reads."""
 
     stop: str
 

@@ -31,7 +31,7 @@ FORM = (
 
 
 class Decision(BaseModel):
-    """What a run is resumed with."""
+    """The value that a run is resumed with."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -85,7 +85,7 @@ def evaluate(
     try:
         complete = shown.evaluate(plans, out, err, config=config, store=store, **how)
     except KeyboardInterrupt as error:
-        complain("Interrupted. What is done is kept; go on with --resume.")
+        complain("Interrupted. Answers so far are kept; go on with --resume.")
         raise typer.Exit(130) from error
     if not complete:
         raise typer.Exit(1)

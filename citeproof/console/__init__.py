@@ -1,1 +1,1 @@
-"""What a person sees: the terminal, the HTML page of an answer, the drawing of a graph."""
+"""Everything that a person sees: the terminal, the page of an answer, the drawing of a graph."""

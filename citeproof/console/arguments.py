@@ -1,4 +1,4 @@
-"""What the command line's arguments mean: settings, and parameters of a method."""
+"""Turns the command line's arguments into settings, and parameters of a method."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Ask:
                     self.moments.append(moment)
                     yield moment
 
-        # Who pipes the JSON on still sees the run go by, but a log does not fill with it.
+        # With the JSON piped on, the run still shows on the terminal, but does not fill a log.
         question, trace = self.question, self.trace
         if self.as_json:
             return asyncio.run(follow(stream(), err, question=question, trace=trace))

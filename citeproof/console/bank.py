@@ -123,7 +123,7 @@ def read(file: Path) -> tuple[list[str], str]:
 
 
 def print_import(report: ImportReport, console: Console) -> None:
-    """What an import did."""
+    """Print the outcome of an import."""
     table = Table.grid(padding=(0, 2))
     for name, number in (("added", report.added), ("skipped", report.skipped)):
         table.add_row(name, Text(count(number, "case"), style="bold"))

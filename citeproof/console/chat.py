@@ -81,7 +81,7 @@ class Chat:
         return failures
 
     def _lines(self, stdin: TextIO) -> Iterator[str]:
-        """What is asked, line by line, without empty ones."""
+        """The questions, line by line, without empty ones."""
         attended = stdin.isatty()
         if attended:
             write_line(self.console, Text(HELP, style="dim"))

@@ -34,16 +34,16 @@ class Evidence:
     """Passages that may support a text."""
 
     numbered: Mapping[int, Sequence[Passage]] | None
-    """What the numbers of the text cite; None where they mean nothing."""
+    """The passages that the numbers of the text cite; None where they mean nothing."""
     retriever: Retriever | None
     """Finds what the text does not cite; None for a search of what it can cite."""
     files: Sequence[Path] = ()
     """Documents that were read for this."""
     problems: Sequence[str] = ()
-    """What of them could not be read, or not used."""
+    """Those that could not be read, or not used."""
 
     def warnings(self, text: str) -> list[str]:
-        """What is to be told before a text is proved."""
+        """Print the warnings that come before the check."""
         return [*self.problems, *(_warn_unnumbered(text) if self.numbered is None else [])]
 
     async def check(self, text: str, entailment: Entailment, k: int) -> CheckReport:
@@ -116,7 +116,7 @@ def _warn_unnumbered(text: str) -> list[str]:
 def against(
     settings: Settings, documents: Sequence[Path], console: Console, *, with_index: bool
 ) -> Iterator[Evidence]:
-    """What to prove a text against: documents, and where there are none, the index.
+    """The passages to prove a text against: documents, and where there are none, the index.
 
     Args:
         settings: They name the index.

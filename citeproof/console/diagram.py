@@ -33,7 +33,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a drawing shows of a graph."""
+    """The parts of a graph that a drawing shows."""
 
     nodes: tuple[str, ...]
     """Names; those that begin and end with two underscores are the graph's ends."""
@@ -43,7 +43,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a run did with a graph, for a drawing that is part of a page.
+    """The way that a run took through a graph, for a drawing that is part of a page.
 
     The drawing then has no style of its own: a page's policy allows but one, into which `graph.css`
     and rules for `ran`, `taken` and `told` belong.
@@ -99,7 +99,7 @@ class _Box:
 
 
 class _Numbered:
-    """What grandalf goes through in the same order at all times, though it keeps it in sets."""
+    """A set with a fixed order, since grandalf iterates over its sets."""
 
     data: int
 

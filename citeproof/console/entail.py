@@ -40,7 +40,7 @@ def open_pairs(pairs: Path) -> Iterator[IO[bytes]]:
             if str(pairs) != "-":
                 file = closing.enter_context(expand(pairs).open("rb"))
             if str(pairs) == "-" or not file.seekable():
-                # What comes from a pipe comes once; a file keeps it without filling the memory.
+                # A pipe can be read once; a file keeps its content without filling the memory.
                 kept = closing.enter_context(tempfile.TemporaryFile())
                 copyfileobj(file, kept)
                 file = kept

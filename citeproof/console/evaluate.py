@@ -234,7 +234,7 @@ class _Made:
             find_gold = graph.with_gold
             at_once *= tools.number
         else:
-            # What a benchmark cites is no evidence that anyone asked for.
+            # Citations of a benchmark are no evidence that anyone asked for.
             tools.evidence = None
             graph = self.method.build(searching_documents(tools), **self.parameters)
             bank = tools.bank

@@ -92,7 +92,7 @@ async def _follow(moments: AsyncGenerator[Moment], view: _View, live: Live) -> N
     async for moment in moments:
         view.take(moment)
         if isinstance(moment.event, ReviewRequested):
-            # What moves would be written over the prompt that comes now.
+            # A moving display would overwrite the prompt that comes now.
             live.update("", refresh=True)
             live.stop()
         elif console.is_terminal and (live.is_started or isinstance(moment.event, NodeStarted)):

@@ -1,4 +1,4 @@
-"""What a person sees while models load and download."""
+"""Progress on the terminal while models load and download."""
 
 from __future__ import annotations
 

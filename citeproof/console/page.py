@@ -28,7 +28,7 @@ class Look(NamedTuple):
     label: str
     """Its name, in the legend."""
     spoken: str
-    """What the sign says to those who do not see it."""
+    """The meaning of the sign, for those who do not see it."""
     meaning: str
 
 
@@ -43,7 +43,7 @@ class Source(NamedTuple):
     users: Sequence[int]
     """Numbers of the claims that rest on it."""
     view: View | None = None
-    """What is shown of its page."""
+    """The picture of its page."""
     number: str | None = None
     """Stands beside it, where that is not its place."""
 
@@ -110,7 +110,7 @@ def render_turn(
 def _answer_values(
     answer: Answer, moments: Sequence[Moment], graph: Shape | None, *, broken: bool = False
 ) -> dict[str, Any]:
-    """What the template of an answer shows."""
+    """The values for the template of an answer."""
     verdicts = [claim.verdict.status for claim in answer.claims]
     uses = [
         (own.number, n, own)

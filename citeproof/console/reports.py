@@ -24,7 +24,7 @@ _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "r
 
 
 def print_index_report(report: IndexReport, console: Console, *, details: bool = False) -> None:
-    """What an update of the index did; `details` names all that was left out."""
+    """Print the outcome of an update of the index; `details` names all that was left out."""
     table = Table.grid(padding=(0, 2))
     for name, number in (
         ("added", len(report.added)),
@@ -45,7 +45,7 @@ def print_index_report(report: IndexReport, console: Console, *, details: bool =
 
 
 def unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
-    """What was left out, and the documents that could not be read, with the reason."""
+    """Print the parts left out, and the documents that could not be read, with the reason."""
     if report.skipped and not details:
         kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
         shown = ", ".join(f"{plain(kind)} {number:,}" for kind, number in kinds.most_common())
@@ -81,7 +81,7 @@ def documents(held: Sequence[IndexedDocument], console: Console) -> None:
 
 
 def checks(found: Sequence[Check], console: Console) -> None:
-    """What a diagnosis found, with what to do about it."""
+    """Print a diagnosis, with the remedies."""
     table = Table.grid(padding=(0, 2))
     for check in found:
         sign, colour = _SIGNS[check.status]

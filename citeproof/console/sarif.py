@@ -98,7 +98,7 @@ def _entry(rule: str, index: int, level: str, said: str, place: dict[str, Any]) 
 
 
 def _related_locations(supports: Sequence[Support]) -> list[dict[str, Any]]:
-    """What the documents say, each with its file."""
+    """Quotes of the documents, each with its file."""
     return [
         {
             "id": number,

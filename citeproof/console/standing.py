@@ -1,4 +1,4 @@
-"""What a person sees while documents are indexed."""
+"""Progress on the terminal while documents are indexed."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Bar(Bars):
         self.add_task("", total=1.0, line=str(standing))
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """What is drawn."""
+        """The table to be drawn."""
         name = plain(self._standing.document).replace("\\", "/").rpartition("/")[2][:32]
         for task in self._tasks.values():
             task.description, task.completed = name, self._standing.share

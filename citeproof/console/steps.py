@@ -30,7 +30,7 @@ class Step:
     usage: Usage = field(default_factory=Usage)
     error: str = ""
     events: list[Event] = field(default_factory=list)
-    """What happened inside, in order; without the pieces of a stream."""
+    """The events inside, in order; without the pieces of a stream."""
     inner: list[Step] = field(default_factory=list)
     """Steps of a graph that ran inside the node, in order."""
     open: bool = True

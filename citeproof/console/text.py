@@ -18,7 +18,7 @@ def tokens(usage: Usage) -> str:
 
 
 def facts(usage: Usage) -> str:
-    """What a call of the language model took: its tokens and its time, where they are known."""
+    """The cost of a call of the language model: its tokens and its time, where they are known."""
     took = seconds(usage.seconds) if usage.seconds else ""
     return " · ".join(part for part in (tokens(usage), took) if part)
 
@@ -30,7 +30,7 @@ def describe_proved(answer: Answer) -> str:
 
 
 def instruments(usage: Usage) -> list[str]:
-    """What a run cost, part by part, leaving out what it did not use."""
+    """The cost of a run, part by part, without the parts that it did not use."""
     parts = [
         count(usage.llm_calls, "LLM call") if usage.llm_calls else "",
         tokens(usage),

@@ -29,7 +29,7 @@ Build = Callable[..., Any]
 
 
 class Kept(NamedTuple):
-    """What to stream, and how: arguments of `graph.astream`."""
+    """Arguments of `graph.astream`: which modes to stream."""
 
     graph: Any
     given: dict[str, Any] | None
@@ -82,7 +82,7 @@ class Thread:
 
     @property
     def advice(self) -> str:
-        """What to do about a run that did not come to its end; empty if it was not kept."""
+        """Advice for a run that did not come to its end; empty if it was not kept."""
         if not self.is_kept:
             return ""
         how = f" with --thread {self.name}" if self.automatic else ""

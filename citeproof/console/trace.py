@@ -59,13 +59,13 @@ class Trace(BaseModel):
     graph: Shape | None = None
     """None where it is not known."""
     error: Failure | None = None
-    """What the run ended in, if not in an answer."""
+    """The error that ended the run, if there is no answer."""
     moments: tuple[Moment, ...] = ()
     """In order."""
 
     @property
     def answer(self) -> Answer | None:
-        """What the run gave; None where it was broken off."""
+        """The result of the run; None where it was broken off."""
         for moment in reversed(self.moments):
             if isinstance(moment.event, AnswerReady) and not moment.namespace:
                 return moment.event.answer
@@ -87,7 +87,7 @@ class Trace(BaseModel):
         )
 
     def _spent(self) -> Usage:
-        """What a run without an answer has cost, as far as its moments tell."""
+        """The cost of a run without an answer, as far as its moments tell."""
         told = [moment.event for moment in self.moments]
         calls = sum((event.usage for event in told if isinstance(event, LLMCalled)), Usage())
         pairs = sum(len(event.pairs) for event in told if isinstance(event, PairsScored))

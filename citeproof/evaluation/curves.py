@@ -15,7 +15,7 @@ _GOALS = {
     "agreed": "answers agreed on",
     "faultless": "answers without fault",
 }
-"""What a round reaches, or not → of what a curve tells the share."""
+"""Outcome of a round → what the curve of its share is called."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Curve:
     """How far a method had come after each of its iterations."""
 
     of: str
-    """What the shares are of."""
+    """The outcome whose share is drawn."""
     shares: tuple[float, ...]
     """From the first iteration on; they never fall."""
 

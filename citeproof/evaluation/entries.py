@@ -27,7 +27,7 @@ COSTS = (
     "passages_met",
     "seconds",
 )
-"""What an answer cost: the fields of its usage, and how many passages the method met."""
+"""Costs of an answer: the fields of its usage, and how many passages the method met."""
 OF_RUNS: dict[str, str] = {
     "mauve": MAUVE,
     "average": (

@@ -1,4 +1,4 @@
-"""What is evaluated: an example of a data set, and what a method gave for it."""
+"""An example of a data set, and the output of a method for it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Example(BaseModel):
     """The aliases of each short answer that is expected: one for each sub-question (ASQA), one
     for each entity (QAMPARI), for each part (qa), of which there is usually one."""
     sub_questions: tuple[str, ...] = ()
-    """What each of `answers` answers (ASQA); empty where the set does not say."""
+    """The sub-question of each of `answers` (ASQA); empty where the set does not say."""
     references: tuple[str, ...] = ()
     """Long answers that people wrote."""
     claims: tuple[str, ...] = ()
-    """What a good answer says (ELI5)."""
+    """The claims of a good answer (ELI5)."""
     gold: tuple[str, ...] = ()
     """Ids of the passages that hold the answer, where the set names them."""
     documents: tuple[Passage, ...] = ()
@@ -47,7 +47,7 @@ class Example(BaseModel):
 
 
 class Output(BaseModel):
-    """What is scored."""
+    """The output to be scored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

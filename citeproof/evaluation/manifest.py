@@ -1,4 +1,4 @@
-"""What a run was made of: enough to repeat it, to go on with it, and to tell it from others."""
+"""The manifest of a run: enough to repeat it, to resume it, and to tell it from others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FREE = re.compile(
     r"^settings\.(models|ray)\."
     r"|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|at_once|cache)$"
 )
-"""What may be another when a run goes on: it does not change what is answered."""
+"""Fields that may differ when a run is resumed: they do not change the answers."""
 
 
 class _Part(BaseModel):
@@ -93,7 +93,7 @@ class Sitting(_Part):
 
 
 class Totals(_Part):
-    """What the results add up to."""
+    """Totals over the results."""
 
     answered: int = 0
     partial: int = 0
@@ -221,7 +221,7 @@ def public(settings: Settings) -> dict[str, Any]:
 
 
 def models_of(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
-    """What answers, verifies and embeds: by name, and by hash where the model is embedded.
+    """The models that answer, verify and embed: by name, and by hash where the model is embedded.
 
     Args:
         tools: Opened from the settings.
@@ -302,7 +302,7 @@ def _commit(source: Path) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git says; empty where it is not installed or refuses."""
+    """The output of git; empty where it is not installed or refuses."""
     command: Sequence[str] = ["git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

@@ -26,7 +26,7 @@ from citeproof.paths import expand
 __all__ = ["HEADLINES", "Report", "markdown", "report"]
 
 _SUMS = {"tokens": ("prompt_tokens", "completion_tokens")}
-"""What plots show beside single costs → the costs that add up to it."""
+"""Totals that plots show beside single costs → the costs that add up to them."""
 HEADLINES = (
     "citation_f1",
     "em_recall",

@@ -19,7 +19,7 @@ from citeproof.text import count
 __all__ = ["render_report"]
 
 _COSTS = ("tokens", "seconds")
-"""What quality is plotted against."""
+"""Costs that quality is plotted against."""
 _GROUPS = 6
 """Points of a curve over a growing bank."""
 

@@ -35,7 +35,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """What belongs together."""
+    """The group of points that belong together."""
 
     number: int
     """Stands at the series' last point, and gives its colour."""

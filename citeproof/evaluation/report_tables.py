@@ -56,7 +56,7 @@ def overview(entries: Sequence[Entry]) -> Table:
 
 
 def _judges(entry: Entry) -> str:
-    """What decided on entailment; by mode where they differ."""
+    """The entailment models that judged; by mode where they differ."""
     told = {
         mode: "–" if (own := card.entailment) is None else f"{own.name} (from {own.threshold:g})"
         for mode, card in entry.cards.items()

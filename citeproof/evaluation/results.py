@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: one JSON line for each finished example."""
+"""Results in a run's folder: one JSON line for each finished example."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Failure(BaseModel):
 
 
 class Result(BaseModel):
-    """What a method gave for an example."""
+    """The outcome of a method for an example."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,7 +54,7 @@ class Result(BaseModel):
     """Ids of all passages found on the way, in order; None where that is unknown."""
     answer: Answer | None = None
     details: dict[str, Any] = {}
-    """What else the graph gives, such as CaLM's `rounds`."""
+    """Further output of the graph, such as CaLM's `rounds`."""
     bank: int | None = None
     """Cases in the memory bank when the example was begun; None where there is no bank."""
     seconds: float = 0.0

@@ -44,7 +44,7 @@ class _Annotation(BaseModel):
 
 
 class _Row(BaseModel):
-    """What is read of a question, by whichever of its names it has."""
+    """Fields that are read of a question, each by any of its names."""
 
     model_config = _CONFIG
 

@@ -91,7 +91,7 @@ class Answerer(Protocol):
 
 
 _TOLD = ("answer", "ledger", "question", "messages")
-"""What of a result stands elsewhere in a line of the results."""
+"""Fields of a result that stand elsewhere in a line of the results."""
 
 
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:

@@ -18,7 +18,7 @@ __all__ = ["Run", "open_run"]
 
 @dataclass(frozen=True)
 class Run:
-    """What there is to score and to compare."""
+    """Runs to score and to compare."""
 
     path: Path
     """A run's folder, or a JSON file."""
@@ -31,7 +31,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
         return self.path.absolute().name if self.path.is_dir() else self.path.stem
 
     @property
@@ -40,7 +40,7 @@ class Run:
         return self.manifest.method if self.manifest is not None else ""
 
     def items(self) -> list[tuple[Example, Output, Answer | None]]:
-        """What is scored: all but the examples that ended in an error."""
+        """The outputs to be scored: all but the examples that ended in an error."""
         return [
             (example, result.scored(), result.answer)
             for example, result in zip(self.examples, self.results, strict=True)

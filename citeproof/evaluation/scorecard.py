@@ -57,7 +57,7 @@ class Scorecard(BaseModel):
     answers: str
     """sha256 of what was scored."""
     caveats: tuple[str, ...] = ()
-    """What a reader must know before comparing."""
+    """Notes that a reader must know before comparing."""
     errors: int = 0
     """Examples that ended in an error; they are left out of all means."""
     metrics: dict[str, Estimate] = {}

@@ -60,7 +60,7 @@ METRICS: dict[str, str] = {
 }
 """Metric → what it is, in one line. Shares are from 0 to 1."""
 MAUVE = "how close the answers are, as a set, to those that people wrote, from 0 to 1"
-"""What it is, in one line. It is none of `METRICS`, since a single answer has none."""
+"""Its description, in one line. It is none of `METRICS`, since a single answer has none."""
 
 _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]] = {
     "citation_f1": (

@@ -68,7 +68,7 @@ class ComposedParameters(VTGParameters):
     refine: bool = True
     """False ends with the first answer, which is not assessed and leaves no case."""
     assess: Assess = "nli"
-    """Who assesses the answer: the entailment model, which finds what is still not proved or not
+    """The assessor of the answer: the entailment model, which finds what is still not proved or not
     rightly cited, or the language model (`llm`), which judges also whether it is complete."""
     remember: bool = True
     """False reads the memory bank, and writes nothing to it."""
@@ -196,7 +196,7 @@ def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) 
 
 
 def _after_writing(state: ComposedState, parameters: ComposedParameters) -> str:
-    # What a person has let stand, or dropped, is not for a model to change.
+    # A model does not change claims that a person has let stand or dropped.
     decided = parameters.review and (
         state["dropped"] or any(c.verdict.failed for c in state["claims"])
     )

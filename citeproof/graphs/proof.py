@@ -48,7 +48,7 @@ class ProofParameters(Parameters):
     passages_per_query: int = Field(default=2, ge=1, le=20)
     """N: passages that the evidence finder fetches for each query."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """What happens to a claim that could not be verified."""
+    """How a claim that could not be verified is treated."""
     review: bool = False
     """True interrupts the run at such a claim, and a person approves, edits or drops it. Needs a
     checkpointer."""

@@ -70,13 +70,13 @@ class R2MGAParameters(Parameters):
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
     """Part of the memory bank that is read and written; empty for the one of the settings."""
     gate: Gate = "both"
-    """Who must find the final answer right before its case is kept: `llm`, as in the paper, `nli`
+    """The judge of the final answer, whose case is then kept: `llm`, as in the paper, `nli`
     or `both`. Unless it is `llm`, the entailment model gives every claim its verdict. With
     `assess="nli"` its assessment counts as the language model's, which is not asked."""
     least_score: float = Field(default=1.0, gt=0.0, le=1.0)
     """The least share of supported claims at which the entailment model finds an answer right."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """What becomes of claims that the entailment model does not find supported."""
+    """How claims that the entailment model does not find supported are treated."""
     form: AnyForm = "prose"
     """`list` answers with names, `short` with a single one. Cases of each form are kept apart."""
     style: Literal["", "summary", "snippet"] = ""

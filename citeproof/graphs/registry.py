@@ -25,9 +25,9 @@ class Method:
     name: str
     """Its name on the command line, in answers and on the server."""
     about: str
-    """What it does, in one line."""
+    """Its purpose, in one line."""
     cost: str
-    """What a question costs, in one line."""
+    """The cost of a question, in one line."""
     builder: str
     """`module:function`; the function takes a toolbox, `checkpointer`, `name` and parameters."""
     schema: str

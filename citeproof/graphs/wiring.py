@@ -100,7 +100,7 @@ class MethodBuilder:
             return rewriter if state["follows_up"] else go_on(state, parameters)
 
         self.add_edge(START, reader)
-        # What is inserted between the reader and the next node stands behind the rewriter as well.
+        # A node inserted between the reader and the next node stands behind the rewriter as well.
         for target in targets:
             if (reader, target) in self._inserted:
                 self._inserted.setdefault((rewriter, target), self._inserted[reader, target])

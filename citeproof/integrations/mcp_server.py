@@ -55,7 +55,7 @@ Start = Annotated[int, Field(description="Character to begin at, for what is lon
 
 
 class Found(BaseModel):
-    """What a search found, the best first."""
+    """Results of a search, the best first."""
 
     passages: tuple[Passage, ...]
 

@@ -28,7 +28,7 @@ from citeproof.types import CheckedSentence, CheckReport, Passage
 __all__ = ["CheckedAgentState", "CiteproofMiddleware", "Mode"]
 
 Mode = Literal["annotate", "revise", "refuse"]
-"""What happens to an answer with sentences that nothing supports, or that a source denies:
+"""How an answer is treated with sentences that nothing supports, or that a source denies:
 
 - annotate: it stands, with a verdict on each sentence;
 - revise: the model is shown them, with what the sources say, and writes anew;

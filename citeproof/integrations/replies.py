@@ -1,4 +1,4 @@
-"""What an agent is told in words: answers, verdicts, passages."""
+"""Replies to an agent in words: answers, verdicts, passages."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             self._runs[run_id] = _Run(self._runs[parent_run_id].span, is_own=False)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **more: Any) -> None:
-        """What the node has cost, and the verdicts that are new."""
+        """Adds the node's cost and its new verdicts to its span."""
         if (run := self._runs.get(run_id)) is not None and run.is_own:
             known = set(map(id, run.known))
             for text, verdict in _verdicts(outputs):
@@ -299,7 +299,7 @@ def _evaluation_attributes(text: str, verdict: Any) -> dict[str, Any]:
 
 
 def _costs(outputs: Any, place: str) -> dict[str, Any]:
-    """What a node has cost; of a graph, what its answer has."""
+    """The cost of a node; of a graph, that of its answer."""
     if not isinstance(outputs, Mapping):
         return {}
     ledger, answer = outputs.get("ledger"), outputs.get("answer")

@@ -1,1 +1,1 @@
-"""What outlives a question: passages, cited evidence, and the one place that opens Chroma."""
+"""Stores that outlive a question: passages, cited evidence, and the one place that opens Chroma."""

@@ -327,7 +327,7 @@ def _metadata(entry: Entry, kind: Kind) -> dict[str, Any]:
 
 
 def _parts(case: Case) -> tuple[Part, ...]:
-    """What the vectors of a case are made of."""
+    """The texts that the vectors of a case are made of."""
     premises = tuple(passage.premise for passage in case.passages)
     return case.question, premises, case.answer, case.feedback
 

@@ -1,4 +1,4 @@
-"""What was cited, for which claim of which question, and when."""
+"""The evidence log: which passage was cited, for which claim of which question, and when."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class EvidenceLog:
 
     @in_thread
     def for_question(self, question: str) -> list[Evidence]:
-        """What was cited for a question, in order of time; case and spacing do not matter."""
+        """The citations for a question, in order of time; case and spacing do not matter."""
         return self._entries({"key": _key(question)})
 
     @in_thread

@@ -80,7 +80,7 @@ _TASK = "updating the index"
 
 @dataclass(frozen=True)
 class IndexReport:
-    """What an update did. Documents are named by their paths, URLs or names."""
+    """The outcome of an update. Documents are named by their paths, URLs or names."""
 
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
@@ -223,7 +223,7 @@ class Update:
                 self._there[name] = GONE
 
     def report(self) -> IndexReport:
-        """What was done."""
+        """The report of the update."""
         with self.store.reading(_TASK, *self.names) as (passages, _):
             count = passages.count() if passages else 0
         return IndexReport(passages=count, **{name: tuple(own) for name, own in self._done.items()})
@@ -286,7 +286,7 @@ class Update:
 
     @property
     def _cut(self) -> str:
-        """What besides its content decides how a document is cut."""
+        """Everything besides its content that decides how a document is cut."""
         return f"{VERSION}|{self.settings.passage_words}"
 
     def _read(self, sources: Iterable[Source]) -> Iterator[_Document]:

@@ -5,7 +5,7 @@ index in the memory of each client, so a client opens the folder anew once anoth
 
 When a process is killed while Chroma writes its vector files (every `_SYNC` records), the files
 are torn: tried with chromadb 1.5.9, the next process that uses them dies of a segmentation fault.
-What was written since the last time is in SQLite, and stays. So before a write that makes Chroma
+Later writes are in SQLite, and stay. So before a write that makes Chroma
 write these files they are copied, and put back if the writer died meanwhile.
 
 **At a server** Chroma keeps its clients apart.
@@ -567,7 +567,7 @@ def _set_aside(file: Path) -> None:
 
 
 def fetch(collection: Any, ids: Sequence[str], *include: str) -> dict[str, tuple[Any, ...]]:
-    """What is to be included, by id, in the order asked for; unknown ids are left out."""
+    """The included values, by id, in the order asked for; unknown ids are left out."""
     found: dict[str, tuple[Any, ...]] = {}
     for place in range(0, len(ids), _BATCH):
         some = list(dict.fromkeys(ids[place : place + _BATCH]))

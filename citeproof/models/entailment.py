@@ -1,7 +1,7 @@
 """citeproof's own entailment model: a low-rank adapter that is merged with its base once.
 
 The adapter (`models/adapter/`, with its model card) is part of the package; the base, MPNet, is
-fetched like the other embedded models. What comes of both is an ordinary sentence-transformers
+fetched like the other embedded models. Merged, they are an ordinary sentence-transformers
 cross-encoder folder in the cache, which any other program can load as well.
 """
 
@@ -36,7 +36,7 @@ _TOKENIZER = ("special_tokens_map.json", "tokenizer.json", "tokenizer_config.jso
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was fitted for the shipped adapter on pairs that it was not trained on."""
+    """Values fitted for the shipped adapter on pairs that it was not trained on."""
 
     name: str
     """The model as reports and the score file name it; another adapter, another name."""

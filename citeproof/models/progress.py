@@ -30,7 +30,7 @@ def silent(label: str, done: int, total: int) -> None:
 
 
 def announce(label: str, total: int) -> str:
-    """What begins, in a line of its own."""
+    """The line that announces a download."""
     return f"Fetching {label} ({total / 1e6:,.0f} MB)" if total else f"Waiting for {label}"
 
 

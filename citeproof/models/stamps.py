@@ -1,4 +1,4 @@
-"""What a folder held when it was made, so that later damage is noticed."""
+"""Notes the content of a folder when it is made, so that later damage is noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What templates do with values, beside what Jinja2 brings."""
+"""Filters for the templates, beside those of Jinja2."""
 
 from __future__ import annotations
 

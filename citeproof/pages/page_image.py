@@ -87,7 +87,7 @@ def _still_says(page: PdfPage, shown: Displayed, boxes: Sequence[Box], said: Seq
     text = page.get_textpage()
     if not text.count_chars():
         return True
-    # What fields and notes say is no text of the page.
+    # The content of fields and notes is no text of the page.
     noted = list(_annotations(page, shown))
     asked = [
         (_letters(own), _letters(text.get_text_bounded(*shown.bounds(_area(box)))))

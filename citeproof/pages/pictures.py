@@ -46,15 +46,15 @@ class Picture:
 
 
 class View(NamedTuple):
-    """What a source shows of its page."""
+    """The picture of a source's page."""
 
     picture: Picture | None = None
     wide: Cut = Cut(0, 0, 0, 0)
-    """What is quoted, with the lines around it, over the width of the page."""
+    """The quoted lines, with those around them, over the width of the page."""
     narrow: Cut = Cut(0, 0, 0, 0)
     """The same for a small screen: no wider than it must be."""
     alt: str = ""
-    """What stands there."""
+    """The text there."""
     missing: str = ""
     """Why there is no picture."""
 
@@ -69,7 +69,7 @@ class Pictures:
         self._pages: dict[tuple[str, int], Picture | str] = {}
 
     def view(self, passage: Passage) -> View | None:
-        """What is shown of the page of a passage; None where the source is no PDF."""
+        """The picture of a passage's page; None where the source is no PDF."""
         if passage.page is None or not passage.source.lower().endswith(".pdf"):
             return None
         own = [quote for other, quote in self._quoted if other.id == passage.id]

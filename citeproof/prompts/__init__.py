@@ -61,7 +61,7 @@ _TILDE = re.compile(r"\](?=~!?b[\[\]])")
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a language model is sent: the shared prefix first, the task last."""
+    """A prompt for a language model: the shared prefix first, the task last."""
 
     system: str
     context: str

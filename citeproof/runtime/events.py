@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, beyond what LangGraph can know.
+"""Events of a run, beyond those that LangGraph can know.
 
 Events travel on LangGraph's `custom` stream: `graph.astream(input, stream_mode="custom")`
 yields them one by one, as the frozen models below. Which node begins and ends is told by its
@@ -139,9 +139,9 @@ class ReviewRequested(_Event):
 
     type: Literal["review_requested"] = "review_requested"
     claim: Claim
-    """What failed. Its citations bear the run's passage numbers."""
+    """The claim that failed. Its citations bear the run's passage numbers."""
     passages: tuple[Passage, ...]
-    """What it cites, in the order of its citations."""
+    """The passages that it cites, in the order of its citations."""
     problem: str = ""
     """Why the decision before this was of no use; empty at first."""
 

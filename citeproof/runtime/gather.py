@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def together(jobs: Iterable[Callable[[], Awaitable[T]]], at_once: int) -> list[T]:
-    """What the jobs give, in order; the first failure ends the others and is raised as it is.
+    """The results of the jobs, in order; the first failure ends the others and is raised as it is.
 
     Args:
         jobs: Each is called once, when its turn comes.

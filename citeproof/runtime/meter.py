@@ -29,7 +29,7 @@ class Meter:
     began: float = field(default_factory=time.perf_counter)
 
     def total(self) -> Usage:
-        """What the node call has used so far, its seconds included."""
+        """Usage of the node call so far, its seconds included."""
         return self.used.model_copy(update={"seconds": time.perf_counter() - self.began})
 
     def check(self) -> None:

@@ -20,7 +20,7 @@ __all__ = ["run_apart"]
 async def run_apart(
     graph: Any, question: str, *, config: RunnableConfig | None = None, **context: Any
 ) -> dict[str, Any]:
-    """What the graph gives for a question, run beside the run that goes on, not as a part of it.
+    """The graph's result for a question, in a run beside the current one and not part of it.
 
     It has no checkpointer, so that a tool may run it several times at once, and keeps to the budget
     of its own. Its events, its notes and, once it is done, its cost become those of the

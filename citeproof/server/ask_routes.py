@@ -97,7 +97,7 @@ def ask_routes(asking: Asking) -> APIRouter:
 
     @router.get("/methods", summary="The methods and their parameters")
     async def methods() -> dict[str, Any]:
-        """What each does and costs, with a JSON schema of its parameters."""
+        """Each method's purpose and cost, with a JSON schema of its parameters."""
         return {"methods": await asyncio.to_thread(described_methods)}
 
     return router

@@ -36,7 +36,7 @@ LONGEST_CONVERSATION = 100_000
 
 
 class Message(BaseModel):
-    """What somebody said."""
+    """The text of the message."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -122,7 +122,7 @@ class Asking:
         return Question(asked, found, context, conversation, said if len(said) > 1 else [])
 
     async def moments(self, question: Question) -> AsyncGenerator[Moment]:
-        """What happens while a question is answered, from its turn on.
+        """The moments of a run while a question is answered, from its turn on.
 
         The run ends when this is closed. A finished one is among the `runs`.
 

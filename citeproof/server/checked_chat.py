@@ -25,7 +25,7 @@ _MAX_TOKENS = 1_024
 
 
 class Checked(NamedTuple):
-    """What the model said, and what the documents say about it."""
+    """A model's reply, and its check against the documents."""
 
     text: str
     report: CheckReport

@@ -31,7 +31,7 @@ class Turn:
     """The question as the reader asked it."""
     answer: Answer
     method: str
-    """What answered it."""
+    """The method that answered it."""
     at: float
     """When it was asked, in seconds since 1970."""
 
@@ -118,7 +118,7 @@ class Conversations:
         return list(found.values())
 
     async def turns(self, name: str) -> list[Turn]:
-        """What was asked and answered in a conversation, in order; nothing where it is unknown."""
+        """The questions and answers of a conversation, in order; empty where it is unknown."""
         found: list[Turn] = []
         for thread in await self._threads(name):
             method = METHODS.get(thread.partition("/")[0])
@@ -147,7 +147,7 @@ class Conversations:
         graph = self._graphs.setdefault(method.name, method.sketch(checkpointer=self.saver))
         config = {"configurable": {"thread_id": thread}}
         ends = [config]
-        # What stands before an input is the end of the run before it.
+        # The checkpoint before an input is the end of the previous run.
         async for began in graph.aget_state_history(config, filter={"source": "input"}):
             ends += [began.parent_config] if began.parent_config else []
         for place in ends:

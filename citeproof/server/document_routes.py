@@ -53,7 +53,7 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
 
     @router.get("/{key}/file", summary="A document's file", response_model=None)
     async def file(key: str) -> Response:
-        """What was indexed, as a file; what is in it cannot run."""
+        """The indexed document, as a file whose content cannot run."""
         path = await library.path(await _index(opening), key)
         if not path.is_file():
             raise NotFoundError("The file is no longer there")

@@ -27,7 +27,7 @@ _log = logging.getLogger("citeproof.server")
 
 
 class NotFoundError(InputError):
-    """What a request names does not exist."""
+    """A request names something that does not exist."""
 
 
 _STATUS = (

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def until_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """What the work gives; it is cancelled if nobody waits for it any more.
+    """The result of the work; it is cancelled if nobody waits for it any more.
 
     Raises:
         HTTPException: The client went away; nobody reads it.

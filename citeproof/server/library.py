@@ -40,7 +40,7 @@ class Progress(NamedTuple):
 
 
 class Library:
-    """What readers do with the index.
+    """The index as readers use it.
 
     Args:
         folder: Where added files are kept.
@@ -134,7 +134,7 @@ async def _update(index: Index, paths: Sequence[Path]) -> AsyncIterator[Progress
         finally:
             loop.call_soon_threadsafe(queue.put_nowait, None)
 
-    # What is begun is done to its end, whoever listens: a document is whole or not there.
+    # An update that has begun ends, even if its client has gone: a document is whole or not there.
     working = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         while (told := await queue.get()) is not None:

@@ -85,7 +85,7 @@ def annotate_answer(answer: Answer, offset: int = 0) -> list[dict[str, Any]]:
 
 
 def annotate_check(text: str, report: CheckReport) -> list[dict[str, Any]]:
-    """What supports the sentences of a checked text, or says otherwise."""
+    """The passages that support the sentences of a checked text, or contradict them."""
     found, at = [], 0
     for sentence in report.sentences:
         span = find(text[at:], sentence.text)
@@ -133,7 +133,7 @@ def _head(name: str, key: str, kind: str) -> dict[str, Any]:
 
 
 def unsent_text(sent: str, answer: Answer) -> tuple[str, int]:
-    """What of an answer is still to be sent, and where its text begins in the reply.
+    """The part of an answer that is still to be sent, and where its text begins in the reply.
 
     Args:
         sent: What was sent of it while it was written.

@@ -29,7 +29,7 @@ class Opening:
         self._task: asyncio.Task[Toolbox] | None = None
         self._closing = False
         self.loading: dict[str, tuple[int, int]] = {}
-        """What is being fetched or started → how much of it is done, and how much there is."""
+        """Name of each download or start in progress → how much is done, and how much there is."""
 
     def start(self) -> None:
         """Begin to open; called once, in the server's loop."""

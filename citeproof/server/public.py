@@ -1,4 +1,4 @@
-"""What leaves the server: passages name their document by a link, not by a path of the machine."""
+"""Makes values fit to leave the server: passages name their document by a link, not by a path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use the server: its own page, this machine's programs, and those with the token."""
+"""Lets in the server's own page, programs on this machine, and clients with the token."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What nodes call: language models, entailment, retrieval. No graph and no state here."""
+"""Tools that nodes call: language models, entailment, retrieval. No graph and no state here."""

@@ -56,7 +56,7 @@ class SpreadEntailment:
         self.spans: Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None = (
             self._spans if marks else None
         )
-        """What marks the unsupported part of a hypothesis; None where the model cannot."""
+        """Marks the unsupported part of a hypothesis; None where the model cannot."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order."""

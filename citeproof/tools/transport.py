@@ -1,4 +1,4 @@
-"""What a server at an address sends is looked at before a client makes sense of it.
+"""Looks at the replies of a server at an address before a client parses them.
 
 A client says "No generation chunks were returned" of whatever it cannot read: a login page, half a
 reply, a proxy's error. And it reads what has no end.
@@ -17,7 +17,7 @@ LONGEST = 64_000_000
 
 
 class BadReplyError(ValueError):
-    """What a server sent is no reply of a language model; `is_cut` if the rest was lost."""
+    """A server's reply is not that of a language model; `is_cut` if the rest was lost."""
 
     def __init__(self, why: str, *, is_cut: bool = False) -> None:
         super().__init__(why)

@@ -378,7 +378,7 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(evaluate, "evaluate", stop)
     result = run("--data", "numbers.jsonl", "--out", "run")
     assert result.exit_code == 130
-    assert result.stderr == "Interrupted. What is done is kept; go on with --resume.\n"
+    assert result.stderr == "Interrupted. Answers so far are kept; go on with --resume.\n"
 
 
 def test_results_survive_the_command(opened: list[Settings]) -> None:

@@ -396,7 +396,7 @@ def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
-    assert told.decode().endswith("Interrupted. What is done is kept; go on with --resume.\n")
+    assert told.decode().endswith("Interrupted. Answers so far are kept; go on with --resume.\n")
     manifest = read_manifest(folder)
     assert manifest is not None
     assert manifest.sittings[0].finished is not None

@@ -30,7 +30,7 @@ class Demonstration:
     passages: dict[int, Passage]
     """Number → passage; numbers begin at 1."""
     reasoning: str
-    """What the answer follows from."""
+    """The passages that the answer follows from."""
     answer: str
     """With citation marks."""
 

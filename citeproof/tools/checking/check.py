@@ -132,7 +132,7 @@ class _Try:
 
 
 _Tried = tuple[list[_Try], list[_Numbered]]
-"""What was tried for a sentence, and the cited passages that say otherwise."""
+"""Premises that were tried for a sentence, and the cited passages that say otherwise."""
 
 
 def _read(text: str) -> Iterator[_Said]:

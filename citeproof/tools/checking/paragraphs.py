@@ -37,7 +37,7 @@ _SIGNS = re.compile(r"(?:[\s>*+#-]|\d{1,9}[.)](?=\s))*")
 _ITEM = re.compile(rf"{LIST_ITEM.pattern}|\s*[–—·§○◆►→✓✔]\s")
 _ADDRESS = re.compile(r"https?://")
 _EMPTY = " -–—,;"
-"""What stands in the empty cells of a table, and between marks."""
+"""Filler of the empty cells of a table, and between marks."""
 _ORDINAL = 3
 """Most digits of an item's number; "1871. The tower" begins with a year."""
 _NUMBER = re.compile(rf"{MARK}|\[\^[^\[\]\n]{{1,40}}\]", re.IGNORECASE)
@@ -113,7 +113,7 @@ def paragraphs(text: str) -> list[Paragraph]:
 
 
 def _parts(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]]:
-    """What a block holds; lines of bold type that are names stand apart from its sentences."""
+    """The content of a block; lines of bold type that are names stand apart from its sentences."""
     if block.kind == "underlined":
         yield ("name" if _is_underlined_name(block) else "prose"), block.text
     elif block.kind == "prose":

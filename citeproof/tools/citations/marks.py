@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
-"""What stands behind a claim that no passage proves, and behind one that a passage denies."""
+"""Marks behind a claim that no passage proves, and behind one that a passage denies."""
 
 _MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
 _WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}][{MARKS}]*)+(?:[.,]\d+)*")
@@ -49,7 +49,7 @@ _FUNCTION_WORDS = frozenset(
 
 
 class Quotation(TypedDict):
-    """What a citation says of its sentence."""
+    """A citation's view of its sentence."""
 
     sentence: str
     page: int | None

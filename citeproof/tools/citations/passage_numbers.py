@@ -22,7 +22,7 @@ _JSON_LINES = (".jsonl", ".ndjson")
 
 @dataclass(frozen=True)
 class NumberedPassages:
-    """What the numbers of a text can cite."""
+    """The passages that the numbers of a text can cite."""
 
     passages: dict[int, tuple[Passage, ...]]
     """Number, from 1 → its passages; none where there is nothing to read. Every id is that of
@@ -30,7 +30,7 @@ class NumberedPassages:
     files: tuple[Path, ...]
     """Where they come from, in order; absolute."""
     problems: tuple[str, ...] = ()
-    """What could not be read, and why."""
+    """Parts that could not be read, and why."""
 
 
 def read_numbered(documents: Path | Sequence[Path], passage_words: int = 100) -> NumberedPassages:

@@ -1,4 +1,4 @@
-"""What every reader gives: a document in parts, each with offsets into its text."""
+"""The output of every reader: a document in parts, each with offsets into its text."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Document:
-    """What a reader found in one file."""
+    """The content of one file."""
 
     source: str
     title: str
     parts: tuple[Part, ...]
     problems: tuple[str, ...] = ()
-    """What could not be read, while the rest could."""
+    """Parts that could not be read, while the rest could."""
 
 
 class Reader(Protocol):

@@ -68,7 +68,7 @@ READERS: dict[str, Reader] = {
 
 @dataclass
 class Found:
-    """What lies under some paths."""
+    """The files under some paths."""
 
     files: list[Path] = field(default_factory=list)
     """Resolved, in order, each once."""
@@ -79,7 +79,7 @@ class Found:
     errors: list[tuple[Path, str]] = field(default_factory=list)
     """Paths that do not exist, or folders that cannot be opened."""
     roots: list[Path] = field(default_factory=list)
-    """What was searched, resolved: the paths, and where links led that were followed."""
+    """The searched paths, resolved, and the targets of links that were followed."""
 
 
 def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
@@ -106,7 +106,7 @@ def find_gone(known: Iterable[str], found: Found) -> Iterator[str]:
         found: What is there now.
     """
     files = set(map(str, found.files))
-    # What cannot be looked into may still be there. A named folder that is missing may be a
+    # A folder that cannot be read may still hold its files. A named folder that is missing may be a
     # drive that is not mounted; a named file that is missing was deleted.
     closed = [path for path, _ in found.errors if str(path) not in known]
     for name in known:

@@ -108,7 +108,7 @@ class Writer:
             self._lists.pop().close()
 
     def _gap(self, tag: Any) -> str:
-        """What stands between a block and what is around it."""
+        """The separator between a block and the text around it."""
         if tag.tag == "dt" and self._lists and self._lists[-1].is_defined:
             return "\n\n"
         held = self._lists and tag.tag not in HEADINGS and tag.tag != "table"

@@ -1,4 +1,4 @@
-"""What the tags and attributes of an HTML page say about their text."""
+"""The meaning of an HTML page's tags and attributes for their text."""
 
 from __future__ import annotations
 

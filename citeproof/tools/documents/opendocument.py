@@ -22,7 +22,7 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
-"""What stands inside a paragraph and is said after it."""
+"""Elements inside a paragraph whose text follows it."""
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
 _MOST_CELLS = 1_000_000
 _MOST_REPEATED = 500
@@ -97,7 +97,7 @@ def _title(archive: Archive) -> str:
 
 
 def _write(pieces: Pieces, body: Any) -> None:
-    """What stands in a body, without recursion, however deep that is."""
+    """The elements of a body, without recursion, however deep that is."""
     waiting = [*reversed(body)]
     while waiting:
         element = waiting.pop()

@@ -124,7 +124,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
 def _spans(
     text: str, start: int, end: int, kept: Sequence[tuple[int, int]], most: int
 ) -> Iterator[Span]:
-    """What a passage may be put together from: sentences, and stretches that are kept."""
+    """The units of passages: sentences, and stretches that are kept whole."""
     place = start
     for left, right in [*kept, (end, end)]:
         between = text[place:left]

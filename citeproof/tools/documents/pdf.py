@@ -45,7 +45,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
     """PDF: one part for each page, without headers, footers and page numbers that repeat.
 
     Values of form fields and the texts of notes are read where they stand. Pages without text are
-    recognised, if `tesseract` is installed. What could not be read is in `problems`.
+    recognised, if `tesseract` is installed. Unreadable parts are in `problems`.
 
     Raises:
         DocumentError: The file is broken, encrypted, or holds no text.
@@ -72,7 +72,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
 
 
 def _read(document: PdfDocument, number: int) -> _Page:
-    """What a page says. PDFium's lock is held."""
+    """The text of a page. PDFium's lock is held."""
     from pypdfium2 import PdfiumError, raw
 
     try:
@@ -147,7 +147,7 @@ def _parts(
 
 
 def _problems(pages: Sequence[_Page]) -> Iterator[str]:
-    """What is missing, and what may be wrong."""
+    """Parts that are missing, and parts that may be wrong."""
     yield from (page.error for page in pages if page.error)
     told: dict[str, Callable[[_Page], object]] = {
         "no text on page {}: blank, or a scan that needs text recognition": lambda page: (

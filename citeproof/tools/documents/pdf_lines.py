@@ -84,7 +84,7 @@ class _Reader:
         self._sides = [ctypes.c_double() for _ in range(4)]
 
     def row(self, start: int, end: int) -> Iterator[Line]:
-        """What stands in one row, in lines that are far apart."""
+        """The cells of one row, in lines that are far apart."""
         areas = self._areas(start, end)
         cuts = [start, *self._gaps(start, end, areas), end]
         goes_on = False

@@ -1,4 +1,4 @@
-"""What stands in the form fields of a PDF page, and in the notes that people put on it."""
+"""Text in the form fields of a PDF page, and in the notes that people put on it."""
 
 from __future__ import annotations
 

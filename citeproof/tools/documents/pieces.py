@@ -36,7 +36,7 @@ class Pieces:
         return bool(self._gap) or not self._pieces
 
     def end_line(self, gap: str) -> None:
-        """Whatever comes next begins a new line, after a blank one if `gap` is two."""
+        """Begins a new line for the next text, after a blank one if `gap` is two."""
         if not self._gap and self._pieces:
             said = self._pieces[-1].rstrip(" ")
             self._length -= len(self._pieces[-1]) - len(said)
@@ -59,7 +59,7 @@ class Pieces:
         self._mark = ""
 
     def mark(self, text: str) -> None:
-        """What stands before the next text, if that begins a line: the bullet of an item."""
+        """Sets the prefix of the next text, if that begins a line: the bullet of an item."""
         self._mark = text
 
     def line(self, text: str, gap: str = "\n") -> None:
@@ -80,12 +80,12 @@ class Pieces:
                 start = None
 
     def heading(self, start: int, level: int) -> None:
-        """What was added since `start` is a heading."""
+        """Marks the text added since `start` as a heading."""
         if name := " ".join(self.since(start).split()):
             self._headings.append((start, self._length, level, name))
 
     def term(self, start: int, name: str, depth: int = 0) -> None:
-        """What follows `start` belongs to a term, whose own words stand there; "" ends it."""
+        """Marks the text from `start` on as belonging to a term of this name; "" ends it."""
         self._headings.append((start, start, _TERM + depth, _shorten(name)))
 
     def introduce(self, depth: int = 0) -> bool:

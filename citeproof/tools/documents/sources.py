@@ -37,7 +37,7 @@ class Source:
     """A document that may have to be indexed."""
 
     name: str
-    """What it is known by: its path, its URL, or the name that it was given."""
+    """Its key: a path, a URL, or the name that it was given."""
     origin: Origin
     kind: str
     """Its format, as a file ending with the dot."""

@@ -138,7 +138,7 @@ def _table(pieces: Pieces, table: Any, levels: dict[str, int], notes: Notes) -> 
 
 
 def _margins(archive: Archive, title: str) -> Iterator[Part]:
-    """What stands at the top and bottom of the pages, each text once."""
+    """The text at the top and bottom of the pages, each once."""
     seen: set[str] = set()
     for kind in ("header", "footer"):
         for name in sorted(archive.names):

@@ -1,4 +1,4 @@
-"""What the XML of Word documents says: paragraphs, heading styles, notes and text boxes."""
+"""Reads the XML of Word documents: paragraphs, heading styles, notes and text boxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 NAMES = {"w": W[1:-1], "m": _M[1:-1], "mc": _MC[1:-1]}
 _SPACES = {W + "tab": " ", W + "br": "\n", W + "cr": "\n", W + "noBreakHyphen": "-", W + "p": "\n"}
 _UNSAID = {W + "del", W + "moveFrom", W + "txbxContent", _MC + "Fallback", W + "pPr", W + "rPr"}
-"""What a paragraph does not say once tracked changes are accepted; text boxes speak apart."""
+"""Elements that do not count once tracked changes are accepted; text boxes are read apart."""
 _MOST_STYLES = 50
 """Styles that one may be based on, one on the other."""
 

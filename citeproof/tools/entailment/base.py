@@ -1,4 +1,4 @@
-"""What a model of entailment is asked, and what it answers."""
+"""The protocol of entailment models: pairs in, scores out."""
 
 from __future__ import annotations
 

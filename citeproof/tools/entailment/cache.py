@@ -67,7 +67,7 @@ class CachedEntailment:
 
     @property
     def spans(self) -> Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None:
-        """What marks the unsupported part of a hypothesis; None where the model cannot."""
+        """Marks the unsupported part of a hypothesis; None where the model cannot."""
         return getattr(self._model, "spans", None)
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:

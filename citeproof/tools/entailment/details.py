@@ -1,7 +1,7 @@
-"""What a claim names that its premise does not: numbers, dates and names.
+"""Details of a claim that its premise lacks: numbers, dates and names.
 
 A model of entailment reads meanings, and passes over a year or a name that is another one. Whether
-a word stands in a text needs no model. What is missing is no proof of anything: "a dozen" is 12,
+a word stands in a text needs no model. A missing word proves nothing: "a dozen" is 12,
 and a name has other forms. So such a claim is looked at twice, and not refused.
 """
 

@@ -133,7 +133,7 @@ class _Opener:
     judge_name: str
 
     def open(self) -> Entailment:
-        """What the settings name, without a cache."""
+        """The model that the settings name, without a cache."""
         settings, named = self.settings, self.settings.models
         _check(settings)
         cascaded = settings.kind == "cascade" or settings.backend == "cascade"

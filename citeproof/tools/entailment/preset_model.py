@@ -1,4 +1,4 @@
-"""What the verifiers of a preset share: where they come from, and how they are loaded."""
+"""The common base of a preset's verifiers: where they come from, and how they are loaded."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Preset:
     model: str
     """Its path on the hub."""
     kind: Literal["classifier", "seq2seq", "tokens", "chat"]
-    """What reads it: `text_classifier.py`, `seq2seq.py`, `token_labels.py`, `chat_verifier.py`."""
+    """Its module: `text_classifier.py`, `seq2seq.py`, `token_labels.py`, `chat_verifier.py`."""
     architecture: str
     licence: str
     """Of the weights."""

@@ -22,7 +22,7 @@ __all__ = ["Risk", "calibration_scores", "choose_threshold", "measure_risk"]
 
 @dataclass(frozen=True)
 class Risk:
-    """What a threshold does to pairs of a claim and a passage, as shares from 0 to 1."""
+    """The effect of a threshold on pairs of a claim and a passage, as shares from 0 to 1."""
 
     false_proofs: float
     """Of the claims that the passage does not state, those that it is said to prove."""
@@ -61,7 +61,7 @@ def choose_threshold(not_stated: Sequence[float], share: float) -> float:
 
 
 def measure_risk(threshold: float) -> Risk:
-    """What a threshold of the shipped model does, on pairs that it was not trained on."""
+    """The effect of a threshold of the shipped model, on pairs that it was not trained on."""
     stated, not_stated = calibration_scores()
     return Risk(_share(not_stated, threshold), _share(stated, threshold))
 

@@ -97,7 +97,7 @@ class Seq2Seq:
         return best
 
     def _texts(self, tokenizer: Any, pair: Pair) -> list[str]:
-        """What is read of a pair, chunk by chunk."""
+        """The text that is read of a pair, chunk by chunk."""
         preset = self._preset
 
         @cache

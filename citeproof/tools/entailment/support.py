@@ -53,7 +53,7 @@ without these."""
 
 @dataclass(frozen=True)
 class Support:
-    """What passages say to a claim."""
+    """The support of passages for a claim."""
 
     passages: dict[int, Passage]
     """Number → passage of the smallest set that entails the claim; where none does, the one that
@@ -72,7 +72,7 @@ class Support:
         return tuple(passage.id for passage in self.against.values())
 
     def verdict(self, tier: Literal["cited", "memory"], trials: int = 1) -> Verdict:
-        """What a verifier says of the claim, after so many trials to write it."""
+        """The verdict of a verifier on the claim, after so many trials to write it."""
         status: Literal["supported", "contradicted", "unsupported"] = "unsupported"
         if self.holds:
             status = "supported"

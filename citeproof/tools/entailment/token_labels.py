@@ -37,7 +37,7 @@ class TokenLabels(PresetModel):
     """
 
     async def spans(self, pair: Pair) -> list[UnsupportedSpan]:
-        """What of the hypothesis is not supported, in order; none where all of it is.
+        """The spans of the hypothesis that are not supported, in order; none where all of it is.
 
         Raises:
             MissingExtraError: transformers or torch is not installed.
@@ -107,7 +107,7 @@ class TokenLabels(PresetModel):
         ]
 
     def _texts(self, tokenizer: Any, pair: Pair) -> list[tuple[str, str]]:
-        """What is read of a pair: the prompt with each window of the premise, the hypothesis."""
+        """The text of a pair: the prompt with each window of the premise, and the hypothesis."""
         preset = self._preset
 
         @cache

@@ -28,7 +28,7 @@ __all__ = ["ChatModels", "judge_label", "label", "open_chat_models", "secrets"]
 
 NO_KEY = "not-needed"
 VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
-"""What vLLM must be told to go on with a reply; llama.cpp does so anyway."""
+"""Arguments that make vLLM continue a reply; llama.cpp does so anyway."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -45,12 +45,12 @@ class ChatModels:
     limiter: BaseRateLimiter | None = None
     """Waited for before each call, outside the timeout; the model's own would be inside."""
     continues: Mapping[str, bool] | None = None
-    """What a server is sent beside a reply that is begun, so that it goes on with it; None where
+    """Arguments that make a server continue a prefilled reply; None where
     it would start another."""
     server: LocalServer | VLLMServer | None = None
     """Asked before each call to run, since whoever shares it may have stopped it."""
     refuses: set[str] = field(default_factory=set)
-    """What the model was found not to support; it is not asked for again."""
+    """Arguments that the model was found not to support; they are not sent again."""
     _models: dict[asyncio.AbstractEventLoop, BaseChatModel] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

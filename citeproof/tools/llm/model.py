@@ -315,7 +315,7 @@ class LLM:
         if (may_refuse := refusable(arguments)) in self._models.refuses:
             return None
         messages = _messages(prompt) if isinstance(prompt, Prompt) else list(prompt)
-        # What a node asks is no message of the conversation, which `stream_mode="messages"` tells.
+        # A node's prompt is no message of the conversation, which `stream_mode="messages"` tells.
         config: RunnableConfig = {"metadata": {"role": self.role}, "tags": [TAG_NOSTREAM]}
         longest = arguments["max_tokens"] * LONGEST_TOKEN
         teller = _Teller(on_delta, longest) if on_delta else None

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 END = "DONE"
-"""What a model writes where nothing is left to say: the end token of the papers."""
+"""The reply of a model that has nothing left to say: the end token of the papers."""
 
 _END = re.compile(rf"^\W*(?:{END}\b|(?i:{END})[\s*_\"”]*(?:[.!]|$))")
 """In other letters it must stand alone: “Done Deal was released in 1998.” is a sentence."""
@@ -134,7 +134,7 @@ def short(text: str) -> str:
 
 
 def usage(message: BaseMessage) -> Usage:
-    """What one call cost; what the provider does not tell counts as zero."""
+    """The cost of one call; figures that the provider does not tell count as zero."""
     told = getattr(message, "usage_metadata", None) or {}
     # OpenAI's service tiers put their name in front: flex_cache_read.
     details = told.get("input_token_details") or {}

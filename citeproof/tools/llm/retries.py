@@ -186,7 +186,7 @@ def translate(
 
 
 def _summarize(error: BaseException) -> str:
-    """What happened, on one line, with the cause that the outer error hides."""
+    """The failure on one line, with the cause that the outer error hides."""
     said = [f"HTTP {status}"] if (status := status_code(error)) is not None else []
     for cause in _chain(error):
         text = " ".join(str(cause).split()) or type(cause).__name__

@@ -65,7 +65,7 @@ def prepare(
 
 
 def refusable(arguments: Mapping[str, Any]) -> str:
-    """What a provider may refuse of the arguments of a call, if anything."""
+    """The argument of a call that a provider may refuse, if any."""
     return next((name for name in _WORDS if arguments.get(name)), "")
 
 

@@ -1,6 +1,6 @@
-"""What a conversation holds that can prove an answer: results of tools, and documents.
+"""The sources in a conversation that can prove an answer: results of tools, and documents.
 
-What people and models say in it proves nothing.
+Messages of people and models in it prove nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a question brings: its words, and the documents to answer it from."""
+"""Reads a question: its words, and the documents to answer it from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_QUESTION = 20_000
 """Characters; more than the longest prompts hold anyway."""
 MOST_DOCUMENTS, MOST_TEXT = 10_000, 5_000_000
 """Documents that may come with a question, and characters in all of them: they are kept with each
-step of a run. What is longer belongs into an index."""
+step of a run. Longer text belongs in an index."""
 
 
 def validate_question(question: object) -> str:
@@ -47,7 +47,7 @@ def validate_question(question: object) -> str:
 
 
 def select_source(state: Mapping[str, Any], retriever: Retriever | None) -> Retriever | None:
-    """What a node searches: the documents that came with the question, else the retriever.
+    """The source that a node searches: the documents of the question, else the retriever.
 
     Documents are searched by their words, unless the retriever says otherwise by a method
     `within`, which makes a retriever over them.

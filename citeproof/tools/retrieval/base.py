@@ -1,4 +1,4 @@
-"""What a retriever is."""
+"""The protocol of retrievers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Retriever", "check_k"]
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Whatever finds passages. Nodes know retrievers by this one method.
+    """Finds passages. Nodes know retrievers by this one method.
 
     A node counts one retrieval for each call; a retriever that searches more often than that
     reports the rest to the meter.

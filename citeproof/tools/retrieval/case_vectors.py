@@ -19,7 +19,7 @@ Vector = NDArray[np.float32]
 __all__ = ["KINDS", "CaseEncoder", "Kind", "Part"]
 
 Kind = Literal["generation", "assessment", "planning"]
-"""What a snippet demonstrates."""
+"""The step that a snippet demonstrates."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Part = str | tuple[str, ...]

@@ -15,7 +15,7 @@ __all__ = ["CrossEncoderReranker", "PairScorer"]
 
 
 class PairScorer(Protocol):
-    """Whatever says how well two texts go together."""
+    """Scores how well two texts go together."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """A score for each pair, in order."""

@@ -61,7 +61,7 @@ def embed_raw(embeddings: Embeddings, texts: list[str]) -> list[list[float]]:
 
 
 def embedder_name(embeddings: Embeddings | None) -> str:
-    """What a store notes of an embedding model: its own name or its class; "" for none."""
+    """The name that a store notes of an embedding model: its own or its class; "" for none."""
     if embeddings is None:
         return ""
     for attribute in ("name", "model_name", "model", "model_id"):

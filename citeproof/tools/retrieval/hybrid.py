@@ -17,7 +17,7 @@ __all__ = ["BY_WORDS", "DENSE_SHARE", "HybridRetriever", "Kind", "fuse"]
 Kind = Literal["fused", "dense", "bm25"]
 
 DENSE_SHARE = 0.6
-"""What the cosine counts for in a fused score; the rest is BM25's.
+"""The weight of the cosine in a fused score; the rest is BM25's.
 
 Chosen on NQ and SQuAD questions other than those of `benchmarks/results/retrieval.md`. There
 questions lean either on vectors (NQ) or on words (SQuAD), and fusing scores keeps more of the

@@ -113,7 +113,7 @@ def _best(scores: Any, ids: Iterable[str], k: int) -> list[str]:
 
 
 def searchable(passage: Passage) -> str:
-    """What is indexed of a passage, by its words and by its vector: title and text.
+    """The text of a passage that is indexed, by its words and by its vector: title and text.
 
     Without the title both searches find less: for 900 NQ questions, BM25 has the right passage
     among the first five in 83 % of cases and not 72 %, and MiniLM in 95 % and not 85 %. For

@@ -79,7 +79,7 @@ class Row(NamedTuple):
 
     id: str
     document: str
-    """What it is part of; rows are deleted by this."""
+    """The document that it is part of; rows are deleted by this."""
     text: str
 
 
@@ -297,7 +297,7 @@ class Words:
 
 
 def tokens(text: str) -> list[str]:
-    """What is searched of a text: its words, folded and stemmed, without stop words."""
+    """The searchable form of a text: its words, folded and stemmed, without stop words."""
     found = _TOKEN.findall(_fold(text.lower()))
     return list(_stemmer().stemWords([word for word in found if word not in _STOP_WORDS]))
 

@@ -26,7 +26,7 @@ _REDIRECTS = 5
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server said."""
+    """A server's reply."""
 
     url: str
     """Where it was found in the end."""
@@ -59,7 +59,7 @@ class Client:
         wanted: Callable[[Reply], bool] = lambda reply: True,
         most: int | None = None,
     ) -> Reply:
-        """What the server gives for a URL.
+        """The server's reply for a URL.
 
         Args:
             url: Normalized.

@@ -39,7 +39,7 @@ def normalize(url: str) -> str:
 
 
 def site_of(url: str) -> tuple[str, int | None]:
-    """What two URLs of one site have in common; http and https on their own ports count as one."""
+    """The part that URLs of one site share; http and https on their own ports count as one."""
     parsed = httpx.URL(url)
     return parsed.host, parsed.port
 
@@ -66,7 +66,7 @@ def links_of(data: bytes, url: str) -> list[str]:
 
 
 def locations_of(data: bytes, url: str) -> list[str]:
-    """What a sitemap, or an index of sitemaps, names."""
+    """The URLs that a sitemap, or an index of sitemaps, names."""
     page = _parse(data)  # the parser of HTML reads XML well enough for this, and no entities
     return [] if page is None else _normalize(page.xpath("//loc/text()"), url)
 

@@ -1,4 +1,4 @@
-"""What a site asks of robots, and the pace at which it is read."""
+"""A site's rules for robots, and the pace at which it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question brings: its words, and the documents to answer it from."""
+"""Reads a question: its words, and the documents to answer it from."""
 
 from __future__ import annotations
 
