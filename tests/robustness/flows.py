@@ -11,7 +11,7 @@ from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.graphs.registry import METHODS
 from tests.robustness.chaos import FACTS
 
-__all__ = ["FLOWS", "SWITCHED_OFF", "Build", "asked", "followed", "seed"]
+__all__ = ["ASKING", "FLOWS", "SWITCHED_OFF", "Build", "asked", "followed", "seed"]
 
 Build = Callable[..., Any]
 """Tools and a checkpointer to a graph."""
@@ -62,6 +62,8 @@ FLOWS: dict[str, Build] = {
     "kept": kept,
     "searched": searched,
 }
+ASKING = [name for name in FLOWS if name not in METHODS or METHODS[name].writes]
+"""The flows that ask a language model."""
 
 
 _SEEDS = {

@@ -27,7 +27,7 @@ from tests.graphs.r2_mga_scripts import QUESTION as TOWER
 from tests.graphs.r2_mga_scripts import Script as R2MGAScript
 from tests.memory.fakes import WordEmbeddings
 from tests.robustness.chaos import QUESTION, Steady
-from tests.robustness.flows import FLOWS, asked, seed
+from tests.robustness.flows import ASKING, FLOWS, asked, seed
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
@@ -68,7 +68,7 @@ async def reached(met: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize("name", ASKING)
 async def test_cancelled_in_any_call_of_a_model(name: str, temporary: Path) -> None:
     """The next question on the same graph and thread is answered as by a graph that is new."""
     bank = empty_bank() if name == "kept" else None

@@ -23,7 +23,7 @@ from citeproof.errors import ModelOutageError
 from tests.agents.evidence_log import Log
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.robustness.chaos import QUESTION, Steady
-from tests.robustness.flows import FLOWS, SWITCHED_OFF, asked, seed
+from tests.robustness.flows import ASKING, FLOWS, SWITCHED_OFF, asked, seed
 
 BANKED = ("r2-mga", "composed", "kept")
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -178,7 +178,7 @@ def test_killed_at_any_node_a_run_goes_on_as_if_nothing_had_happened(lives: Live
     assert undisturbed["answer"]["claims"]
 
 
-@every_flow
+@pytest.mark.parametrize("lives", ASKING, indirect=True)
 def test_an_outage_at_any_call_costs_no_more_than_its_node(lives: Lives) -> None:
     question = asked(lives.name, QUESTION)
     whole = lives.new()
