@@ -31,6 +31,7 @@ LAYERS = (
     ("server",),
     ("commands",),
     ("cli", ""),
+    ("__main__",),
 )
 """Parts of citeproof, the lowest first; a longer name goes before a shorter one, "" is the package.
 

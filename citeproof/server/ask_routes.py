@@ -75,7 +75,7 @@ def ask_routes(asking: Asking) -> APIRouter:
         )
         base = _base(request)
         if body.stream:
-            return EventStream(_frames(asking, question, base))
+            return EventStream(_frames(asking, question, base), asking.queue(question))
         run = await until_gone(request, asking.answer(question))
         assert run.answer is not None
         answer = with_sources(run.answer, lambda source: document_link(source, base))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from citeproof.server.conversations import Conversations, as_messages
 from citeproof.server.opening import Opening
 from citeproof.server.reviews import Reviews
 from citeproof.server.runs import Run, Runs
-from citeproof.server.turns import Turns
+from citeproof.server.turns import Turn, Turns
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
@@ -56,6 +56,8 @@ class Question:
     """Where it is kept, if anywhere."""
     messages: list[dict[str, str]] = field(default_factory=list)
     """The whole conversation, the question included, where the client keeps it."""
+    turn: Turn | None = None
+    """Its place in the queue, where it was given one before its answer began."""
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     """The id of its run."""
 
@@ -121,6 +123,15 @@ class Asking:
             )
         return Question(asked, found, context, conversation, said if len(said) > 1 else [])
 
+    def queue(self, question: Question) -> Callable[[], None]:
+        """Give a question its place before its stream begins; how to give that up again.
+
+        Raises:
+            BusyError: Too many questions wait already. Told now, it is a status of the response.
+        """
+        question.turn = self.turns.queue()
+        return question.turn.close
+
     async def moments(self, question: Question) -> AsyncGenerator[Moment]:
         """The moments of a run while a question is answered, from its turn on.
 
@@ -132,7 +143,7 @@ class Asking:
         async with AsyncExitStack() as held:
             if question.conversation:
                 held.enter_context(self.conversations.alone(question.conversation))
-            turn = await held.enter_async_context(self.turns.turn())
+            turn = await held.enter_async_context(self.turns.turn(question.turn))
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)
             kept = await self._prepare(tools, question)

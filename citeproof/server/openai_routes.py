@@ -96,7 +96,8 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
         elif body.model in METHODS:
             question = asking.question(list(body.messages), body.model, body.parameters)
             if body.stream:
-                return EventStream(_errors(_stream_answer(asking, question, key, base, with_usage)))
+                frames = _stream_answer(asking, question, key, base, with_usage)
+                return EventStream(_errors(frames), asking.queue(question))
             run = await until_gone(request, asking.answer(question))
             assert run.answer is not None
             message, used = _message(run.answer, base), run.answer.usage

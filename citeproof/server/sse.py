@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -34,9 +34,11 @@ class EventStream(StreamingResponse):
 
     Args:
         frames: Text as `frame` makes it. Its errors must be frames as well.
+        end: Called when the stream is over, even if it never began.
     """
 
-    def __init__(self, frames: AsyncIterator[str]) -> None:
+    def __init__(self, frames: AsyncIterator[str], end: Callable[[], None] | None = None) -> None:
+        self._end = end
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         self._frames = frames
         super().__init__(self._pace(), media_type="text/event-stream", headers=headers)
@@ -51,6 +53,8 @@ class EventStream(StreamingResponse):
             pumping.cancel()
             with suppress(asyncio.CancelledError):
                 await pumping
+            if self._end is not None:
+                self._end()
 
     async def _pump(self) -> None:
         try:

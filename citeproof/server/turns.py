@@ -19,11 +19,15 @@ class BusyError(CiteproofError):
 
 
 class Turn:
-    """The turn of one question, which it may leave to others while it waits for a person."""
+    """The place of one question in the queue, and its turn once it is taken.
 
-    def __init__(self, gate: asyncio.Semaphore) -> None:
-        self._gate = gate
-        self._is_taken = False
+    It may leave the turn to others while it waits for a person.
+    """
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns, self._gate = turns, turns.gate
+        self._is_taken = self._is_closed = False
+        turns.inside += 1
 
     async def take(self) -> None:
         """Wait for it."""
@@ -36,6 +40,13 @@ class Turn:
             self._is_taken = False
             self._gate.release()
 
+    def close(self) -> None:
+        """Give up the place; a second time does nothing."""
+        self.leave()
+        if not self._is_closed:
+            self._is_closed = True
+            self._turns.inside -= 1
+
 
 class Turns:
     """Turns of questions, in the order of their coming.
@@ -46,15 +57,16 @@ class Turns:
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
-        self._gate = asyncio.Semaphore(at_once)
+        self.gate = asyncio.Semaphore(at_once)
+        self.inside = 0
+        """Questions that are answered or wait."""
         self._at_once = at_once
         self._most = at_once + waiting
-        self._inside = 0
 
     @property
     def full(self) -> bool:
-        """Whether a further question would have to wait."""
-        return self._inside >= self._at_once
+        """Whether a question waits."""
+        return self.inside > self._at_once
 
     def refuse_more(self) -> None:
         """Refuse a question that could not even wait.
@@ -62,25 +74,34 @@ class Turns:
         Raises:
             BusyError: There are too many.
         """
-        if self._inside >= self._most:
+        if self.inside >= self._most:
             raise BusyError(
                 "Too many requests are waiting",
                 fix=f"Try again in {BusyError.retry_after} seconds.",
             )
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[Turn]:
-        """Wait for a turn, and keep it while the block runs.
+    def queue(self) -> Turn:
+        """A place in the queue, to be closed by the caller.
 
         Raises:
             BusyError: There are too many.
         """
         self.refuse_more()
-        self._inside += 1
-        turn = Turn(self._gate)
+        return Turn(self)
+
+    @asynccontextmanager
+    async def turn(self, queued: Turn | None = None) -> AsyncIterator[Turn]:
+        """Wait for a turn, and keep it while the block runs.
+
+        Args:
+            queued: The place in the queue, if there is one already.
+
+        Raises:
+            BusyError: There are too many.
+        """
+        turn = queued or self.queue()
         try:
             await turn.take()
             yield turn
         finally:
-            turn.leave()
-            self._inside -= 1
+            turn.close()
