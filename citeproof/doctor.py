@@ -16,8 +16,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from citeproof.contact import find_chroma, list_models
 from citeproof.errors import CiteproofError, ModelOutageError, PromptError, StoreError
 from citeproof.memory.index import Index
+from citeproof.memory.postgres import PostgresIndex
+from citeproof.memory.searched import open_searched
 from citeproof.memory.store import Kind, open_store
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
@@ -30,13 +33,13 @@ from citeproof.models.stamps import check_stamp
 from citeproof.models.vllm import vllm_program
 from citeproof.paths import is_folder
 from citeproof.prompts import load_templates
-from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
+from citeproof.settings import ChromaSettings, LLMSettings, RetrieverSettings, Settings
 from citeproof.text import count
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import open_first, shipped_threshold
 from citeproof.tools.entailment.risk import measure_risk
-from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
+from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings, open_embedder
 
 __all__ = ["Check", "diagnose", "repair"]
 
@@ -77,6 +80,7 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
         _embedder(settings),
         _entailment(settings),
         _store(settings.chroma),
+        *_retriever(settings),
         *_prompts(settings.prompts),
     ]
     if measure:
@@ -139,8 +143,7 @@ def _llm(settings: Settings) -> Check:
         except CiteproofError as error:
             return Check(name, "missing", error.what, error.fix)
     if llm.model != "local":
-        where = f" at {_without_secrets(llm.base_url)}" if llm.base_url else ""
-        return Check(name, "ok", f"{llm.model}{where}; not contacted")
+        return _served_llm(name, llm)
     if llm.path is None:
         return _check_embedded(name, LLM, settings)
     try:
@@ -148,6 +151,19 @@ def _llm(settings: Settings) -> Check:
     except CiteproofError as error:
         return Check(name, "missing", error.what, error.fix)
     return Check(name, "ok", f"{path}, {_megabytes(path.stat().st_size)}, named by llm.path")
+
+
+def _served_llm(name: str, llm: LLMSettings) -> Check:
+    if llm.base_url is None:
+        return Check(name, "ok", f"{llm.model}; its provider is not asked, which would cost a call")
+    told = f"{llm.model} at {_without_secrets(llm.base_url)}"
+    try:
+        listed = list_models(llm)
+    except CiteproofError as error:
+        return Check(name, "missing", f"{told}: {error.what}", error.fix)
+    if listed and llm.model.partition(":")[2] not in listed and llm.model not in listed:
+        return Check(name, "missing", f"{told}: it has {', '.join(listed[:5])}", "Set `llm.model`.")
+    return Check(name, "ok", told)
 
 
 def _embedder(settings: Settings) -> Check:
@@ -226,7 +242,12 @@ def _store(chroma: ChromaSettings) -> Check:
     if chroma.in_memory:
         return Check(name, "ok", "in memory; gone when the process ends")
     if chroma.host:
-        return Check(name, "ok", f"server {chroma.host}:{chroma.port}; not contacted")
+        told = f"server {chroma.host}:{chroma.port}"
+        try:
+            find_chroma(chroma)
+        except CiteproofError as error:
+            return Check(name, "missing", f"{told}: {error.what}", error.fix)
+        return Check(name, "ok", told)
     path = chroma.path.resolve()
     if not is_folder(path):
         return Check(name, "warn", f"{path} does not exist", "Run: citeproof index DOCUMENTS")
@@ -239,6 +260,20 @@ def _store(chroma: ChromaSettings) -> Check:
         return Check(name, "missing", f"{problem.what}: {problem.why}".rstrip(": "), problem.fix)
     told = f"{path}, {_megabytes(size)}"
     return _documents(chroma, told) if is_folder(path / "index") else Check(name, "ok", told)
+
+
+def _retriever(settings: Settings) -> Iterator[Check]:
+    """What is searched in place of citeproof's own index, if anything is."""
+    if not settings.retriever.elsewhere:
+        return
+    name, source = "Retriever", _without_secrets(settings.retriever.source)
+    try:
+        with contextlib.closing(open_searched(settings, open_embedder(settings))) as searched:
+            held = searched.count() if isinstance(searched, PostgresIndex) else None
+    except CiteproofError as error:
+        yield Check(name, "missing", f"{source}: {error.what}", error.fix)
+        return
+    yield Check(name, "ok", source if held is None else f"{source}, {count(held, 'passage')}")
 
 
 def _documents(chroma: ChromaSettings, told: str) -> Check:

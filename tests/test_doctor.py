@@ -17,6 +17,7 @@ from citeproof.settings import (
     EntailmentSettings,
     LLMSettings,
     ModelSettings,
+    RetrieverSettings,
     Settings,
 )
 from tests.tools.model_stub import Reply, serve, tei
@@ -123,16 +124,45 @@ def test_what_the_user_named(tmp_path: Path) -> None:
 def test_servers_are_named_without_their_secrets() -> None:
     settings = Settings(
         llm=LLMSettings(
-            model="m", base_url="http://me:pass@host:1/v1?key=abc", api_key=SecretStr("sk-secret")
+            model="m",
+            base_url="http://me:pass@127.0.0.1:9/v1?key=abc",
+            api_key=SecretStr("sk-secret"),
         ),
-        chroma=ChromaSettings(host="db"),
+        chroma=ChromaSettings(host="127.0.0.1", port=9),
     )
     found = look(settings)
-    assert found["Language model"].detail == "m at http://host:1/v1; not contacted"
-    assert found["Chroma store"].detail == "server db:8000; not contacted"
+    assert found["Language model"].detail == "m at http://127.0.0.1:9/v1: it is not reached"
+    assert found["Chroma store"].detail == "server 127.0.0.1:9: it is not reached"
+    assert {found[name].status for name in ("Language model", "Chroma store")} == {"missing"}
     assert "secret" not in str(found)
     memory = Settings(chroma=ChromaSettings(in_memory=True))
     assert look(memory)["Chroma store"].status == "ok"
+
+
+def test_a_server_is_asked_for_its_models(fresh: Settings) -> None:
+    def at(url: str, model: str) -> Check:
+        llm = LLMSettings(model=model, base_url=f"{url}/v1")
+        return look(fresh.model_copy(update={"llm": llm}))["Language model"]
+
+    with serve(lambda *_: Reply({"data": [{"id": "qwen"}]})) as stub:
+        assert at(stub.url, "qwen").status == "ok"
+        other = at(stub.url, "llama")
+    assert (other.status, other.detail.endswith("it has qwen")) == ("missing", True)
+
+
+def test_a_retriever_of_ones_own_is_made(
+    fresh: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "from citeproof.testing import ListRetriever\n\nmade = lambda: ListRetriever([])\n"
+    (tmp_path / "search_of_mine.py").write_text(program)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def of(source: str) -> Check:
+        retriever = RetrieverSettings(source=source)
+        return look(fresh.model_copy(update={"retriever": retriever}))["Retriever"]
+
+    assert of("python:search_of_mine:made").status == "ok"
+    assert of("python:search_of_mine:nothing").status == "missing"
 
 
 def test_models_at_an_address_are_asked(fresh: Settings) -> None:

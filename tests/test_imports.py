@@ -24,7 +24,7 @@ LAYERS = (
     ("tools.toolbox", "testing", "integrations.tracing"),
     ("agents",),
     ("graphs",),
-    ("compose", "doctor", "asking"),
+    ("compose", "contact", "doctor", "asking"),
     ("evaluation",),
     ("integrations",),
     ("console",),
