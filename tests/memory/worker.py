@@ -176,7 +176,10 @@ def write_documents(settings: ChromaSettings, name: str, seconds: float) -> None
             for row in range(60)
         ]
         file = folder / f"{number}.jsonl"
-        file.write_text("\n".join(map(json.dumps, rows)))
+        # Not in place: who is killed while writing would leave an empty document.
+        part = folder / f"{number}.part"
+        part.write_text("\n".join(map(json.dumps, rows)))
+        part.replace(file)
         with patient():
             report = index.update([file])
             if report.errors:
