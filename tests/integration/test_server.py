@@ -246,7 +246,11 @@ def test_each_graph_runs_and_tells_its_events(studio: Studio, name: str) -> None
     assert {part.event for part in parts} == {"metadata", "values", "custom", "tasks"}
     answer = Answer.model_validate(values[-1]["answer"])
     assert (answer.method, answer.status) == (name, "answered")
-    assert answer.text == "Ann Lee built the tower [1]."
+    said = "Ann Lee built the tower"
+    if name == "verbatim":  # the passage's own words
+        assert answer.text.startswith(said)
+    else:
+        assert answer.text == f"{said} [1]."
     assert answer.claims[0].verdict.status == "supported"
     assert [event.answer for event in events if isinstance(event, AnswerReady)][-1] == answer
     tasks = [part.data for part in parts if part.event == "tasks"]
