@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from citeproof.commands import bank, evaluation, installation, models
+from citeproof.commands import bank, evaluation, installation, models, serving
 from citeproof.commands.options import (
     AsJSON,
     Backend,
@@ -418,49 +418,8 @@ def entail(
     print_agreement(agreement, err)
 
 
-@app.command()
-def serve(
-    host: Annotated[str, option("Address to listen at; other machines need --token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, option("0 takes any that is free.", min=0, max=65535)] = 8080,
-    token: Annotated[
-        str | None,
-        option("Whoever uses the server has to show it.", envvar="SERVE_TOKEN"),
-    ] = None,
-    name: Annotated[
-        list[str] | None, option("A further name under which the server is reached.")
-    ] = None,
-    store: Store = None,
-    config: Config = None,
-    sets: Sets = None,
-) -> None:
-    """Answer over HTTP: a page for readers, REST, and OpenAI's protocol."""
-    from citeproof.server.running import serve as run
-
-    settings = load_settings(config, store, sets)
-    run(settings, host, port, token, name or [], lambda address: typer.echo(f"Open {address}"))
-
-
-@app.command()
-def mcp(config: Config = None, store: Store = None, sets: Sets = None) -> None:
-    """Serve ask, check, search and read to an MCP client, over stdin and stdout."""
-    from citeproof.errors import MissingExtraError
-    from citeproof.integrations.stdio import protocol_stdout, serve_stdio
-
-    settings = load_settings(config, store, sets)
-    with MissingExtraError.unless_installed("serve", "MCP clients cannot be served"):
-        from citeproof.integrations.mcp_server import build_mcp_server
-    from citeproof.console.opening import show_downloads
-    from citeproof.tools.toolbox import Toolbox
-
-    with protocol_stdout() as protocol:
-        with show_downloads(terminal(stderr=True), "opening models…") as progress:
-            tools = Toolbox.from_settings(settings, progress=progress)
-        with tools:
-            serve_stdio(build_mcp_server(tools), protocol)
-
-
+app.command()(serving.serve)
+app.command()(serving.mcp)
 app.command("eval")(evaluation.evaluate)
 app.command()(evaluation.score)
 app.command()(evaluation.merge)

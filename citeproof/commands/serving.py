@@ -1,0 +1,53 @@
+"""`serve` and `mcp`: citeproof for other programs, and for readers with a browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from citeproof.commands.options import Config, Sets, Store, load_settings, option
+from citeproof.console.output import terminal
+
+__all__ = ["mcp", "serve"]
+
+
+def serve(
+    host: Annotated[str, option("Address to listen at; other machines need --token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, option("0 takes any that is free.", min=0, max=65535)] = 8080,
+    token: Annotated[
+        str | None,
+        option("Whoever uses the server has to show it.", envvar="SERVE_TOKEN"),
+    ] = None,
+    name: Annotated[
+        list[str] | None, option("A further name under which the server is reached.")
+    ] = None,
+    store: Store = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Answer over HTTP: a page for readers, REST, and OpenAI's protocol."""
+    from citeproof.server.running import serve as run
+
+    settings = load_settings(config, store, sets)
+    run(settings, host, port, token, name or [], lambda address: typer.echo(f"Open {address}"))
+
+
+def mcp(config: Config = None, store: Store = None, sets: Sets = None) -> None:
+    """Serve ask, check, search and read to an MCP client, over stdin and stdout."""
+    from citeproof.errors import MissingExtraError
+    from citeproof.integrations.stdio import protocol_stdout, serve_stdio
+
+    settings = load_settings(config, store, sets)
+    with MissingExtraError.unless_installed("serve", "MCP clients cannot be served"):
+        from citeproof.integrations.mcp_server import build_mcp_server
+    from citeproof.console.opening import show_downloads
+    from citeproof.tools.toolbox import Toolbox
+
+    with protocol_stdout() as protocol:
+        with show_downloads(terminal(stderr=True), "opening models…") as progress:
+            tools = Toolbox.from_settings(settings, progress=progress)
+        with tools:
+            serve_stdio(build_mcp_server(tools), protocol)
