@@ -20,7 +20,12 @@ from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.console.page import render_page
 from citeproof.console.places import refuse_place
-from citeproof.console.reading import nothing_indexed, read_first, refuse_nothing
+from citeproof.console.reading import (
+    nothing_indexed,
+    read_first,
+    refuse_missing_index,
+    refuse_nothing,
+)
 from citeproof.console.review import decide, require_terminal
 from citeproof.console.runs import LocalRuns, Runs
 from citeproof.console.threads import Thread, is_outage
@@ -34,7 +39,7 @@ from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.types import Answer
 
-__all__ = ["Ask", "opened_runs"]
+__all__ = ["Ask", "open_runs"]
 
 ABSTAINED = 3
 """Exit code where the documents do not answer the question."""
@@ -85,7 +90,7 @@ class Ask:
             refuse_place(path, sources)
         err.quiet = self.as_json and not err.is_terminal
         reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
-        with opened_runs(
+        with open_runs(
             self.settings, self.method, self.parameters, err, self.docs, reads=reads, cold=self.cold
         ) as runs:
             self._name_thread()
@@ -154,7 +159,7 @@ class Ask:
 
 
 @contextmanager
-def opened_runs(
+def open_runs(
     settings: Settings,
     method: str,
     parameters: dict[str, str],
@@ -179,10 +184,8 @@ def opened_runs(
         InputError: There are no documents.
         CiteproofError: The models or the store cannot be opened.
     """
-    chroma = settings.chroma
-    is_there = settings.retriever.elsewhere or chroma.in_memory or chroma.host
-    if reads and not (docs or is_there or is_folder(chroma.path)):
-        raise nothing_indexed(chroma.path)  # before a folder is made for nothing
+    if reads and not docs:
+        refuse_missing_index(settings)
     server = None if cold or docs else find_server(settings)
     if server is not None:
         from citeproof.console.remote_runs import RemoteRuns
@@ -199,5 +202,5 @@ def opened_runs(
         if docs:
             read_first(tools.index, docs, err)
         elif reads and tools.index is not None and tools.index.count() == 0:
-            raise nothing_indexed(chroma.path)
+            raise nothing_indexed(settings.chroma.path)
         yield LocalRuns(partial(find_method(method).build, tools, **parameters))

@@ -14,7 +14,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.ask import opened_runs
+from citeproof.console.ask import open_runs
 from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.drawing import shape
 from citeproof.console.live import conclude, follow, write_line
@@ -190,7 +190,7 @@ def chat(
     """
     fixed = find_method(method).sketch(**parameters).context_schema()
     err, reads = terminal(stderr=True), getattr(fixed, "cite", True)
-    with opened_runs(settings, method, parameters, err, reads=reads, cold=cold) as runs:
+    with open_runs(settings, method, parameters, err, reads=reads, cold=cold) as runs:
         kept: Thread | Passing = Passing(secrets.token_hex(8))
         if thread is not None:
             kept = Thread(thread, Checkpoints.of(settings))

@@ -14,10 +14,9 @@ from citeproof.console.check import refuse_own
 from citeproof.console.indexing import open_searched_index
 from citeproof.console.output import complain
 from citeproof.console.places import refuse_place
-from citeproof.console.reading import nothing_indexed
+from citeproof.console.reading import nothing_indexed, refuse_missing_index
 from citeproof.console.warm import find_server
 from citeproof.memory.index import Index
-from citeproof.paths import is_folder
 from citeproof.settings import Settings
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import strip_marks
@@ -133,15 +132,12 @@ def against(
     if read is not None and not with_index:
         yield Evidence(read.passages, None, read.files, read.problems)
         return
-    chroma = settings.chroma
-    is_there = settings.retriever.elsewhere or chroma.in_memory or chroma.host
-    if not (is_there or is_folder(chroma.path)):
-        raise nothing_indexed(chroma.path)  # before a folder is made for nothing
+    refuse_missing_index(settings)
     with ExitStack() as closing:
         index = open_searched_index(settings, console)
         closing.callback(index.close)
         if isinstance(index, Index) and not index.count():
-            raise nothing_indexed(chroma.path)
+            raise nothing_indexed(settings.chroma.path)
         if read is None:
             yield Evidence(None, index.retriever())
             return

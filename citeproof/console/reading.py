@@ -13,11 +13,19 @@ from citeproof.console.reports import unread
 from citeproof.console.standing import Standing, show_standing, sizes
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
-from citeproof.paths import expand
+from citeproof.paths import expand, is_folder
+from citeproof.settings import Settings
 from citeproof.tools.documents.base import decode
 from citeproof.tools.documents.files import READERS, find, load
 
-__all__ = ["nothing_indexed", "read", "read_first", "read_text", "refuse_nothing"]
+__all__ = [
+    "nothing_indexed",
+    "read",
+    "read_first",
+    "read_text",
+    "refuse_missing_index",
+    "refuse_nothing",
+]
 
 
 def read(index: Index, documents: Sequence[Path], console: Console) -> IndexReport:
@@ -59,6 +67,18 @@ def nothing_indexed(store: Path) -> InputError:
         f"There are no documents in the index {store}",
         fix="Read yours first: citeproof index DOCS. Or name them with --docs.",
     )
+
+
+def refuse_missing_index(settings: Settings) -> None:
+    """Refuse a command that reads the index where there is none, before a folder is made for it.
+
+    Raises:
+        InputError: The store's folder does not exist.
+    """
+    chroma = settings.chroma
+    is_elsewhere = settings.retriever.elsewhere or chroma.in_memory or chroma.host
+    if not (is_elsewhere or is_folder(chroma.path)):
+        raise nothing_indexed(chroma.path)
 
 
 def read_text(file: Path) -> tuple[str, str]:
