@@ -277,6 +277,6 @@ def test_another_passage_length_fetches_pages_anew(index: Index, site: Site) -> 
     site.page("/", " ".join(f"Line {n} is about sheep." for n in range(60)))
     index.update([site.url], web=web)
     before = index.count()
-    index._retriever = RetrieverSettings(passage_words=20)
+    index._settings = RetrieverSettings(passage_words=20)
     assert len(index.update([site.url], web=web).updated) == 1
     assert index.count() > before

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from citeproof.errors import InputError, RetrievalError, StoreError
-from citeproof.memory.postgres import PostgresIndex
+from citeproof.memory.index import Index
+from citeproof.memory.postgres import PostgresPassages
 from citeproof.memory.searched import open_searched
 from citeproof.settings import RetrieverSettings, Settings
 from citeproof.types import Passage
@@ -68,10 +69,19 @@ def server() -> Iterator[Server]:
         (folder.parent / f"{folder.name}.log").unlink()
 
 
-def opened(server: Server, collection: str, kind: str = "fused", **options: Any) -> PostgresIndex:
+def opened(
+    server: Server,
+    collection: str,
+    kind: str = "fused",
+    embeddings: WordEmbeddings | None = None,
+) -> Index:
     settings = RetrieverSettings.model_validate({"kind": kind})
-    embeddings = options.pop("embeddings", None) or WordEmbeddings()
-    return PostgresIndex(server.url, settings, embeddings, collection=collection, **options)
+    model = embeddings or WordEmbeddings()
+    return Index(PostgresPassages(server.url, model, collection), settings, model)
+
+
+async def retrieve(index: Index, query: str, k: int) -> list[Passage]:
+    return await index.retriever().retrieve(query, k)
 
 
 @pytest.fixture
@@ -91,16 +101,16 @@ async def test_files_are_indexed_and_found(
 ) -> None:
     index = opened(server, collection)
     assert len(index.update([documents]).added) == 2
-    found = await index.retrieve("When is high water?", 2)
+    found = await retrieve(index, "When is high water?", 2)
     assert found[0].text == "High water is at noon."
     assert (found[0].title, found[0].source) == ("Tides", str(documents / "tides.md"))
-    assert await index.retrieve(" ", 2) == []
+    assert await retrieve(index, " ", 2) == []
     (documents / "tides.md").unlink()
     (documents / "sheep.txt").write_text("Fifty sheep live on the hill.")
     report = index.update([documents])
     assert (len(report.updated), len(report.removed), report.passages) == (1, 1, 1)
     assert index.update([documents]).unchanged == (str(documents / "sheep.txt"),)
-    assert [one.text for one in await index.retrieve("sheep", 5)] == [
+    assert [one.text for one in await retrieve(index, "sheep", 5)] == [
         "Fifty sheep live on the hill."
     ]
     [held] = index.documents()
@@ -124,12 +134,12 @@ async def test_both_searches_find_passages_with_ready_vectors(
     index = opened(server, collection, kind)
     vectors = WordEmbeddings().embed_documents([one.text for one in PASSAGES])
     index.add(PASSAGES, np.asarray(vectors, "f2"))
-    found = await index.retrieve(query, 3)
+    found = await retrieve(index, query, 3)
     assert found[0] == PASSAGES[int(first[1])]
     assert len(found) == 3
     index.add(PASSAGES[:2], vectors[:2])
     assert index.count() == 2
-    with pytest.raises(InputError, match="32 numbers, and not 64"):
+    with pytest.raises(InputError, match="32 numbers, and those of words have 64"):
         index.add(PASSAGES, np.ones((7, 32), "f4"))
     index.close()
 
@@ -137,16 +147,16 @@ async def test_both_searches_find_passages_with_ready_vectors(
 async def test_a_killed_server_is_told_and_found_again(server: Server, collection: str) -> None:
     index = opened(server, collection)
     index.add(PASSAGES)
-    assert await index.retrieve("hill 4", 1)
+    assert await retrieve(index, "hill 4", 1)
     server.kill()
     try:
         with pytest.raises(RetrievalError, match="does not answer"):
-            await index.retrieve("hill 4", 1)
+            await retrieve(index, "hill 4", 1)
         with pytest.raises(StoreError, match="does not answer"):
             index.add([Passage(id="new", text="Goats.")], name="more")
     finally:
         server.start()
-    assert await index.retrieve("hill 4", 1)
+    assert await retrieve(index, "hill 4", 1)
     index.add([Passage(id="new", text="Goats.")], name="more")
     assert index.count() == 8
     index.close()
@@ -155,7 +165,7 @@ async def test_a_killed_server_is_told_and_found_again(server: Server, collectio
 async def test_another_model_or_no_index_is_told(server: Server, collection: str) -> None:
     index = opened(server, collection)
     with pytest.raises(RetrievalError, match="There is no index"):
-        await index.retrieve("hill", 1)
+        await retrieve(index, "hill", 1)
     index.add(PASSAGES)
     index.close()
     other = opened(server, collection, embeddings=WordEmbeddings("others"))
@@ -169,7 +179,7 @@ async def test_settings_open_it(server: Server, collection: str) -> None:
         **{"retriever": server.url, "chroma.collection": collection, "retriever.kind": "dense"}
     )
     index = open_searched(settings, WordEmbeddings())
-    assert isinstance(index, PostgresIndex)
+    assert isinstance(index, Index)
     index.add(PASSAGES)
     assert (await index.retriever().retrieve("Sheep 5 lives on hill 5.", 1))[0].id == "p5"
     index.close()
