@@ -272,6 +272,9 @@ def _retriever(settings: Settings) -> Iterator[Check]:
     except CiteproofError as error:
         yield Check(name, "missing", f"{source}: {error.what}", error.fix)
         return
+    if held == 0:
+        yield Check(name, "warn", f"{source}; no documents", "Run: citeproof index DOCUMENTS")
+        return
     yield Check(name, "ok", source if held is None else f"{source}, {count(held, 'passage')}")
 
 

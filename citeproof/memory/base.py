@@ -61,23 +61,18 @@ class PassageStore(Protocol):
         With `of_passages` also None if there is no passage.
         """
 
-    def marks(self, names: Sequence[str] | None = None) -> dict[str, Mark]:
-        """The marks of all documents, or of those named; `GONE` ones are left out."""
-
-    def same_files(self, hash_: str) -> list[str]:
-        """Files with a mark of this hash."""
+    def marks(
+        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+    ) -> dict[str, Mark]:
+        """The marks of documents that are not gone: of all, of those named, or of this hash."""
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
         """Passages by their ids, each with its document, in this order."""
 
-    def vectors(self, documents: Sequence[str]) -> dict[str, Any]:
-        """The vectors of documents' passages, by what was embedded."""
-
-    def of(self, document: str) -> list[Passage]:
-        """The passages of a document, or of a source."""
-
-    def passages(self) -> Iterator[Passage]:
-        """All passages."""
+    def passages(
+        self, document: str | None = None, *, with_vectors: bool = False
+    ) -> Iterator[tuple[Passage, Any]]:
+        """All passages, or those of a document or a source; each with its vector, or None."""
 
     def count(self, document: str | None = None) -> int:
         """How many passages there are, or a document has."""

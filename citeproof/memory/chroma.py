@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -96,19 +97,16 @@ class ChromaPassages:
             if own:
                 self._store.check_embedder(own, name)
 
-    def marks(self, names: Sequence[str] | None = None) -> dict[str, Mark]:
-        """The marks of all documents, or of those named; `GONE` ones are left out."""
+    def marks(
+        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+    ) -> dict[str, Mark]:
+        """The marks of documents that are not gone: of all, of those named, or of this hash."""
         with self._read() as (_, marks):
             if marks and names is not None:
                 found = fetch(marks, list(map(_key, names)), "documents", "metadatas").values()
                 return {name: mark for name, mark in found if mark["hash"] != GONE}
-            return _find_marks(marks, {"hash": {"$ne": GONE}}) if marks else {}
-
-    def same_files(self, hash_: str) -> list[str]:
-        """Files with a mark of this hash."""
-        with self._read() as (_, marks):
-            wanted = {"$and": [{"hash": hash_}, {"origin": "file"}]}
-            return list(_find_marks(marks, wanted)) if marks else []
+            wanted = {"hash": of_hash} if of_hash else {"hash": {"$ne": GONE}}
+            return _find_marks(marks, wanted) if marks else {}
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
         """Passages by their ids, each with its document, in this order."""
@@ -119,23 +117,19 @@ class ChromaPassages:
             for key, (text, data) in found.items()
         }
 
-    def vectors(self, documents: Sequence[str]) -> dict[str, Any]:
-        """The vectors of documents' passages, by what was embedded."""
+    def passages(
+        self, document: str | None = None, *, with_vectors: bool = False
+    ) -> Iterator[tuple[Passage, Any]]:
+        """All passages, or those of a document or a source; each with its vector, or None."""
+        where = {"$or": [{"source": document}, {"document": document}]} if document else None
+        include = ["documents", "metadatas", *(["embeddings"] if with_vectors else [])]
         with self._read() as (own, _):
-            if not own or not documents:
-                return {}
-            columns = ("documents", "metadatas", "embeddings")
-            got = own.get(where={"document": {"$in": list(documents)}}, include=list(columns))
-        texts = map(searchable, map(_passage, *(got[name] for name in ("ids", *columns[:2]))))
-        return dict(zip(texts, got["embeddings"], strict=True))
-
-    def of(self, document: str) -> list[Passage]:
-        """The passages of a document, or of a source."""
-        return list(self._passages({"$or": [{"source": document}, {"document": document}]}))
-
-    def passages(self) -> Iterator[Passage]:
-        """All passages."""
-        return self._passages(None)
+            if own is None:
+                return
+            got = own.get(where=where, include=include)
+        vectors = got["embeddings"] if with_vectors else repeat(None)
+        found = map(_passage, got["ids"], got["documents"], got["metadatas"])
+        yield from zip(found, vectors, strict=with_vectors)
 
     def count(self, document: str | None = None) -> int:
         """How many passages there are, or a document has."""
@@ -189,11 +183,6 @@ class ChromaPassages:
         self._store.write(
             marks, "upsert", ids, documents=list(new), metadatas=data, embeddings=None
         )
-
-    def _passages(self, where: Any) -> Iterator[Passage]:
-        with self._read() as (own, _):
-            got = own.get(where=where) if own else {"ids": [], "documents": [], "metadatas": []}
-        return map(_passage, got["ids"], got["documents"], got["metadatas"])
 
     def _cosine(self, one: Sequence[float], other: Any) -> float:
         """As Chroma computes it: where vectors are compared by inner product, that."""

@@ -255,12 +255,12 @@ class Index:
 
     def document(self, name: str) -> list[Passage]:
         """The passages of a document, by its path or its source, in its order; none if unknown."""
-        found = self._place.of(name)
+        found = (passage for passage, _ in self._place.passages(name))
         return sorted(found, key=lambda one: (one.source, one.page or 0, one.start))
 
     def passages(self) -> Iterator[Passage]:
         """All passages."""
-        return self._place.passages()
+        return (passage for passage, _ in self._place.passages())
 
     def retriever(self, kind: Kind | None = None) -> HybridRetriever:
         """A retriever over the index, of the kind in the settings if none is named."""

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
 
@@ -79,23 +80,17 @@ class IndexReport:
     """How many passages the index holds now."""
 
 
-class _Begun(NamedTuple):
-    """A document that is being read."""
+@dataclass
+class _Document:
+    """A document that is read, and then written."""
 
     source: Source
     hash: str
     """Of its content and of how it is cut."""
     wait: Callable[[], _Read]
-
-
-class _Document(NamedTuple):
-    """A document to be written."""
-
-    source: Source
-    hash: str
-    passages: list[Passage]
     moved_from: str
     """The path that it had before; empty where it is not known to have been moved."""
+    passages: list[Passage] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -202,8 +197,9 @@ class Update:
                 key = self._digest(source, source.load())
             except DocumentError:
                 continue
-            for old in self.place.same_files(key):
-                if old not in found.values() and (old in gone or not exists(Path(old))):
+            for old, mark in self.place.marks(of_hash=key).items():
+                is_gone = mark["origin"] == "file" and (old in gone or not exists(Path(old)))
+                if is_gone and old not in found.values():
                     found[source.name] = old
                     self._there[old] = key
                     break
@@ -252,48 +248,44 @@ class Update:
 
     def _read(self, sources: Iterable[Source]) -> Iterator[_Document]:
         """The documents to be written, in order, of those that can be read and have changed."""
-        begun: deque[_Begun] = deque()
+        begun: deque[_Document] = deque()
         ahead = _AHEAD * self.actors.number if self.actors else 0
-        for source in sources:
-            begun += self._begin(source)
-            while len(begun) > ahead:
-                yield from self._end(begun.popleft())
-        while begun:
-            yield from self._end(begun.popleft())
+        for source in chain(sources, [None]):
+            if source is not None and (one := self._begin(source)):
+                begun.append(one)
+            while len(begun) > (ahead if source else 0):
+                if self._end(one := begun.popleft()):
+                    yield one
 
-    def _begin(self, source: Source) -> list[_Begun]:
-        """Begin to read a document; none if it is unchanged."""
+    def _begin(self, source: Source) -> _Document | None:
+        """Begin to read a document; None if it is unchanged."""
         self.progress(Step(source.name, "reading"))
+        moved_from = self._moved.get(source.name, "")
         try:
             data = source.load()
         except DocumentError as error:
-            return [_Begun(source, "", partial(_fail, error))]
+            return _Document(source, "", partial(_fail, error), moved_from)
         if (key := self._digest(source, data)) == self._there.get(source.name):
             self._done["unchanged"].append(source.name)
             self.progress(Step(source.name, "done"))
-            return []
+            return None
         given = (source.read, data, self.settings.passage_words)
-        wait = (
-            self.actors.submit(_read, *given).result
-            if self.actors
-            else partial(_read, None, *given)
-        )
-        return [_Begun(source, key, wait)]
+        work = self.actors.submit(_read, *given).result if self.actors else None
+        return _Document(source, key, work or partial(_read, None, *given), moved_from)
 
-    def _end(self, begun: _Begun) -> list[_Document]:
-        """The document to be written; none if it cannot be read."""
-        source, name = begun.source, begun.source.name
+    def _end(self, one: _Document) -> bool:
+        """Wait until a document is read; False if it cannot be."""
         try:
-            problems, passages = begun.wait()
+            problems, one.passages = one.wait()
         except (DocumentError, MissingExtraError) as error:
             # A file that cannot be opened, or not without an extra, may not have changed at all.
             # One that has changed is no longer evidence for what it said.
             changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
-            self.drop([name] if changed and name in self._there else [])
-            self._fail(source, str(error))
-            return []
-        self._done["problems"] += [(name, problem) for problem in problems]
-        return [_Document(source, begun.hash, passages, self._moved.get(name, ""))]
+            self.drop([one.name] if changed and one.name in self._there else [])
+            self._fail(one.source, str(error))
+            return False
+        self._done["problems"] += [(one.name, problem) for problem in problems]
+        return True
 
     def _fail(self, source: Source, why: str) -> None:
         self._done["errors"].append((source.name, why))
@@ -308,7 +300,11 @@ class Update:
         if not accepted:
             return refused
         moved = {one.moved_from: one.name for one in accepted if one.moved_from}
-        vectors = self.place.vectors(list(moved)) if self._embedder else {}
+        vectors = {
+            searchable(passage): vector
+            for old in (moved if self._embedder else ())
+            for passage, vector in self.place.passages(old, with_vectors=True)
+        }
         for one in accepted:
             if one.source.vectors is not None:
                 vectors |= zip(map(searchable, one.passages), one.source.vectors, strict=True)

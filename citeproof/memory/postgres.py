@@ -29,8 +29,9 @@ __all__ = ["PostgresPassages"]
 
 _PATIENCE = 10.0
 """Seconds to wait for a connection."""
-_MOST_REACH = 1000
-"""pgvector's own limit of `hnsw.ef_search`."""
+_LEAST_REACH, _MOST_REACH = 100, 1000
+"""Rows that a search by vectors looks at (`hnsw.ef_search`): rows that were deleted, but not yet
+vacuumed away, are among them. More than the latter pgvector does not take."""
 _TABLES = """
 CREATE EXTENSION IF NOT EXISTS vector;
 CREATE SCHEMA IF NOT EXISTS citeproof;
@@ -62,6 +63,17 @@ SELECT id, coalesce({nearest} - (vector {distance} %(vector)s::vector), 0),
        CASE WHEN %(by_words)s THEN ts_rank_cd({passages}.words, question.words, 1) ELSE 0 END
 FROM found JOIN {passages} USING (id), question ORDER BY 2 DESC, 3 DESC, 1
 """
+_MARKS = """
+SELECT name, mark FROM {documents}
+WHERE (%(names)s::text[] IS NULL OR name = ANY(%(names)s))
+AND (%(hash)s::text IS NULL OR mark->>'hash' = %(hash)s)
+"""
+_HELD = "SELECT id, document, passage FROM {passages} WHERE id = ANY(%(ids)s)"
+_PASSAGES = """
+SELECT passage, CASE WHEN %(vectors)s THEN vector::text END FROM {passages}
+WHERE %(name)s::text IS NULL OR document = %(name)s OR passage->>'source' = %(name)s
+"""
+_COUNT = "SELECT count(*) FROM {passages} WHERE %(name)s::text IS NULL OR document = %(name)s"
 _INSERT = """
 INSERT INTO {passages} VALUES (%s, %s, %s::jsonb, to_tsvector('english', %s), %s::vector)
 ON CONFLICT (id) DO UPDATE SET document = excluded.document, passage = excluded.passage,
@@ -181,46 +193,29 @@ class PostgresPassages:
                 return None
             return self._comment(connection)
 
-    def marks(self, names: Sequence[str] | None = None) -> dict[str, Mark]:
-        """The marks of all documents, or of those named."""
+    def marks(
+        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+    ) -> dict[str, Mark]:
+        """The marks of documents: of all, of those named, or of this hash."""
         chosen = names if names is None else list(names)
-        query = "SELECT name, mark FROM {documents} WHERE %s::text[] IS NULL OR name = ANY(%s)"
-        return dict(self._all(query, [chosen, chosen]))
-
-    def same_files(self, hash_: str) -> list[str]:
-        """Files with a mark of this hash."""
-        wanted = "mark->>'hash' = %s AND mark->>'origin' = 'file'"
-        rows = self._all(f"SELECT name FROM {{documents}} WHERE {wanted}", [hash_])
-        return [name for (name,) in rows]
+        return dict(self._all(_MARKS, {"names": chosen, "hash": of_hash}))
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
         """Passages by their ids, each with its document, in this order."""
-        query = "SELECT id, document, passage FROM {passages} WHERE id = ANY(%s)"
-        found = {
-            key: (document, Passage.model_validate(data))
-            for key, document, data in self._all(query, [list(ids)])
-        }
+        rows = self._all(_HELD, {"ids": list(ids)})
+        found = {key: (name, Passage.model_validate(data)) for key, name, data in rows}
         return {key: found[key] for key in ids if key in found}
 
-    def vectors(self, documents: Sequence[str]) -> dict[str, Any]:
-        """The vectors of documents' passages, by what was embedded."""
-        query = "SELECT passage, vector::text FROM {passages} WHERE document = ANY(%s)"
-        rows = self._all(query, [list(documents)])
-        return {searchable(Passage.model_validate(data)): json.loads(own) for data, own in rows}
-
-    def of(self, document: str) -> list[Passage]:
-        """The passages of a document, or of a source."""
-        return list(self._find("document = %s OR passage->>'source' = %s", [document, document]))
-
-    def passages(self) -> Iterator[Passage]:
-        """All passages."""
-        return self._find("true", [])
+    def passages(
+        self, document: str | None = None, *, with_vectors: bool = False
+    ) -> Iterator[tuple[Passage, Any]]:
+        """All passages, or those of a document or a source; each with its vector, or None."""
+        for data, vector in self._all(_PASSAGES, {"name": document, "vectors": with_vectors}):
+            yield Passage.model_validate(data), vector and json.loads(vector)
 
     def count(self, document: str | None = None) -> int:
         """How many passages there are, or a document has."""
-        query = "SELECT count(*) FROM {passages} WHERE %s::text IS NULL OR document = %s"
-        rows = self._all(query, [document, document])
-        return int(rows[0][0]) if rows else 0
+        return sum(number for (number,) in self._all(_COUNT, {"name": document}))
 
     def candidates(
         self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool
@@ -228,7 +223,7 @@ class PostgresPassages:
         """For each query the first `depth` passages by its vector, and by its words."""
         found = []
         with self._using() as connection:
-            reach = str(min(depth, _MOST_REACH))
+            reach = str(min(max(2 * depth, _LEAST_REACH), _MOST_REACH))
             connection.execute("SELECT set_config('hnsw.ef_search', %s, true)", [reach])
             for query, vector in zip(queries, vectors or [None] * len(queries), strict=True):
                 given = {"query": query, "depth": depth, "by_words": words}
@@ -241,11 +236,7 @@ class PostgresPassages:
         """Close the connections."""
         self._pool.close()
 
-    def _find(self, where: str, values: list[Any]) -> Iterator[Passage]:
-        rows = self._all(f"SELECT passage FROM {{passages}} WHERE {where}", values)
-        return (Passage.model_validate(data) for (data,) in rows)
-
-    def _all(self, query: str, values: list[Any]) -> list[Any]:
+    def _all(self, query: str, values: dict[str, Any]) -> list[Any]:
         """The rows of a query; none where no index is yet."""
         with self._using() as connection:
             if self._comment(connection) is None:

@@ -2,71 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pytest
 
-from citeproof.errors import InputError, RetrievalError, StoreError
+from citeproof.errors import InputError, ModelError, RetrievalError, StoreError
 from citeproof.memory.index import Index
 from citeproof.memory.postgres import PostgresPassages
 from citeproof.memory.searched import open_searched
 from citeproof.settings import RetrieverSettings, Settings
 from citeproof.types import Passage
+from tests.memory.conftest import Server
 from tests.memory.fakes import WordEmbeddings
 
 PASSAGES = [Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.") for n in range(7)]
-
-
-class Server:
-    """PostgreSQL in a folder of its own."""
-
-    def __init__(self, programs: Path, folder: Path) -> None:
-        self.programs, self.folder = programs, folder
-        self.user: dict[str, Any] = {}
-        if os.getuid() == 0:  # PostgreSQL refuses to run as root
-            os.chown(folder, 65534, 65534)
-            self.user = {"user": 65534, "group": 65534, "extra_groups": []}
-        self.url = f"postgresql://citeproof@/postgres?host={folder}"
-
-    def do(self, program: str, *arguments: str) -> None:
-        command = [str(self.programs / program), "-D", str(self.folder / "data"), *arguments]
-        with (self.folder.parent / f"{self.folder.name}.log").open("ab") as log:
-            subprocess.run(
-                command, cwd=self.folder, stdout=log, stderr=log, check=True, **self.user
-            )
-
-    def start(self) -> None:
-        self.do("pg_ctl", "-w", "-o", f"-c listen_addresses= -k {self.folder}", "start")
-
-    def kill(self) -> None:
-        self.do("pg_ctl", "-m", "immediate", "stop")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    pgserver = pytest.importorskip("pgserver")
-    programs = Path(pgserver.__file__).parent / "pginstall" / "bin"
-    # Not in pytest's folder, which no other user may enter; and sockets need a short path.
-    folder = Path(tempfile.mkdtemp(prefix="citeproof-"))
-    made = Server(programs, folder)
-    try:
-        made.do("initdb", "-U", "citeproof", "-A", "trust", "-N")
-        made.start()
-        try:
-            yield made
-        finally:
-            made.kill()
-    finally:
-        shutil.rmtree(folder)
-        (folder.parent / f"{folder.name}.log").unlink()
 
 
 def opened(
@@ -82,11 +32,6 @@ def opened(
 
 async def retrieve(index: Index, query: str, k: int) -> list[Passage]:
     return await index.retriever().retrieve(query, k)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"t{uuid4().hex[:12]}"
 
 
 @pytest.fixture
@@ -182,4 +127,26 @@ async def test_settings_open_it(server: Server, collection: str) -> None:
     assert isinstance(index, Index)
     index.add(PASSAGES)
     assert (await index.retriever().retrieve("Sheep 5 lives on hill 5.", 1))[0].id == "p5"
+    index.close()
+
+
+async def test_a_document_is_as_it_was_until_it_is_whole(
+    server: Server, collection: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citeproof.memory.ingest._FIRST", 2)
+    monkeypatch.setattr("citeproof.memory.ingest._BATCH", 2)
+    file = tmp_path / "sheep.jsonl"
+    file.write_text("\n".join(f'{{"id": "{n}", "text": "Sheep {n}."}}' for n in range(6)))
+    embeddings = WordEmbeddings()
+    index = opened(server, collection, embeddings=embeddings)
+    index.update([file])
+    before = sorted(passage.text for passage in index.passages())
+    file.write_text("\n".join(f'{{"id": "{n}", "text": "Goat {n}."}}' for n in range(6)))
+    embeddings.fail_at = len(embeddings.embedded) + 4
+    with pytest.raises(ModelError, match="out of memory"):
+        index.update([file])
+    assert sorted(passage.text for passage in index.passages()) == before
+    embeddings.fail_at = None
+    assert index.update([file]).updated == (str(file),)
+    assert sorted(passage.text for passage in index.passages()) == [f"Goat {n}." for n in range(6)]
     index.close()
