@@ -196,7 +196,7 @@ class EntailmentSettings(ServedSettings):
     combine: Literal["min", "mean"] = "min"
     """How the scores of several models become one: `min`, all must agree."""
     kind: Literal["auto", "cascade", "cross-encoder", "judge", "seq2seq"] = "auto"
-    """`cascade`: the cross-encoder decides where it is sure, the language model where it is not.
+    """`cascade`: the cross-encoder refuses claims, and the language model has a say in the rest.
     `auto`: a cascade with citeproof's own cross-encoder, no judge behind any other."""
     threshold: float | None = Field(default=None, ge=0.0, le=1.0)
     """Scores from here on count as entailed; by default the model's own fitted threshold."""
@@ -204,7 +204,7 @@ class EntailmentSettings(ServedSettings):
     """In place of a threshold, for `local`: of the claims that a passage does not state, at most
     this share is proved by it. docs/verifiers.md says what that costs."""
     band: tuple[float, float] | None = None
-    """Scores of the cross-encoder, from and below, that a cascade asks the judge about; by
+    """Scores of the cross-encoder, from and to, that a cascade asks the judge about; by
     default those fitted for citeproof's own."""
     batch_size: int | None = Field(default=None, ge=1)
     """Most pairs in one forward pass; by default as many as the device takes at once. With
