@@ -156,7 +156,7 @@ class Swap(BaseModel):
 
 
 class Retrieval(BaseModel):
-    """What LLatrieval has chosen for a question, and how."""
+    """The passages that LLatrieval has chosen for a question, and how."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -417,7 +417,7 @@ class ShortenedState(MemoryState):
     """Passage id → what is read in its place."""
     demonstration: NotRequired[str]
     claims: NotRequired[list[Claim]]
-    """What is written already, for a step that reads it."""
+    """The claims so far, for a step that reads them."""
 
 
 class SamplesState(MemoryState):
@@ -547,7 +547,7 @@ class ComposedState(ProvedState):
     first_dropped: Texts
     case_id: Annotated[str, latest]
     retrieval: AnyRetrieval
-    """What LLatrieval has chosen; None where plain retrieval was asked for."""
+    """LLatrieval's choice; None where plain retrieval was asked for."""
 
 
 class CaLMResult(Result):

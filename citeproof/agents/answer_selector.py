@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode
-from citeproof.errors import BudgetExceededError, ModelReplyError
-from citeproof.prompts import Prompt, context, fill
+from citeproof.errors import BudgetExceededError
+from citeproof.prompts import fill
 from citeproof.runtime.meter import note
 from citeproof.state import SamplesState, Update, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm, written_out
@@ -45,17 +45,12 @@ class AnswerSelector(LLMNode):
             answers=listed,
             count=len(texts),
         )
-        shared = context(state["question"], memory_passages(state))
-        number = 1
+        prompt = self.compose_prompt(state["question"], memory_passages(state), task)
         try:
-            reply = await self.llm.parse(
-                Prompt(self.template("system"), shared, task), Choice, max_tokens=24
-            )
-            number = reply.number
+            reply = await self.parse(prompt, Choice, 24, "the first answer was kept")
         except BudgetExceededError as error:
             return {"claims": next(filter(None, samples), []), "stop": str(error)}
-        except ModelReplyError as error:
-            note(f"answer_selector: the first answer was kept ({error.what})")
+        number = reply.number if reply else 1
         if number > len(samples):
             note(f"answer_selector: the first answer was kept (there is no answer {number})")
             number = 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import Prompt, fill
 from citeproof.runtime.meter import note
 from citeproof.state import Reflection, ReflectionState, Update
 from citeproof.tools.citations.answer_text import AnyForm, introduce, written_out
@@ -54,16 +55,13 @@ class Assessor(LLMNode):
         no feedback, which calls for no refinement and keeps the case out of the memory bank.
         """
         answer = written_out(state["claims"], self.form)
-        prompt = self._prompt(state, answer)
         number = len(state["rounds"]) + 1
-        for again in ("", f"\n\n{AGAIN}"):
-            reply = await self.llm.text(
-                replace(prompt, task=prompt.task + again), max_tokens=TOKENS
-            )
-            if found := read_assessment(reply, number, answer):
-                return {"rounds": [*state["rounds"], found]}
-        note("assessor: no assessment could be read; the answer stands, and no case is kept")
-        return {"rounds": [*state["rounds"], Reflection(number=number, answer=answer)]}
+        read = partial(read_assessment, number=number, answer=answer)
+        found = await self.ask_again(self._prompt(state, answer), read, AGAIN, TOKENS)
+        if found is None:
+            note("assessor: no assessment could be read; the answer stands, and no case is kept")
+        found = found or Reflection(number=number, answer=answer)
+        return {"rounds": [*state["rounds"], found]}
 
     def _prompt(self, state: ReflectionState, answer: str) -> Prompt:
         passages = read_passages(state)
@@ -74,7 +72,7 @@ class Assessor(LLMNode):
             answer=answer,
             numbers=", ".join(map(str, passages)),
         )
-        return Prompt(self.template("system"), context(state["question"], passages), task)
+        return self.compose_prompt(state["question"], passages, task)
 
 
 def read_assessment(reply: str, number: int, answer: str) -> Reflection | None:

@@ -1,7 +1,7 @@
 """The base class of nodes: LangGraph adds them as they are, with `builder.add_node(name, node)`.
 
 A node is a frozen dataclass: its fields are its tools and parameters, and `__call__` does the
-step. What LangGraph runs is `ainvoke` or `invoke`, which wrap that call: they give missing keys of
+step. LangGraph runs `ainvoke` or `invoke`, which wrap that call: they give missing keys of
 the state their defaults, put the parameters of the run in place of the node's own, count what the
 call costs, and refuse calls beyond the budget.
 """
@@ -9,7 +9,7 @@ call costs, and refuse calls beyond the budget.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import (
     Any,
     NotRequired,
     Self,
+    TypeVar,
     cast,
     get_args,
     get_origin,
@@ -29,11 +30,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langgraph.runtime import get_runtime
 from langgraph.types import Overwrite
+from pydantic import BaseModel
 from typing_extensions import is_typeddict
 
-from citeproof.errors import CiteproofError, InputError
+from citeproof.errors import CiteproofError, InputError, ModelReplyError
 from citeproof.parameters import Parameters, parameters_from
-from citeproof.prompts import check_template, read_template, template
+from citeproof.prompts import Prompt, check_template, context, read_template, template
 from citeproof.runtime.background import run_in_background
 from citeproof.runtime.events import AnswerReady, emit
 from citeproof.runtime.meter import Meter, note, spend, use_meter
@@ -41,13 +43,17 @@ from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, NodeCost, Update, calls_of, total_usage
 from citeproof.text import snake_case
 from citeproof.tools.llm.model import LLM, coerce_llm
+from citeproof.tools.retrieval import Retriever, coerce_retriever, retrieve_many
 from citeproof.tools.retrieval.langchain import as_passage
-from citeproof.types import Answer, Usage
+from citeproof.types import Answer, Passage, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-__all__ = ["LLMNode", "Node", "Place", "adopt_cost", "budget_of", "current_place"]
+__all__ = ["LLMNode", "Node", "Place", "SearchNode", "adopt_cost", "budget_of", "current_place"]
+
+T = TypeVar("T")
+Object = TypeVar("Object", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,9 @@ class Node(Runnable[Any, Any]):
     any context of a run counts that has fields of the node's names."""
     fixed: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     """Fields that stay as they are, whatever the run's parameters of these names."""
+
+    def __post_init__(self) -> None:
+        """Make the fields what they are declared to be."""
 
     async def __call__(self, state: Any, /) -> Update:
         """Do the step."""
@@ -161,6 +170,7 @@ class LLMNode(Node):
     """Other texts of prompts by name, for nodes that have several."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         role = type(self).role()
         object.__setattr__(self, "model", coerce_llm(self.model, role))
         if (text := self.prompt) is not None:
@@ -192,10 +202,74 @@ class LLMNode(Node):
         name = name or self.prompt_name
         return self.prompts[name] if name in self.prompts else template(name)
 
+    def compose_prompt(
+        self,
+        question: str,
+        passages: Mapping[int, Passage],
+        task: str,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Prompt:
+        """The node's task behind question and passages, as all prompts of a run have them."""
+        system = self.template("system")
+        return Prompt(system, context(question, passages), task, schema=schema)
+
+    async def ask_again(
+        self, prompt: Prompt, read: Callable[[str], T], again: str, max_tokens: int
+    ) -> T | None:
+        """What `read` finds in the reply, or else in a second one; None where it finds nothing.
+
+        Args:
+            prompt: What is asked.
+            read: Gives something false for a reply that is of no use.
+            again: Goes behind the task the second time.
+            max_tokens: Of a reply.
+        """
+        for more in ("", f"\n\n{again}"):
+            asked = replace(prompt, task=prompt.task + more)
+            if found := read(await self.llm.text(asked, max_tokens=max_tokens)):
+                return found
+        return None
+
+    async def parse(
+        self, prompt: Prompt, schema: type[Object], max_tokens: int, instead: str
+    ) -> Object | None:
+        """The reply as an object; or None and a note of what is done `instead`."""
+        try:
+            return await self.llm.parse(prompt, schema, max_tokens=max_tokens)
+        except ModelReplyError as error:
+            note(f"{self.role()}: {instead} ({error.what})")
+            return None
+
     def _replace(self, values: dict[str, Any]) -> Self:
         if "prompts" in values:
             values = {**values, "prompts": {**self.prompts, **values["prompts"]}}
         return replace(self, **values)
+
+
+@dataclass(frozen=True)
+class SearchNode(Node):
+    """A node that searches."""
+
+    retriever: Any = None
+    """What `coerce_retriever` takes: a LangChain retriever, an index, a list of passages. None
+    where questions come with documents."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.retriever is not None:
+            object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
+
+    async def search(
+        self, source: Retriever, queries: Sequence[str], k: int
+    ) -> list[list[Passage]]:
+        """At most k passages for each query; each query counts as a retrieval.
+
+        Raises:
+            RetrievalError: The search failed.
+        """
+        found = await retrieve_many(source, queries, k)
+        spend(Usage(retrievals=len(queries)))
+        return found
 
 
 def _cost(meter: Meter) -> NodeCost:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from citeproof.agents.base import Node
+from citeproof.agents.base import SearchNode
 from citeproof.agents.retriever import Retriever
 from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.state import SearchRound, SearchState, SourceState, Update, append_new
@@ -19,10 +18,9 @@ class FinderState(SearchState, SourceState):
 
 
 @dataclass(frozen=True)
-class CandidateRetriever(Node):
+class CandidateRetriever(SearchNode):
     """Opens a round: searches for the query, and lets the selector read what is new."""
 
-    retriever: Any = None
     candidates: int = 50
     """N: most passages found for a query."""
     k: int = 5

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from citeproof.agents.base import LLMNode
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import Prompt, fill
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.meter import note
 from citeproof.state import CandidateState, Update, memory_passages
@@ -57,17 +57,18 @@ class Corrector(LLMNode):
         """
         if not (passages := memory_passages(state)):
             return {}
-        prompt = self._prompt(state)
-        for again in ("", f"\n\n{AGAIN}"):
-            asked = replace(prompt, task=prompt.task + again)
-            reply = await self.llm.text(asked, max_tokens=self._most)
-            if claims := read_claims(self._answer(reply), passages, self.form):
-                trials = {"trials": len(state["rounds"]) + 1}
-                verdict = claims[0].verdict.model_copy(update=trials)
-                claims = [claim.model_copy(update={"verdict": verdict}) for claim in claims]
-                return {"claims": claims, "verifier_claims": []}
-        note("corrector: no corrected answer could be read; what was there before stands")
-        return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
+
+        def read(reply: str) -> list[Claim]:
+            return read_claims(self._answer(reply), passages, self.form)
+
+        claims = await self.ask_again(self._prompt(state), read, AGAIN, self._most)
+        if claims is None:
+            note("corrector: no corrected answer could be read; what was there before stands")
+            return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
+        trials = {"trials": len(state["rounds"]) + 1}
+        verdict = claims[0].verdict.model_copy(update=trials)
+        claims = [claim.model_copy(update={"verdict": verdict}) for claim in claims]
+        return {"claims": claims, "verifier_claims": []}
 
     @property
     def _most(self) -> int:
@@ -99,8 +100,7 @@ class Corrector(LLMNode):
             numbers = ", ".join(map(str, passages))
             example = f"[{min(passages)}]"
             task = fill(self.template(), example=example, numbers=numbers, **about)
-        shared = context(question, passages)
-        return Prompt(self.template("system"), shared, task, schema=schema)
+        return self.compose_prompt(question, passages, task, schema)
 
     def _example(self) -> str:
         """The first packaged example, corrected from its first claim."""

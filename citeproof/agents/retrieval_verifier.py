@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelReplyError
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import fill
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.meter import note
 from citeproof.state import SearchState, Update, memory_passages
@@ -67,7 +67,7 @@ class RetrievalVerifier(LLMNode):
         task = fill(self.template(), question=state["question"])
         if self.verifier_example:
             task = f"{self._example()}\n\n{task}"
-        prompt = Prompt(self.template("system"), context(state["question"], passages), task)
+        prompt = self.compose_prompt(state["question"], passages, task)
         try:
             if self.verification == "score":
                 score = (await self.llm.parse(prompt, Support, max_tokens=24)).score

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from citeproof.agents.base import Node
+from citeproof.agents.base import SearchNode
 from citeproof.errors import InputError
 from citeproof.runtime.events import PassagesRetrieved, emit
-from citeproof.runtime.meter import spend
 from citeproof.state import SourceState, Update, append_new
 from citeproof.tools.questions.sources import read_documents, select_source, validate_question
-from citeproof.tools.retrieval import coerce_retriever
-from citeproof.types import Passage, Usage
+from citeproof.types import Passage
 
 __all__ = ["Retriever"]
 
 
 @dataclass(frozen=True)
-class Retriever(Node):
+class Retriever(SearchNode):
     """Finds the best passages for the question."""
 
-    retriever: Any = None
-    """What `coerce_retriever` takes: a LangChain retriever, an index, a list of passages. None
-    where questions come with documents."""
     k: int = 5
     """Passages that enter the memory."""
     pool: int = 0
@@ -32,11 +27,7 @@ class Retriever(Node):
     ranked: bool = False
     """Whether documents that come with a question are taken in their order, and not searched."""
     fills: Literal["long_term", "short_term"] = "long_term"
-    """Which memory they enter; CaLM's passages are there for one answer only."""
-
-    def __post_init__(self) -> None:
-        if self.retriever is not None:
-            object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
+    """The memory that they enter; CaLM's passages are there for one answer only."""
 
     async def __call__(self, state: SourceState) -> Update:
         """Find the passages; those that come with the question go before the retriever's.
@@ -64,8 +55,7 @@ class Retriever(Node):
             source = select_source({"corpus": documents}, self.retriever)
             if source is None:
                 raise nothing_to_search()
-            found = await source.retrieve(query, most)
-            spend(Usage(retrievals=1))
+            [found] = await self.search(source, [query], most)
         # Anyone's retriever may repeat a passage, which then would bear two numbers.
         passages = append_new([], list(found))[:most]
         emit(PassagesRetrieved(passages=tuple(passages)))

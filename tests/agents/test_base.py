@@ -23,9 +23,8 @@ from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import LLMNode, Node, Place, current_place
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.corrector import Corrector
-from citeproof.agents.draft_refiner import DraftRefiner
 from citeproof.agents.missing_info import MissingInfo
-from citeproof.agents.refiner import Refiner
+from citeproof.agents.refiner import DraftRefiner, Refiner
 from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.retriever import Retriever

@@ -84,7 +84,7 @@ async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
 
 
 async def test_passages_that_cannot_be_asked_may_answer() -> None:
-    update, note = await noted(AnswerabilityVerifier(OUT), state())
+    update, note = await noted(AnswerabilityVerifier(answerability=OUT), state())
     assert update == {"answerable": None}
     assert "not checked" in note
 
