@@ -69,12 +69,14 @@ __all__ = [
     "WritingState",
     "append_new",
     "calls_of",
+    "count_proved",
     "last_round",
     "latest",
     "latest_of",
     "memory_passages",
     "merge_ledgers",
     "number_passages",
+    "proved_share",
     "text_so_far",
     "total_usage",
 ]
@@ -684,6 +686,16 @@ def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage
 def text_so_far(state: WritingState) -> str:
     """The accepted text so far, without marks."""
     return " ".join(claim.text for claim in state["claims"])
+
+
+def proved_share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:
+    """Share of the claims that are supported, 0 to 1; those that were dropped are not."""
+    return count_proved(claims) / max(1, len(claims) + len(dropped))
+
+
+def count_proved(claims: Sequence[Claim]) -> int:
+    """The number of claims that are supported."""
+    return sum(claim.verdict.status == "supported" for claim in claims)
 
 
 def total_usage(ledger: Ledger, graph: str = "") -> Usage:

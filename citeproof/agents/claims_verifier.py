@@ -1,4 +1,7 @@
-"""Do the cited passages entail the claims? All claims of a finished answer in one batch."""
+"""Do the cited passages entail the claims? All claims of a finished answer in one batch.
+
+`EvidenceSelector` goes on with those that are entailed (VeriCite, stage 2).
+"""
 
 from __future__ import annotations
 

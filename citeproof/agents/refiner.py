@@ -1,4 +1,8 @@
-"""Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action)."""
+"""Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action).
+
+`Refiner` writes the answer anew. In the composed flow `DraftRefiner` makes a draft of that, which
+is proved as well, and `RefinementSelector` keeps the better one.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from citeproof.agents.base import LLMNode
+from citeproof.agents.base import LLMNode, Node
+from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import fill
 from citeproof.runtime.meter import note
-from citeproof.state import RefiningState, ReflectionState, Update, memory_passages
+from citeproof.state import (
+    RefiningState,
+    ReflectionState,
+    Update,
+    count_proved,
+    memory_passages,
+    proved_share,
+)
 from citeproof.tools.citations.answer_text import (
     AnyForm,
     citing_instruction,
@@ -21,7 +33,7 @@ from citeproof.tools.citations.answer_text import (
 from citeproof.tools.citations.cited_json import is_answer_json
 from citeproof.types import Claim
 
-__all__ = ["DraftRefiner", "Execution", "Refiner"]
+__all__ = ["DraftRefiner", "Execution", "RefinementSelector", "Refiner"]
 
 Execution = Literal["one-time", "step-by-step"]
 """All actions in one call, or a call for each action (the paper's two paradigms)."""
@@ -136,3 +148,24 @@ class DraftRefiner(LLMNode):
             "rejected": [],
             "dropped": [],
         }
+
+
+@dataclass(frozen=True)
+class RefinementSelector(Node):
+    """Ends a refinement: what it proved stands, unless more of the answer before it was."""
+
+    async def __call__(self, state: RefiningState) -> Update:
+        """Put back the first claims where the proof of the others was cut short or found less."""
+        if not state["given"]:
+            return {}
+        first, dropped = state["first"], state["first_dropped"]
+        done = len(state["claims"]) + len(state["dropped"]) >= len(state["given"])
+        approved = any(claim.verdict.reason == APPROVED for claim in state["claims"])
+        as_well = proved_share(state["claims"], state["dropped"]) >= proved_share(first, dropped)
+        # A refinement that lost proved sentences on the way may still have the greater share.
+        if done and (
+            approved or (as_well and count_proved(state["claims"]) >= count_proved(first))
+        ):
+            return {}
+        note("the refined answer was not proved as well; the one before it stands")
+        return {"claims": first, "dropped": dropped}

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answer_reranker import AnswerReranker
-from citeproof.agents.answer_selector import AnswerSelector
+from citeproof.agents.answer_selector import AnswerReranker, AnswerSelector
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.citation_attacher import CitationAttacher
 from citeproof.agents.summarizer import Summarizer

@@ -15,8 +15,7 @@ from pydantic import Field
 from citeproof.agents.agreement_checker import AgreementChecker
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.claims_verifier import ClaimsVerifier
-from citeproof.agents.corrector import Corrector
-from citeproof.agents.input_preparer import InputPreparer
+from citeproof.agents.corrector import Corrector, InputPreparer
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.graphs.options import CaLMOptions

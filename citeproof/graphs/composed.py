@@ -17,16 +17,14 @@ from pydantic import Field
 
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.assessor import Assessor
+from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.claim_source import ClaimSource
-from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
-from citeproof.agents.refinement_selector import RefinementSelector
-from citeproof.agents.refiner import DraftRefiner
+from citeproof.agents.refiner import DraftRefiner, RefinementSelector
 from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions

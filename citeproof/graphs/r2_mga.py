@@ -14,10 +14,9 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.assessor import Assessor
+from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.base import current_place
 from citeproof.agents.case_recorder import CaseRecorder, Gate
-from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
