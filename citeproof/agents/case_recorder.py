@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 
-from citeproof.agents.base import Node, adopt_cost, current_place
+from citeproof.agents.base import Node
 from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.meter import note
+from citeproof.runtime.place import adopt_cost, current_place
 from citeproof.state import Reflection, Update, WritingState, proved_share
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.types import Answer

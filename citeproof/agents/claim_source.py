@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from citeproof.agents.base import Node, adopt_cost
+from citeproof.agents.base import Node
 from citeproof.errors import InputError
 from citeproof.runtime.events import ClaimDrafted, emit
 from citeproof.runtime.meter import note
+from citeproof.runtime.place import adopt_cost
 from citeproof.state import Draft, GivenState, NodeState, Update, append_new
 from citeproof.types import Answer
 

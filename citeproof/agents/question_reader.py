@@ -9,9 +9,10 @@ from typing import Any, NotRequired, get_origin, get_type_hints
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Overwrite
 
-from citeproof.agents.base import Node, budget_of, current_place
+from citeproof.agents.base import Node
 from citeproof.errors import SettingsError
 from citeproof.runtime.meter import note
+from citeproof.runtime.place import budget_of, current_place
 from citeproof.state import NodeState, Update, append_new, calls_of
 from citeproof.tools.questions.conversation import answered_question, last_asked
 from citeproof.tools.questions.languages import is_english

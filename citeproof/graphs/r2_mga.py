@@ -15,7 +15,6 @@ from pydantic import Field
 
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
-from citeproof.agents.base import current_place
 from citeproof.agents.case_recorder import CaseRecorder, Gate
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.demonstrator import Demonstrator
@@ -26,6 +25,7 @@ from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import R2MGAOptions
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.parameters import Parameters
+from citeproof.runtime.place import current_place
 from citeproof.state import QuestionInput, R2MGAResult, R2MGAState, last_round
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.toolbox import Toolbox
