@@ -189,7 +189,7 @@ class EntailmentSettings(ServedSettings):
     verifier by its preset (docs/verifiers.md) or path on the hub, or another cross-encoder (path
     or folder). A list of several: `["local", "factcg"]`."""
     preset: str | None = None
-    """Which published verifier a folder holds: `factcg`."""
+    """The published verifier that a folder holds: `factcg`."""
     label: str | None = None
     """The output that is entailment, where the model's labels do not say: one of them, or its
     number, counted from 0."""
@@ -212,7 +212,7 @@ class EntailmentSettings(ServedSettings):
     cache: HomePath | None = None
     """An SQLite file that keeps scores between runs."""
     server: Literal["auto", "citeproof", "tei", "vllm"] = "auto"
-    """What answers at `base_url`: `citeproof serve`, text-embeddings-inference, or vLLM. `auto`
+    """The server at `base_url`: `citeproof serve`, text-embeddings-inference, or vLLM. `auto`
     asks it."""
 
     @property
@@ -321,7 +321,7 @@ class RetrieverSettings(_Section):
     """How passages are cut and found. `retriever = "postgresql://…"` is short for its `source`."""
 
     source: str = "index"
-    """What is searched: `index` (citeproof's own, in Chroma), `postgresql://user@host/database`
+    """The index that is searched: `index` (citeproof's own, in Chroma), `postgresql://user@host/database`
     (with pgvector), or `python:package.module:factory`, which makes a retriever of your own."""
 
     kind: Literal["fused", "dense", "bm25"] = "fused"

@@ -1,4 +1,4 @@
-"""What a run searches: all documents of a question, or the index."""
+"""The passages that a run searches: all documents of a question, or the index."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DocumentSearch:
         self._within = within
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """What the retriever finds."""
+        """Find what the retriever finds."""
         return await self._retriever.retrieve(query, k)
 
     def within(self, passages: Sequence[Passage]) -> Retriever:

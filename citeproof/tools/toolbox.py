@@ -93,7 +93,7 @@ class Toolbox:
             check_template(name, text)
         self.index: Index | None = None
         self.embeddings: Embeddings | None = None
-        """What embeds for the index, where the settings have opened one."""
+        """The embedding model of the index, where the settings have opened one."""
         self.english_only = False
         """Whether the entailment model knows no other language; answers to questions in another
         one then say so."""
