@@ -250,8 +250,9 @@ def ask(
     from citeproof.console.ask import Ask
 
     more, parameters = arguments.pairs(sets or [])
-    if docs and store is None:
-        more = {"chroma.in_memory": "true", "retriever.source": "index", **more}
+    if docs:
+        here = {} if store else {"chroma.in_memory": "true"}
+        more = {"retriever.source": "index", **here, **more}
     settings = arguments.settings(config, llm=llm, store=store, more=more)
     if paper is not None:
         from citeproof.console.papers import preset

@@ -19,7 +19,6 @@ import httpx
 from citeproof.contact import find_chroma, list_models
 from citeproof.errors import CiteproofError, ModelOutageError, PromptError, StoreError
 from citeproof.memory.index import Index
-from citeproof.memory.postgres import PostgresIndex
 from citeproof.memory.searched import open_searched
 from citeproof.memory.store import Kind, open_store
 from citeproof.models.cores import cores
@@ -269,9 +268,12 @@ def _retriever(settings: Settings) -> Iterator[Check]:
     name, source = "Retriever", _without_secrets(settings.retriever.source)
     try:
         with contextlib.closing(open_searched(settings, open_embedder(settings))) as searched:
-            held = searched.count() if isinstance(searched, PostgresIndex) else None
+            held = searched.count() if isinstance(searched, Index) else None
     except CiteproofError as error:
         yield Check(name, "missing", f"{source}: {error.what}", error.fix)
+        return
+    if held == 0:
+        yield Check(name, "warn", f"{source}; no documents", "Run: citeproof index DOCUMENTS")
         return
     yield Check(name, "ok", source if held is None else f"{source}, {count(held, 'passage')}")
 

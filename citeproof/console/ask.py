@@ -202,5 +202,5 @@ def open_runs(
         if docs:
             read_first(tools.index, docs, err)
         elif reads and tools.index is not None and tools.index.count() == 0:
-            raise nothing_indexed(settings.chroma.path)
+            raise nothing_indexed(settings)
         yield LocalRuns(partial(find_method(method).build, tools, **parameters))

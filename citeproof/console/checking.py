@@ -137,7 +137,7 @@ def against(
         index = open_searched_index(settings, console)
         closing.callback(index.close)
         if isinstance(index, Index) and not index.count():
-            raise nothing_indexed(settings.chroma.path)
+            raise nothing_indexed(settings)
         if read is None:
             yield Evidence(None, index.retriever())
             return

@@ -21,10 +21,10 @@ from citeproof.console.reports import print_index_report
 from citeproof.console.standing import Standing, show_standing, sizes
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
+from citeproof.memory import searched
 from citeproof.memory.documents import match
 from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
-from citeproof.memory.postgres import PostgresIndex
-from citeproof.memory.searched import OwnRetriever, open_searched, open_written
+from citeproof.memory.searched import OwnRetriever, open_searched
 from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.tools.documents.files import READERS
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def update(
-    index: Index | PostgresIndex,
+    index: Index,
     documents: Sequence[str],
     console: Console,
     *,
@@ -83,9 +83,7 @@ def import_of(documents: Sequence[str], vectors: str, name: str | None) -> Impor
     return open_import(Path(documents[0]), vectors, name)
 
 
-def add_import(
-    index: Index | PostgresIndex, given: Import, console: Console, *, rebuild: bool
-) -> IndexReport:
+def add_import(index: Index, given: Import, console: Console, *, rebuild: bool) -> IndexReport:
     """Index passages with their vectors; Ctrl-C says what is kept.
 
     Raises:
@@ -112,7 +110,7 @@ def _tell_progress(console: Console, standing: Standing, *, rebuild: bool) -> It
 
 
 def stay(
-    index: Index | PostgresIndex,
+    index: Index,
     documents: Sequence[str],
     store: Path,
     console: Console,
@@ -144,17 +142,13 @@ def _tell(report: IndexReport, console: Console) -> None:
         console.print(Text.assemble(("✗ ", "red"), plain(message)), soft_wrap=True)
 
 
-def open_index(
-    settings: Settings, console: Console, *, rebuild: bool = False
-) -> Index | PostgresIndex:
+def open_index(settings: Settings, console: Console, *, rebuild: bool = False) -> Index:
     """The index to be changed, with its embedding model."""
     with show_downloads(console, "opening the index…") as progress:
-        return open_written(settings, open_embedder(settings, progress), rebuild=rebuild)
+        return searched.open_index(settings, open_embedder(settings, progress), rebuild=rebuild)
 
 
-def open_searched_index(
-    settings: Settings, console: Console
-) -> Index | PostgresIndex | OwnRetriever:
+def open_searched_index(settings: Settings, console: Console) -> Index | OwnRetriever:
     """The index that is searched, with its embedding model."""
     with show_downloads(console, "opening the index…") as progress:
         return open_searched(settings, open_embedder(settings, progress))
@@ -184,10 +178,10 @@ def remove_documents(settings: Settings, names: Sequence[str]) -> list[str]:
         return index.remove(names)
 
 
-def _opened_for_looking(settings: Settings) -> Index | PostgresIndex:
+def _opened_for_looking(settings: Settings) -> Index:
     """The index; citeproof's own without its embedding model: nothing will be embedded."""
     if settings.retriever.elsewhere:
-        return open_written(settings, open_embedder(settings))
+        return searched.open_index(settings, open_embedder(settings))
     by_words = settings.retriever.model_copy(update={"kind": "bm25"})
     return Index.open(settings.chroma, by_words)
 
@@ -251,7 +245,7 @@ def _echo(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())  # UTF-8 everywhere
 
 
-def read_stdin(index: Index | PostgresIndex, name: str | None) -> IndexReport:
+def read_stdin(index: Index, name: str | None) -> IndexReport:
     """Index the standard input as a document of this name, whose ending says how it is read.
 
     Raises:

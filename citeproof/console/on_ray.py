@@ -16,7 +16,7 @@ from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.on_ray import open_tools
 from citeproof.memory.index import Index
-from citeproof.memory.spread_reading import spread_reading
+from citeproof.memory.searched import open_index
 from citeproof.settings import Settings
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
@@ -81,14 +81,8 @@ def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False)
     with _start(partial(_open_embedder, settings), settings, console) as actors:
         with console.status("opening models…"):
             embeddings = SpreadEmbeddings(actors)
-        index = Index.open(
-            settings.chroma,
-            settings.retriever,
-            embeddings if embeddings.name else None,
-            rebuild=rebuild,
-            reading=spread_reading(actors),
-        )
-        with closing(index):
+        given = embeddings if embeddings.name else None
+        with closing(open_index(settings, given, rebuild=rebuild, actors=actors)) as index:
             yield index
 
 

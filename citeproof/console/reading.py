@@ -61,10 +61,11 @@ def refuse_nothing(documents: Sequence[Path]) -> Sequence[Path]:
     return found.files
 
 
-def nothing_indexed(store: Path) -> InputError:
+def nothing_indexed(settings: Settings) -> InputError:
     """The error of a command that needs an index where there is none."""
+    where = "of the database" if settings.retriever.elsewhere else settings.chroma.path
     return InputError(
-        f"There are no documents in the index {store}",
+        f"There are no documents in the index {where}",
         fix="Read yours first: citeproof index DOCS. Or name them with --docs.",
     )
 
@@ -78,7 +79,7 @@ def refuse_missing_index(settings: Settings) -> None:
     chroma = settings.chroma
     is_elsewhere = settings.retriever.elsewhere or chroma.in_memory or chroma.host
     if not (is_elsewhere or is_folder(chroma.path)):
-        raise nothing_indexed(chroma.path)
+        raise nothing_indexed(settings)
 
 
 def read_text(file: Path) -> tuple[str, str]:

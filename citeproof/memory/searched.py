@@ -1,17 +1,20 @@
-"""Opens what the settings say is searched: the own index, a database, or a retriever by name."""
+"""Opens what the settings say is searched: an index, or a retriever by name."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.embeddings import Embeddings
 
+from citeproof.actors import Actors
 from citeproof.errors import SettingsError
 from citeproof.memory.index import Index
-from citeproof.memory.postgres import PostgresIndex
+from citeproof.memory.postgres import PostgresPassages
 from citeproof.settings import Settings
 from citeproof.tools.retrieval import Retriever
 from citeproof.tools.retrieval.factory import make_retriever
 
-__all__ = ["OwnRetriever", "open_searched", "open_written"]
+__all__ = ["OwnRetriever", "open_index", "open_searched"]
 
 
 class OwnRetriever:
@@ -29,9 +32,7 @@ class OwnRetriever:
         getattr(self._retriever, "close", lambda: None)()
 
 
-def open_searched(
-    settings: Settings, embeddings: Embeddings | None
-) -> Index | PostgresIndex | OwnRetriever:
+def open_searched(settings: Settings, embeddings: Embeddings | None) -> Index | OwnRetriever:
     """What `retriever.source` names.
 
     Raises:
@@ -40,20 +41,25 @@ def open_searched(
     """
     if settings.retriever.source.startswith("python:"):
         return OwnRetriever(settings.retriever.source, settings)
-    return open_written(settings, embeddings)
+    return open_index(settings, embeddings)
 
 
-def open_written(
-    settings: Settings, embeddings: Embeddings | None, *, rebuild: bool = False
-) -> Index | PostgresIndex:
+def open_index(
+    settings: Settings,
+    embeddings: Embeddings | None,
+    *,
+    rebuild: bool = False,
+    actors: Actors[Any] | None = None,
+) -> Index:
     """The index that documents are written to.
 
     Raises:
         SettingsError: What is searched is not written by citeproof, or embeddings are needed.
+        StoreError: The vectors of the index are from another model.
     """
-    source = settings.retriever.source
+    source, chosen = settings.retriever.source, settings.retriever
     if source == "index":
-        return Index.open(settings.chroma, settings.retriever, embeddings, rebuild=rebuild)
+        return Index.open(settings.chroma, chosen, embeddings, rebuild=rebuild, actors=actors)
     if source.startswith("python:"):
         raise SettingsError(
             "There is no index of citeproof's to write to",
@@ -67,5 +73,5 @@ def open_written(
         )
     if embeddings is None:
         raise SettingsError("An index in PostgreSQL needs an embedding model")
-    collection = settings.chroma.collection
-    return PostgresIndex(source, settings.retriever, embeddings, collection=collection)
+    place = PostgresPassages(source, embeddings, settings.chroma.collection)
+    return Index(place, chosen, embeddings, actors=actors)

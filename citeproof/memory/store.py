@@ -25,7 +25,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from citeproof.errors import CiteproofError, StoreError
 from citeproof.files import is_full
@@ -396,42 +396,34 @@ class FolderStore(Store):
         return self._updates.hold("write", task)
 
     def _clean(self, *, is_rebuilt: bool) -> None:
-        file = self._tables
         with self._lock.hold("write", "cleaning"):
-            self._let_go()
-            if not is_rebuilt and not self._opens():
-                if file.exists():
-                    _set_aside(file)
-                self._version.unlink(missing_ok=True)
-            if not file.exists():
-                return
             segments: list[str] = []
             try:
-                with closing(sqlite3.connect(file)) as tables:
+                if not is_rebuilt:
+                    self._check()
+                self._let_go()
+                if not self._tables.exists():
+                    return
+                with closing(sqlite3.connect(self._tables)) as tables:
                     tables.execute("VACUUM")  # reads all of it
                     segments = [name for (name,) in tables.execute("SELECT id FROM segments")]
-            except sqlite3.DatabaseError as error:
-                if is_rebuilt or not error.sqlite_errorname.startswith(_DAMAGED):
+            except (StoreError, sqlite3.DatabaseError) as error:
+                if is_rebuilt or not _is_damage(error.__cause__ or error):
                     return  # then it takes more room than it needs
-                _set_aside(file)
+                self._let_go()
+                if self._tables.exists():
+                    _set_aside(self._tables)
                 self._version.unlink(missing_ok=True)
             for folder in self._path.glob(_VECTOR_FILES):
                 if folder.name not in segments:  # Chroma leaves them
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def _opens(self) -> bool:
-        """Whether Chroma can make anything of the folder; whoever calls holds the lock."""
-        try:
-            with _errors(self._where, self._fix):
-                self._reopen()
-                self._client.list_collections()
-        except StoreError as error:
-            cause = error.__cause__
-            busy = cause and (is_full(cause) or "locked" in str(cause))
-            return bool(busy) or isinstance(cause, OSError | MemoryError)  # no fault of the file's
-        finally:
+    def _check(self) -> None:
+        """Raise a `StoreError` if Chroma can make nothing of the folder."""
+        with _errors(self._where, self._fix):
             self._let_go()
-        return True
+            self._reopen()
+            self._client.list_collections()
 
     def _reopen(self) -> None:
         """Open the folder if another client has written; whoever calls holds the lock."""
@@ -501,20 +493,8 @@ class ReadOnlyStore(FolderStore):
         super().__init__(self._copied, fix)
         self._where = f"in {path}"
 
-    @contextmanager
-    def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
-        """Refused."""
-        raise self._refusal()
-        yield
-
-    @contextmanager
-    def updating(self, task: str, *names: str, rebuild: bool = False) -> Iterator[Sequence[str]]:
-        """Refused."""
-        raise self._refusal()
-        yield
-
-    def _refusal(self) -> StoreError:
-        return StoreError(
+    def _take_turn(self, task: str, name: str) -> NoReturn:
+        raise StoreError(
             f"The Chroma store {self._where} cannot be changed",
             why="you may only read it",
             fix="Make sure that you may write there, or name another folder with --store.",
@@ -557,6 +537,14 @@ def _is_nearly_full(where: str) -> bool:
     with suppress(OSError):
         return where.startswith("in /") and shutil.disk_usage(where[3:]).free < _ROOM
     return False
+
+
+def _is_damage(cause: BaseException) -> bool:
+    """Whether an error is the fault of the file, and not of the disk or of other users."""
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorname", "").startswith(_DAMAGED)
+    is_busy = is_full(cause) or "locked" in str(cause)
+    return not (is_busy or isinstance(cause, OSError | MemoryError))
 
 
 def _set_aside(file: Path) -> None:

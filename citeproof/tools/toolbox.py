@@ -18,7 +18,6 @@ from citeproof.errors import SettingsError
 from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
-from citeproof.memory.postgres import PostgresIndex
 from citeproof.memory.searched import OwnRetriever, open_searched
 from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import Progress
@@ -149,9 +148,7 @@ class Toolbox:
             if progress is not None:
                 progress(label, done, total)
 
-        def open_stores() -> tuple[
-            Embeddings | None, Index | PostgresIndex | OwnRetriever, Bank, EvidenceLog
-        ]:
+        def open_stores() -> tuple[Embeddings | None, Index | OwnRetriever, Bank, EvidenceLog]:
             embeddings = open_embedder(chosen, report_progress)
             by_words = chosen.retriever.kind == "bm25"  # then no model is loaded for the log alone
             with ExitStack() as opened:

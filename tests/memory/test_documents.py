@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, Web
+from citeproof.memory.postgres import PostgresPassages
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from tests.memory.fakes import WordEmbeddings
 from tests.memory.test_index import texts
@@ -25,10 +26,17 @@ def embeddings() -> WordEmbeddings:
     return WordEmbeddings()
 
 
-@pytest.fixture
-def index(tmp_path: Path, embeddings: WordEmbeddings) -> Iterator[Index]:
-    settings = ChromaSettings(path=tmp_path / "store")
-    index = Index.open(settings, RetrieverSettings(), embeddings)
+@pytest.fixture(params=["chroma", "postgres"])
+def index(
+    request: pytest.FixtureRequest, tmp_path: Path, collection: str, embeddings: WordEmbeddings
+) -> Iterator[Index]:
+    if request.param == "chroma":
+        settings = ChromaSettings(path=tmp_path / "store")
+        index = Index.open(settings, RetrieverSettings(), embeddings)
+    else:
+        url = request.getfixturevalue("server").url
+        place = PostgresPassages(url, embeddings, collection)
+        index = Index(place, RetrieverSettings(), embeddings)
     yield index
     index.close()
 
@@ -260,16 +268,18 @@ def test_a_page_that_is_refused_leaves_no_store(tmp_path: Path, site: Site) -> N
 
 
 def test_a_rebuild_from_a_page_that_fails_leaves_the_index(
-    tmp_path: Path, index: Index, folder: Path, site: Site
+    tmp_path: Path, folder: Path, site: Site
 ) -> None:
-    index.update([folder])
     store = ChromaSettings(path=tmp_path / "store")
+    index = Index.open(store, RetrieverSettings(), WordEmbeddings())
+    index.update([folder])
     rebuilt = Index.open(store, RetrieverSettings(), WordEmbeddings(), rebuild=True)
     for nothing in (site.url, tmp_path / "missing"):
         with pytest.raises(InputError, match="not built anew"):
             rebuilt.update([nothing])
     rebuilt.close()
     assert index.count() == 2
+    index.close()
 
 
 def test_another_passage_length_fetches_pages_anew(index: Index, site: Site) -> None:
@@ -277,6 +287,6 @@ def test_another_passage_length_fetches_pages_anew(index: Index, site: Site) -> 
     site.page("/", " ".join(f"Line {n} is about sheep." for n in range(60)))
     index.update([site.url], web=web)
     before = index.count()
-    index._retriever = RetrieverSettings(passage_words=20)
+    index._settings = RetrieverSettings(passage_words=20)
     assert len(index.update([site.url], web=web).updated) == 1
     assert index.count() > before

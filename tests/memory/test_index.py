@@ -9,7 +9,6 @@ import pytest
 
 from citeproof.errors import MissingExtraError, ModelError, SettingsError, StoreError
 from citeproof.memory import ingest
-from citeproof.memory.documents import read_marks
 from citeproof.memory.index import Index, IndexReport, Step
 from citeproof.models.embedder import embedder_for
 from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
@@ -36,10 +35,8 @@ def opened(tmp_path: Path, embeddings: WordEmbeddings | None = None, **options: 
 
 def whole(index: Index) -> list[tuple[str, int]]:
     """The documents that are indexed, and how many passages each has."""
-    with index._read() as (_, marks):
-        held = read_marks(marks) if marks else {}
     counts = Counter(passage.source for passage in index.passages())
-    return sorted((path, counts[path]) for path, mark in held.items() if len(mark) == 64)
+    return [(one.document, counts[one.document]) for one in index.documents() if one.whole]
 
 
 def texts(index: Index) -> set[str]:
@@ -209,7 +206,7 @@ def test_other_passage_lengths_cut_anew(tmp_path: Path) -> None:
     settings = ChromaSettings(in_memory=True)
     index = Index.open(settings, RetrieverSettings(passage_words=50), WordEmbeddings())
     first = index.update([tmp_path]).passages
-    index._retriever = RetrieverSettings(passage_words=200)
+    index._settings = RetrieverSettings(passage_words=200)
     report = index.update([tmp_path])
     assert len(report.updated) == 1
     assert report.passages < first

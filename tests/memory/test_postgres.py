@@ -2,81 +2,36 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pytest
 
-from citeproof.errors import InputError, RetrievalError, StoreError
-from citeproof.memory.postgres import PostgresIndex
+from citeproof.errors import InputError, ModelError, RetrievalError, StoreError
+from citeproof.memory.index import Index
+from citeproof.memory.postgres import PostgresPassages
 from citeproof.memory.searched import open_searched
 from citeproof.settings import RetrieverSettings, Settings
 from citeproof.types import Passage
+from tests.memory.conftest import Server
 from tests.memory.fakes import WordEmbeddings
 
 PASSAGES = [Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.") for n in range(7)]
 
 
-class Server:
-    """PostgreSQL in a folder of its own."""
-
-    def __init__(self, programs: Path, folder: Path) -> None:
-        self.programs, self.folder = programs, folder
-        self.user: dict[str, Any] = {}
-        if os.getuid() == 0:  # PostgreSQL refuses to run as root
-            os.chown(folder, 65534, 65534)
-            self.user = {"user": 65534, "group": 65534, "extra_groups": []}
-        self.url = f"postgresql://citeproof@/postgres?host={folder}"
-
-    def do(self, program: str, *arguments: str) -> None:
-        command = [str(self.programs / program), "-D", str(self.folder / "data"), *arguments]
-        with (self.folder.parent / f"{self.folder.name}.log").open("ab") as log:
-            subprocess.run(
-                command, cwd=self.folder, stdout=log, stderr=log, check=True, **self.user
-            )
-
-    def start(self) -> None:
-        self.do("pg_ctl", "-w", "-o", f"-c listen_addresses= -k {self.folder}", "start")
-
-    def kill(self) -> None:
-        self.do("pg_ctl", "-m", "immediate", "stop")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    pgserver = pytest.importorskip("pgserver")
-    programs = Path(pgserver.__file__).parent / "pginstall" / "bin"
-    # Not in pytest's folder, which no other user may enter; and sockets need a short path.
-    folder = Path(tempfile.mkdtemp(prefix="citeproof-"))
-    made = Server(programs, folder)
-    try:
-        made.do("initdb", "-U", "citeproof", "-A", "trust", "-N")
-        made.start()
-        try:
-            yield made
-        finally:
-            made.kill()
-    finally:
-        shutil.rmtree(folder)
-        (folder.parent / f"{folder.name}.log").unlink()
-
-
-def opened(server: Server, collection: str, kind: str = "fused", **options: Any) -> PostgresIndex:
+def opened(
+    server: Server,
+    collection: str,
+    kind: str = "fused",
+    embeddings: WordEmbeddings | None = None,
+) -> Index:
     settings = RetrieverSettings.model_validate({"kind": kind})
-    embeddings = options.pop("embeddings", None) or WordEmbeddings()
-    return PostgresIndex(server.url, settings, embeddings, collection=collection, **options)
+    model = embeddings or WordEmbeddings()
+    return Index(PostgresPassages(server.url, model, collection), settings, model)
 
 
-@pytest.fixture
-def collection() -> str:
-    return f"t{uuid4().hex[:12]}"
+async def retrieve(index: Index, query: str, k: int) -> list[Passage]:
+    return await index.retriever().retrieve(query, k)
 
 
 @pytest.fixture
@@ -91,16 +46,16 @@ async def test_files_are_indexed_and_found(
 ) -> None:
     index = opened(server, collection)
     assert len(index.update([documents]).added) == 2
-    found = await index.retrieve("When is high water?", 2)
+    found = await retrieve(index, "When is high water?", 2)
     assert found[0].text == "High water is at noon."
     assert (found[0].title, found[0].source) == ("Tides", str(documents / "tides.md"))
-    assert await index.retrieve(" ", 2) == []
+    assert await retrieve(index, " ", 2) == []
     (documents / "tides.md").unlink()
     (documents / "sheep.txt").write_text("Fifty sheep live on the hill.")
     report = index.update([documents])
     assert (len(report.updated), len(report.removed), report.passages) == (1, 1, 1)
     assert index.update([documents]).unchanged == (str(documents / "sheep.txt"),)
-    assert [one.text for one in await index.retrieve("sheep", 5)] == [
+    assert [one.text for one in await retrieve(index, "sheep", 5)] == [
         "Fifty sheep live on the hill."
     ]
     [held] = index.documents()
@@ -124,12 +79,12 @@ async def test_both_searches_find_passages_with_ready_vectors(
     index = opened(server, collection, kind)
     vectors = WordEmbeddings().embed_documents([one.text for one in PASSAGES])
     index.add(PASSAGES, np.asarray(vectors, "f2"))
-    found = await index.retrieve(query, 3)
+    found = await retrieve(index, query, 3)
     assert found[0] == PASSAGES[int(first[1])]
     assert len(found) == 3
     index.add(PASSAGES[:2], vectors[:2])
     assert index.count() == 2
-    with pytest.raises(InputError, match="32 numbers, and not 64"):
+    with pytest.raises(InputError, match="32 numbers, and those of words have 64"):
         index.add(PASSAGES, np.ones((7, 32), "f4"))
     index.close()
 
@@ -137,16 +92,16 @@ async def test_both_searches_find_passages_with_ready_vectors(
 async def test_a_killed_server_is_told_and_found_again(server: Server, collection: str) -> None:
     index = opened(server, collection)
     index.add(PASSAGES)
-    assert await index.retrieve("hill 4", 1)
+    assert await retrieve(index, "hill 4", 1)
     server.kill()
     try:
         with pytest.raises(RetrievalError, match="does not answer"):
-            await index.retrieve("hill 4", 1)
+            await retrieve(index, "hill 4", 1)
         with pytest.raises(StoreError, match="does not answer"):
             index.add([Passage(id="new", text="Goats.")], name="more")
     finally:
         server.start()
-    assert await index.retrieve("hill 4", 1)
+    assert await retrieve(index, "hill 4", 1)
     index.add([Passage(id="new", text="Goats.")], name="more")
     assert index.count() == 8
     index.close()
@@ -155,7 +110,7 @@ async def test_a_killed_server_is_told_and_found_again(server: Server, collectio
 async def test_another_model_or_no_index_is_told(server: Server, collection: str) -> None:
     index = opened(server, collection)
     with pytest.raises(RetrievalError, match="There is no index"):
-        await index.retrieve("hill", 1)
+        await retrieve(index, "hill", 1)
     index.add(PASSAGES)
     index.close()
     other = opened(server, collection, embeddings=WordEmbeddings("others"))
@@ -169,7 +124,29 @@ async def test_settings_open_it(server: Server, collection: str) -> None:
         **{"retriever": server.url, "chroma.collection": collection, "retriever.kind": "dense"}
     )
     index = open_searched(settings, WordEmbeddings())
-    assert isinstance(index, PostgresIndex)
+    assert isinstance(index, Index)
     index.add(PASSAGES)
     assert (await index.retriever().retrieve("Sheep 5 lives on hill 5.", 1))[0].id == "p5"
+    index.close()
+
+
+async def test_a_document_is_as_it_was_until_it_is_whole(
+    server: Server, collection: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citeproof.memory.ingest._FIRST", 2)
+    monkeypatch.setattr("citeproof.memory.ingest._BATCH", 2)
+    file = tmp_path / "sheep.jsonl"
+    file.write_text("\n".join(f'{{"id": "{n}", "text": "Sheep {n}."}}' for n in range(6)))
+    embeddings = WordEmbeddings()
+    index = opened(server, collection, embeddings=embeddings)
+    index.update([file])
+    before = sorted(passage.text for passage in index.passages())
+    file.write_text("\n".join(f'{{"id": "{n}", "text": "Goat {n}."}}' for n in range(6)))
+    embeddings.fail_at = len(embeddings.embedded) + 4
+    with pytest.raises(ModelError, match="out of memory"):
+        index.update([file])
+    assert sorted(passage.text for passage in index.passages()) == before
+    embeddings.fail_at = None
+    assert index.update([file]).updated == (str(file),)
+    assert sorted(passage.text for passage in index.passages()) == [f"Goat {n}." for n in range(6)]
     index.close()

@@ -6,7 +6,6 @@ from typing import Any
 
 from citeproof.actors import Actors
 from citeproof.memory.index import Index, IndexReport
-from citeproof.memory.spread_reading import spread_reading
 from citeproof.settings import ChromaSettings, RaySettings, RetrieverSettings
 from citeproof.tools.spread import SpreadEmbeddings
 from tests.memory.fakes import WordEmbeddings
@@ -44,8 +43,7 @@ def test_an_index_made_in_actors_is_the_one_made_here(tmp_path: Path) -> None:
         expected = held(index)
     with Actors(open_embedder, TWO) as actors:
         embeddings, chroma = SpreadEmbeddings(actors), ChromaSettings(path=tmp_path / "b")
-        reading = spread_reading(actors)
-        with closing(Index.open(chroma, KIND, embeddings, reading=reading)) as index:
+        with closing(Index.open(chroma, KIND, embeddings, actors=actors)) as index:
             spread = index.update([folder])
             assert held(index) == expected
             (folder / "1.txt").write_text("It says something else.")

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
+from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError, StoreError
 from citeproof.runtime.meter import note
 from citeproof.tools.retrieval.base import check_k
 from citeproof.tools.retrieval.search_pool import Candidate, Pool
@@ -66,6 +66,8 @@ class HybridRetriever:
         try:
             ranked = dict(zip(asked, self._rank(asked, k), strict=True)) if asked else {}
             return [self.pool.get(ranked.get(query.strip(), [])) for query in queries]
+        except StoreError as error:
+            raise RetrievalError(error.what, why=error.why, fix=error.fix) from error
         except CiteproofError:
             raise
         except Exception as error:  # an embedding model or a pool of the caller's own

@@ -1,0 +1,90 @@
+"""The contract of a place where an index keeps its passages, and the marks of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+from langchain_core.embeddings import Embeddings
+
+from citeproof.tools.retrieval.search_pool import Candidate
+from citeproof.types import Passage
+
+__all__ = ["Change", "Mark", "PassageStore"]
+
+Mark = Mapping[str, Any]
+"""What is noted of a document: its `hash`, `origin`, `kind`, and once it is whole the number of its
+`passages`, the moment `indexed` and how it was `cut`."""
+
+
+class Change(NamedTuple):
+    """What is written as one."""
+
+    begun: Mapping[str, Mark] = {}
+    """Marks of documents, written first."""
+    emptied: Collection[str] = ()
+    """Documents whose passages are deleted, but for those `kept`."""
+    kept: Collection[str] = ()
+    rows: Sequence[tuple[str, Passage]] = ()
+    """Passages, each with its document."""
+    vectors: Sequence[Any] | None = None
+    """One for each row; None in an index of words only."""
+    ended: Mapping[str, Mark] | None = None
+    """Marks that are written last; None if the change is a part of one that goes on."""
+
+
+class PassageStore(Protocol):
+    """Passages with vectors, and marks of documents. Its methods block, and raise `StoreError`."""
+
+    needs_vectors: bool
+    """Whether passages have vectors also where they are searched by their words only."""
+
+    def updating(
+        self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
+    ) -> AbstractContextManager[PassageStore]:
+        """The only turn to change the passages; gives what is to be written to.
+
+        A rebuild begins with nothing, and replaces what there was if all ends well. `rows` is
+        about how many passages are coming, if that is known.
+        """
+
+    def together(self) -> AbstractContextManager[object]:
+        """Around the changes of one or several documents, which others had better see as one."""
+
+    def write(self, change: Change, embedder: str) -> None:
+        """Make a change, with vectors of this embedding model."""
+
+    def embedder(self, *, of_passages: bool = False) -> str | None:
+        """The name of the model that the vectors are from, "" for none; None if nothing is there.
+
+        With `of_passages` also None if there is no passage.
+        """
+
+    def marks(
+        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+    ) -> dict[str, Mark]:
+        """The marks of documents that are not gone: of all, of those named, or of this hash."""
+
+    def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
+        """Passages by their ids, each with its document, in this order."""
+
+    def passages(
+        self, document: str | None = None, *, with_vectors: bool = False
+    ) -> Iterator[tuple[Passage, Any]]:
+        """All passages, or those of a document or a source; each with its vector, or None."""
+
+    def count(self, document: str | None = None) -> int:
+        """How many passages there are, or a document has."""
+
+    def candidates(
+        self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool
+    ) -> list[list[Candidate]]:
+        """For each query the first `depth` passages by its vector, and by its words.
+
+        Without vectors it is searched by words alone, and the cosines are 0; without `words` by
+        vectors alone, and the word scores are 0.
+        """
+
+    def close(self) -> None:
+        """Let go of the place."""

@@ -1,0 +1,236 @@
+"""Passages in Chroma, with their words in SQLite beside it."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from citeproof.memory.base import Change, Mark
+from citeproof.memory.documents import GONE
+from citeproof.memory.store import fetch, open_store
+from citeproof.settings import ChromaSettings
+from citeproof.tools.retrieval.embeddings import embedder_name, similarity_of
+from citeproof.tools.retrieval.search_pool import Candidate, searchable
+from citeproof.tools.retrieval.word_search import Row, Words
+from citeproof.types import Box, Passage
+
+__all__ = ["ChromaPassages"]
+
+_DOCUMENTS_AT_ONCE = 20
+"""Documents whose passages are read at a time to find their words."""
+
+
+class ChromaPassages:
+    """A `PassageStore` of two Chroma collections: the passages, and the marks of documents.
+
+    A revision counts the changes, and each mark bears that of its own. So whoever keeps the words
+    of the passages reads no more than what changed since the revision that these are of.
+    """
+
+    needs_vectors = False
+
+    def __init__(self, settings: ChromaSettings, embeddings: Embeddings | None) -> None:
+        self._store = open_store(settings, "index")
+        self._store.space = "ip" if similarity_of(embeddings) == "inner_product" else "cosine"
+        self._names: Sequence[str] = (settings.collection, f"{settings.collection}-documents")
+        self._words: dict[Any, Words] = {}
+        """By the id of their collection; a rebuild makes another one."""
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def updating(
+        self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
+    ) -> Iterator[ChromaPassages]:
+        """The only turn to change the passages; gives what is to be written to."""
+        written, task = copy.copy(self), "updating the index"
+        with self._store.updating(task, *self._names, rebuild=rebuild) as written._names:
+            embedders = written._embedders(embedder_name(embeddings))
+            with self._store.filling(task, embedders, rows):
+                yield written
+
+    def together(self) -> AbstractContextManager[object]:
+        """Nothing: others see each change, and the marks say what is whole."""
+        return nullcontext()
+
+    def write(self, change: Change, embedder: str) -> None:
+        """Make a change; others take notice of it once the marks of its end are written."""
+        ids = [passage.id for _, passage in change.rows]
+        with self._store.writing("writing the index", self._embedders(embedder)) as (own, marks):
+            revision = int(own.metadata.get("revision", 0)) + 1
+            self._mark(marks, change.begun, revision)
+            for name in change.emptied:
+                held = own.get(where={"document": name}, include=[])["ids"]
+                gone = [key for key in held if key not in change.kept]
+                self._store.write(own, "delete", gone)
+            self._store.write(
+                own,
+                "upsert",
+                ids,
+                documents=[passage.text for _, passage in change.rows],
+                metadatas=[_metadata(*row) for row in change.rows],
+                embeddings=change.vectors,
+            )
+            if change.ended is not None:
+                self._mark(marks, change.ended, revision)
+                own.modify(metadata={**own.metadata, "revision": revision})
+                self._current_words(own, marks)
+
+    def embedder(self, *, of_passages: bool = False) -> str | None:
+        """The name of the vectors' model, "" for none; None if nothing is there."""
+        with self._read() as (own, _):
+            if not own or (of_passages and not own.get(limit=1, include=[])["ids"]):
+                return None
+            return str(own.metadata["embedder"])
+
+    def check_embedder(self, name: str) -> None:
+        """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
+        with self._read() as (own, _):
+            if own:
+                self._store.check_embedder(own, name)
+
+    def marks(
+        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+    ) -> dict[str, Mark]:
+        """The marks of documents that are not gone: of all, of those named, or of this hash."""
+        with self._read() as (_, marks):
+            if marks and names is not None:
+                found = fetch(marks, list(map(_key, names)), "documents", "metadatas").values()
+                return {name: mark for name, mark in found if mark["hash"] != GONE}
+            wanted = {"hash": of_hash} if of_hash else {"hash": {"$ne": GONE}}
+            return _find_marks(marks, wanted) if marks else {}
+
+    def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
+        """Passages by their ids, each with its document, in this order."""
+        with self._read() as (own, _):
+            found = fetch(own, ids, "documents", "metadatas") if own else {}
+        return {
+            key: (data["document"], _passage(key, text, data))
+            for key, (text, data) in found.items()
+        }
+
+    def passages(
+        self, document: str | None = None, *, with_vectors: bool = False
+    ) -> Iterator[tuple[Passage, Any]]:
+        """All passages, or those of a document or a source; each with its vector, or None."""
+        where = {"$or": [{"source": document}, {"document": document}]} if document else None
+        include = ["documents", "metadatas", *(["embeddings"] if with_vectors else [])]
+        with self._read() as (own, _):
+            if own is None:
+                return
+            got = own.get(where=where, include=include)
+        vectors = got["embeddings"] if with_vectors else repeat(None)
+        found = map(_passage, got["ids"], got["documents"], got["metadatas"])
+        yield from zip(found, vectors, strict=with_vectors)
+
+    def count(self, document: str | None = None) -> int:
+        """How many passages there are, or a document has."""
+        with self._read() as (own, _):
+            if own is None or document is None:
+                return own.count() if own else 0
+            return len(own.get(where={"document": document}, include=[])["ids"])
+
+    def candidates(
+        self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool
+    ) -> list[list[Candidate]]:
+        """For each query the first `depth` passages by its vector, and by its words."""
+        with self._read() as (own, marks):
+            if own is None:
+                return [[] for _ in queries]
+            cosines: list[dict[str, float]] = [{} for _ in queries]
+            if vectors is not None:
+                near = self._store.nearest(own, vectors, depth, include=["distances"])
+                rows = zip(near["ids"], near["distances"], strict=True)
+                cosines = [{k: 1 - float(d) for k, d in zip(*row, strict=True)} for row in rows]
+            if not words:
+                return [[Candidate(k, cosine, 0.0) for k, cosine in row.items()] for row in cosines]
+            held = self._current_words(own, marks)
+            scores = list(map(dict, held.search(queries, depth)))
+            if vectors is None:
+                return [[Candidate(k, 0.0, score) for k, score in row.items()] for row in scores]
+            for query, vector, near, best in zip(queries, vectors, cosines, scores, strict=True):
+                found = fetch(own, list(best.keys() - near.keys()), "embeddings")
+                best |= held.scores(query, near.keys() - best.keys())
+                near |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
+        return [
+            [Candidate(k, cosine, best.get(k, 0.0)) for k, cosine in near.items()]
+            for near, best in zip(cosines, scores, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Let go of the store."""
+        for words in self._words.values():
+            words.close()
+        self._store.close()
+
+    def _read(self) -> AbstractContextManager[list[Any]]:
+        return self._store.reading("searching", *self._names)
+
+    def _embedders(self, embedder: str) -> dict[str, str]:
+        return dict(zip(self._names, (embedder, ""), strict=True))
+
+    def _mark(self, marks: Any, new: Mapping[str, Mark], revision: int) -> None:
+        data = [{**mark, "revision": revision} for mark in new.values()]
+        ids = list(map(_key, new))
+        self._store.write(
+            marks, "upsert", ids, documents=list(new), metadatas=data, embeddings=None
+        )
+
+    def _cosine(self, one: Sequence[float], other: Any) -> float:
+        """As Chroma computes it: where vectors are compared by inner product, that."""
+        a, b = np.asarray(one, np.float32), np.asarray(other, np.float32)
+        is_unit = self._store.space == "cosine"
+        length = float(np.linalg.norm(a) * np.linalg.norm(b)) if is_unit else 1.0
+        return float(a @ b) / max(length, 1e-12)
+
+    def _current_words(self, own: Any, marks: Any) -> Words:
+        """The words of all passages; what changed since they were last looked at is read first."""
+        with self._lock:
+            if own.id not in self._words:
+                folder = self._store.beside
+                self._words[own.id] = Words(folder and folder / f"{own.id}.words")
+            words, now = self._words[own.id], str(own.metadata.get("revision", 0))
+            if words.note == now:
+                return words
+            changed = list(_find_marks(marks, {"revision": {"$gt": int(words.note or 0)}}))
+            for place in range(0, len(changed), _DOCUMENTS_AT_ONCE):
+                some = changed[place : place + _DOCUMENTS_AT_ONCE]
+                got = own.get(where={"document": {"$in": some}})
+                rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)
+                texts = (
+                    (k, d["document"], searchable(_passage(k, text, d))) for k, text, d in rows
+                )
+                words.change(some, [Row(*row) for row in texts])
+            words.change([], (), now)
+            return words
+
+
+def _key(document: str) -> str:
+    return hashlib.sha256(document.encode()).hexdigest()[:32]
+
+
+def _find_marks(marks: Any, where: Any) -> dict[str, Mark]:
+    got = marks.get(where=where)
+    return dict(zip(got["documents"], got["metadatas"], strict=True))
+
+
+def _metadata(document: str, passage: Passage) -> dict[str, str | int]:
+    fields = passage.model_dump(include={"title", "source", "location", "start", "end"})
+    boxes = json.dumps([list(box.model_dump().values()) for box in passage.boxes])
+    own = {"boxes": boxes} if passage.boxes else {}
+    return {**fields, **own, "document": document, "page": passage.page or 0}
+
+
+def _passage(key: str, text: str, data: Any) -> Passage:
+    fields = {name: data[name] for name in ("title", "source", "location", "start", "end")}
+    rows = json.loads(data.get("boxes", "[]"))
+    boxes = tuple(Box.model_validate(dict(zip(Box.model_fields, row, strict=True))) for row in rows)
+    return Passage(id=key, text=text, page=data["page"] or None, boxes=boxes, **fields)
