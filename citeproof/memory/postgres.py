@@ -250,8 +250,6 @@ class PostgresIndex:
             "FROM {passages} WHERE document = name)) FROM {documents} GROUP BY 1 ORDER BY 1",
             piece=self._literal(PIECE),
         )
-        with self._using() as connection:
-            rows = connection.execute(counts).fetchall()
         return [
             IndexedDocument(
                 document=name,
@@ -260,7 +258,7 @@ class PostgresIndex:
                 passages=int(passages),
                 indexed=indexed,
             )
-            for name, indexed, passages in rows
+            for name, indexed, passages in self._rows(counts)
         ]
 
     def remove(self, names: Sequence[Path | str]) -> list[str]:
@@ -279,13 +277,35 @@ class PostgresIndex:
 
     def count(self) -> int:
         """How many passages there are."""
-        with self._using() as connection:
-            row = connection.execute(self._fill("SELECT count(*) FROM {passages}")).fetchone()
-        return int(row[0])
+        return sum(rows for (rows,) in self._rows(self._fill("SELECT count(*) FROM {passages}")))
+
+    def get(self, ids: Sequence[str]) -> list[Passage]:
+        """The passages with these ids, in this order; unknown ids are left out."""
+        query = self._fill("SELECT passage FROM {passages} WHERE id = ANY(%s)")
+        held = {one.id: one for one in self._read(query, [list(ids)])}
+        return [held[key] for key in ids if key in held]
+
+    def document(self, name: str) -> list[Passage]:
+        """The passages of a document, by its path or its source, in its order; none if unknown."""
+        select = "SELECT passage FROM {passages} WHERE "
+        found = self._read(self._fill(select + "document = %s"), [name])
+        found = found or self._read(self._fill(select + "passage ->> 'source' = %s"), [name])
+        return sorted(found, key=lambda one: (one.source, one.page or 0, one.start))
 
     def close(self) -> None:
         """Close the connections."""
         self._pool.close()
+
+    def _read(self, query: Any, values: Sequence[Any]) -> list[Passage]:
+        return [Passage.model_validate(data) for (data,) in self._rows(query, values)]
+
+    def _rows(self, query: Any, values: Sequence[Any] = ()) -> list[Any]:
+        """The rows of a query; none where there is no index yet."""
+        table = self._names["passages"]
+        with self._using() as connection:
+            look = "SELECT to_regclass(%s) IS NOT NULL"
+            [is_there] = connection.execute(look, [table.as_string(connection)]).fetchone()
+            return list(connection.execute(query, values)) if is_there else []
 
     def _search(self, query: str, k: int) -> list[Passage]:
         kind, depth = self._settings.kind, max(_LEAST_DEPTH, _DEPTH * k)
@@ -296,32 +316,36 @@ class PostgresIndex:
         values |= {"k": k, "depth": depth, "rank": _RANK}
         reach = str(min(depth, 1000))  # pgvector's own limit
         with self._using() as connection:
+            if vector is not None:
+                self._check_model(connection)
             connection.execute("SELECT set_config('hnsw.ef_search', %s, true)", [reach])
             rows = connection.execute(self._fill(_SEARCH), values).fetchall()
         return [Passage.model_validate(data) for (data,) in rows]
 
     def _prepare(self) -> int:
         """Make the tables if need be, and give the length of the embedding model's vectors."""
-        name = embedder_name(self._embeddings)
         dimension = len(embed_queries(self._embeddings, ["length"])[0])
         with self._using() as connection:
             # Two that make the same table at once are in each other's way, also with IF NOT EXISTS.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('citeproof'))")
             connection.execute(self._fill(_TABLES, dimension=self._literal(dimension)))
-            table = self._names["passages"].as_string(connection)
-            [held] = connection.execute(
-                "SELECT obj_description(%s::regclass, 'pg_class')", [table]
-            ).fetchone()
-            if held is None:
-                comment = "COMMENT ON TABLE {passages} IS {name}"
-                connection.execute(self._fill(comment, name=self._literal(name)))
+            if self._check_model(connection) is None:
+                name = self._literal(embedder_name(self._embeddings))
+                connection.execute(self._fill("COMMENT ON TABLE {passages} IS {name}", name=name))
+        return dimension
+
+    def _check_model(self, connection: Any) -> str | None:
+        """The model that the vectors are from, if there are any; a `StoreError` for another one."""
+        table, name = self._names["passages"], embedder_name(self._embeddings)
+        look = "SELECT obj_description(to_regclass(%s), 'pg_class')"
+        [held] = connection.execute(look, [table.as_string(connection)]).fetchone()
         if held not in (None, name):
             raise StoreError(
                 f"The index {self._where} does not fit the model",
                 why=f"its vectors are from {held}, and the settings say {name}",
                 fix="Set `embedding.model` to that model, or `chroma.collection` to another name.",
             )
-        return dimension
+        return None if held is None else str(held)
 
     def _marks(self) -> dict[str, str]:
         with self._using() as connection:
