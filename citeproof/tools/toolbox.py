@@ -90,7 +90,8 @@ class Toolbox:
         self.prompts = dict(prompts or {})
         for name, text in self.prompts.items():
             check_template(name, text)
-        self.index: Index | None = None
+        self.index: Index | PostgresIndex | None = None
+        """What the settings have opened; None where a retriever of another kind searches."""
         self.embeddings: Embeddings | None = None
         """The embedding model of the index, where the settings have opened one."""
         self.english_only = False
@@ -208,7 +209,7 @@ class Toolbox:
             budget=chosen.budget,
             prompts=prompts,
         )
-        tools.index = index if isinstance(index, Index) else None
+        tools.index = None if isinstance(index, OwnRetriever) else index
         tools.embeddings = embeddings
         tools.english_only = chosen.entailment.own
         tools._closing.callback(model.close)
