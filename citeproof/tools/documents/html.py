@@ -23,6 +23,10 @@ _XHTML = "http://www.w3.org/1999/xhtml"
 _HEAD = 4096
 """Characters at the beginning of a page in which it may say that it is XHTML."""
 _CDATA = re.compile(r"<!\[CDATA\[((?:(?!\]\]>).)*+)(?:\]\]>)?", re.DOTALL)
+_OPEN = re.compile(
+    r"<(?P<tag>script|style|title|textarea)\b[^<>]*(?<!/)>|(?P<comment><!--)", re.IGNORECASE
+)
+"""Marks after which nothing is text until they are closed."""
 _MOST = 100
 """Words that a page may leave out in silence; beyond, they are told if they are most of it."""
 
@@ -42,6 +46,7 @@ def read_html(data: bytes, path: Path) -> Document:
     if _XHTML in markup[:_HEAD]:
         markup = _CDATA.sub(lambda found: escape(found[1]), markup)
     markup = _END.sub("", markup)
+    problems += _unclosed(markup)
     parser = html.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
     )
@@ -64,6 +69,19 @@ def read_html(data: bytes, path: Path) -> Document:
     title = name or next((name for *_, level, name in headings if level < 7), path.stem)
     parts = sections(text, headings, title, kept=kept)
     return Document(str(path), title, parts, (*problems, *_left_out(page, text)))
+
+
+def _unclosed(markup: str) -> tuple[str, ...]:
+    """What is told of a page whose end is in a comment, a script or the like."""
+    place = 0
+    while found := _OPEN.search(markup, place):
+        tag = "" if found["comment"] else found["tag"].lower()
+        end = re.compile(f"</{tag}" if tag else "-->", re.IGNORECASE)
+        if not (closed := end.search(markup, found.start() + 2)):
+            name = f"<{tag}>" if tag else "a comment"
+            return (f"{name} in it is not closed, so what follows it was left out",)
+        place = closed.end()
+    return ()
 
 
 def _left_out(page: Any, text: str) -> tuple[str, ...]:

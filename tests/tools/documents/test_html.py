@@ -198,7 +198,9 @@ def test_a_page_may_leave_out_where_its_head_ends(head: str) -> None:
 
 
 def test_text_behind_the_end_of_the_page_is_read_as_browsers_do() -> None:
-    page = "<html><body><p>One shop.</p></body></html>\n<p>Two mills.</p></HTML ><p>Three wells.</p>"
+    page = (
+        "<html><body><p>One shop.</p></body></html>\n<p>Two mills.</p></HTML ><p>Three wells.</p>"
+    )
     assert text(page) == "One shop.\n\nTwo mills.\n\nThree wells."
 
 
@@ -213,7 +215,14 @@ def test_a_page_that_reads_as_less_than_half_of_its_words_says_so() -> None:
     half = read(f"<p>{STORY}</p><div hidden>{STORY}</div>")
     most = read(f"<script>{STORY}</script><p>{STORY}</p><select>{STORY} {STORY}</select>")
     assert half.problems == ()
-    assert most.problems == (
-        "840 of its 1,260 words were left out: menus, buttons or hidden text",
-    )
+    assert most.problems == ("840 of its 1,260 words were left out: menus, buttons or hidden text",)
     assert read(f"<p>One shop.</p><nav>{'Home ' * 100}</nav>").problems == ()
+
+
+@pytest.mark.parametrize("mark", ["<style>", "<SCRIPT type='x'>", "<!-- old", "<title>"])
+def test_a_page_that_ends_in_what_is_no_text_says_so(mark: str) -> None:
+    closed = "<p>A.<!-- b --><script src='x'/></p><style>p {}</STYLE ><script>'<!--'</script>"
+    assert read(closed).problems == ()
+    name = "a comment" if "!" in mark else mark.split()[0].rstrip(">").lower() + ">"
+    (problem,) = read(f"{closed}{mark}<p>{STORY}</p>").problems
+    assert problem == f"{name} in it is not closed, so what follows it was left out"
