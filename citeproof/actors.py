@@ -44,7 +44,7 @@ class Actors(Generic[Tools]):
     """A pool of actors; use it as a context manager.
 
     Ray is connected to, or started on this machine and stopped at the end. An actor opens its tools
-    at its first call. What is submitted travels by cloudpickle: functions, arguments, results.
+    at its first call. Submitted work travels by cloudpickle: functions, arguments, results.
 
     Args:
         open_tools: Called without arguments in each actor; gives a context manager that gives the
@@ -156,7 +156,7 @@ class Actors(Generic[Tools]):
 
 
 def _summarize(error: BaseException) -> BaseException:
-    """What a function raised, in place of Ray's error, which is of a class made up on the way."""
+    """A function's error, in place of Ray's, which is of a class made up on the way."""
     from ray.exceptions import RayError, RayTaskError
 
     if isinstance(error, RayTaskError):
@@ -171,7 +171,7 @@ def _summarize(error: BaseException) -> BaseException:
 
 
 class _Host:
-    """What runs in an actor."""
+    """The part that runs in an actor."""
 
     def __init__(self, folder: str, open_tools: Callable[[], AbstractContextManager[Any]]) -> None:
         with suppress(OSError):  # relative paths of the settings are those of who asks

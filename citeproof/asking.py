@@ -20,7 +20,7 @@ _EVENTS = get_args(get_args(Event)[0])
 
 
 class Options(TypedDict, total=False):
-    """What a question may come with."""
+    """Everything that a question may come with."""
 
     documents: Sequence[Any]
     """Passages to answer from, instead of the index."""
@@ -73,7 +73,7 @@ def _arguments(
     context: Any = None,
     config: RunnableConfig | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a graph is given, and how it runs."""
+    """The input of a graph, and how it runs."""
     given = {"documents": list(documents)} if documents else {}
     return {"question": question, **given}, {"context": context, "config": config}
 

@@ -82,7 +82,7 @@ class Entry(_Value):
     """Those that were written."""
     created: datetime
     embedder: str = ""
-    """Which model its vectors are from; an import computes them anew with its own."""
+    """The model of its vectors; an import computes them anew with its own."""
 
     @property
     def key(self) -> str:

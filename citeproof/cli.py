@@ -216,7 +216,7 @@ def ask(
     unverified: Annotated[
         str | None,
         option(
-            "What happens to a claim that cannot be proved; by default it is flagged.",
+            "Treatment of a claim that cannot be proved; by default it is flagged.",
             metavar="keep|flag|drop",
         ),
     ] = None,
@@ -316,7 +316,7 @@ def check(
     docs: Annotated[
         list[Path] | None,
         option(
-            "What [1] means: line 1 of a .jsonl of passages, or file 1 of a folder; may be "
+            "[1] means line 1 of a .jsonl of passages, or file 1 of a folder; may be "
             "repeated. By default the index, whose documents have no numbers."
         ),
     ] = None,

@@ -22,14 +22,13 @@ from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.case_recorder import CaseRecorder
-from citeproof.agents.draft_reader import DraftReader
+from citeproof.agents.claim_source import DraftReader
 from citeproof.errors import SettingsError
 from citeproof.graphs.options import KeepingOptions, ProofOptions
-from citeproof.graphs.proof import ProofParameters, proof_graph
-from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import Parameters, override_defaults
+from citeproof.graphs.proof import ProofParameters, proof_inside
+from citeproof.graphs.wiring import COMPOSER, MethodBuilder
+from citeproof.parameters import Parameters
 from citeproof.state import KeptResult, KeptState, ProvedState, Result
 from citeproof.tools.retrieval.llatrieval_retriever import LLatrievalRetriever
 from citeproof.tools.toolbox import Toolbox
@@ -60,15 +59,7 @@ def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
     return tools.over(LLatrievalRetriever(graph=search))
 
 
-def verify_with(
-    draft: Any,
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[ProofOptions],
-) -> ProvedGraph:
+def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> ProvedGraph:
     """A graph that proves the claims of another's answer, as VTG does with its own.
 
     Each claim is checked against what it cites, then against all that the answer cites; where
@@ -79,43 +70,32 @@ def verify_with(
         draft: Any graph from a `Question` to a `Result`.
         tools: What proves: entailment model, retriever for new evidence, language model for the
             queries.
-        checkpointer: A LangGraph checkpointer; none by default.
-        name: The graph's name, in traces and answers; by default that of the draft's graph with
-            `+proof`.
-        insert_after: Nodes of your own inside the proof, as in `build_vtg`.
-        **parameters: Fields of `ProofParameters`.
+        **options: As in `build_vtg`. The graph's name, in traces and answers, is by default that
+            of the draft's graph with `+proof`; nodes of your own go inside the proof; parameters
+            are fields of `ProofParameters`.
 
     Raises:
         SettingsError: A parameter is unknown or out of range.
     """
     _refuse_names(draft)
-    name = name or f"{draft.name}+proof"
-    schema = override_defaults(ProofParameters, parameters, tools.budget)
-    builder = MethodBuilder(tools, schema, ProvedState, Result)
+    name = options.get("name") or f"{draft.name}+proof"
+    own: dict[str, Any] = {**options, "name": name, "insert_after": None}
+    builder = MethodBuilder.of(tools, name, ProofParameters, ProvedState, Result, own, end="")
     builder.add_nodes(
         {
             "draft": draft,
             "draft_reader": DraftReader(),
-            "proof": proof_graph(tools, schema, insert_after=insert_after),
-            "answer_composer": AnswerComposer(
-                name, announce=False, answerability=tools.answerability, evidence=tools.evidence
-            ),
+            "proof": proof_inside(tools, builder.schema, options.get("insert_after")),
         }
     )
     builder.add_opening("draft")
-    for source, target in pairwise(("draft", "draft_reader", "proof", "answer_composer", END)):
+    for source, target in pairwise(("draft", "draft_reader", "proof", COMPOSER)):
         builder.add_edge(source, target)
-    return builder.compile(checkpointer=checkpointer, name=name)
+    builder.add_composer(name, announce=False)
+    return builder.compile()
 
 
-def remember_with(
-    graph: Any,
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "",
-    **parameters: Unpack[KeepingOptions],
-) -> KeptGraph:
+def remember_with(graph: Any, tools: Toolbox, **options: Unpack[KeepingOptions]) -> KeptGraph:
     """A graph that keeps another's answer in the memory bank where all of it is supported.
 
     R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id`
@@ -125,9 +105,8 @@ def remember_with(
     Args:
         graph: Any graph from a `Question` to a `Result` whose claims have verdicts.
         tools: Tools with a memory bank.
-        checkpointer: A LangGraph checkpointer; none by default.
-        name: The graph's name in traces; by default that of the graph with `+memory`.
-        **parameters: Fields of `KeepingParameters`.
+        **options: As in `build_vtg`. The graph's name in traces is by default that of the graph
+            with `+memory`; parameters are fields of `KeepingParameters`.
 
     Raises:
         SettingsError: The tools have no memory bank, or a parameter is unknown or out of range.
@@ -138,18 +117,13 @@ def remember_with(
             "There is no memory bank to remember with",
             fix="Give Toolbox a bank, or use Toolbox.from_settings().",
         )
-    schema = override_defaults(KeepingParameters, parameters, tools.budget)
-    builder = MethodBuilder(tools, schema, KeptState, KeptResult)
-    builder.add_nodes(
-        {
-            "answer": graph,
-            "case_recorder": CaseRecorder(tools.bank),
-        }
-    )
+    own: dict[str, Any] = {**options, "name": options.get("name") or f"{graph.name}+memory"}
+    builder = MethodBuilder.of(tools, "", KeepingParameters, KeptState, KeptResult, own, end="")
+    builder.add_nodes({"answer": graph, "case_recorder": CaseRecorder(tools.bank)})
     builder.add_opening("answer")
     for source, target in pairwise(("answer", "case_recorder", END)):
         builder.add_edge(source, target)
-    return builder.compile(checkpointer=checkpointer, name=name or f"{graph.name}+memory")
+    return builder.compile()
 
 
 def _refuse_names(inner: Any) -> None:

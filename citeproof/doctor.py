@@ -24,11 +24,11 @@ from citeproof.memory.store import Kind, open_store
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
 from citeproof.models.entailment import entailment_folder, merged_folder
-from citeproof.models.fetch import check, fetch, model_folder, named_gguf
+from citeproof.models.fetch import fetch, model_folder, named_gguf
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
 from citeproof.models.progress import Progress
 from citeproof.models.server import local_server
-from citeproof.models.stamps import check_stamp
+from citeproof.models.stamps import check
 from citeproof.models.vllm import vllm_program
 from citeproof.paths import is_folder
 from citeproof.prompts import load_templates
@@ -107,10 +107,10 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
         used.append(MPNET)
     repaired = []
     for model in used:
-        if check(model, model_folder(model, settings.models)) == "corrupt":
+        if check(model_folder(model, settings.models), model.files) == "corrupt":
             fetch(model, settings.models, progress=progress)
             repaired.append(model.name)
-    if MPNET in used and check_stamp(merged_folder(settings.models)) == "corrupt":
+    if MPNET in used and check(merged_folder(settings.models)) == "corrupt":
         repaired.append(entailment_folder(settings.models, progress).name)
     return repaired
 
@@ -190,7 +190,7 @@ def _entailment(settings: Settings) -> Check:
         return Check(name, "ok", f"{named}, named by entailment.model")
 
     folder = merged_folder(settings.models)
-    state = check_stamp(folder)
+    state = check(folder)
     if state == "corrupt":
         fix = "Run: citeproof doctor --repair. Else it is made anew when it is first used."
         return Check(name, "warn", f"{folder} is damaged", fix)
@@ -225,7 +225,7 @@ def _risk(settings: Settings) -> str:
 
 def _check_embedded(name: str, model: EmbeddedModel, settings: Settings) -> Check:
     folder = model_folder(model, settings.models)
-    state = check(model, folder)
+    state = check(folder, model.files)
     if state == "good":
         return Check(name, "ok", f"{folder}, {_megabytes(model.size)}, sha256 verified")
     found = "damaged" if state == "corrupt" else "not fetched yet"
@@ -262,7 +262,7 @@ def _store(chroma: ChromaSettings) -> Check:
 
 
 def _retriever(settings: Settings) -> Iterator[Check]:
-    """What is searched in place of citeproof's own index, if anything is."""
+    """The source that is searched in place of citeproof's own index, if there is one."""
     if not settings.retriever.elsewhere:
         return
     name, source = "Retriever", _without_secrets(settings.retriever.source)
@@ -279,7 +279,7 @@ def _retriever(settings: Settings) -> Iterator[Check]:
 
 
 def _documents(chroma: ChromaSettings, told: str) -> Check:
-    """Which documents the index holds, and whether an update of it was interrupted."""
+    """The documents of the index, and whether an update of it was interrupted."""
     name = "Chroma store"
     try:
         with contextlib.closing(Index.open(chroma, RetrieverSettings(kind="bm25"))) as index:
@@ -312,7 +312,7 @@ def _damage(chroma: ChromaSettings) -> StoreError | None:
 
 
 def _prompts(folder: Path | None) -> Iterator[Check]:
-    """Which prompts are replaced; nothing where the packaged ones serve."""
+    """The prompts that are replaced; nothing where the packaged ones serve."""
     if folder is None:
         return
     try:

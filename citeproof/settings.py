@@ -189,14 +189,14 @@ class EntailmentSettings(ServedSettings):
     verifier by its preset (docs/verifiers.md) or path on the hub, or another cross-encoder (path
     or folder). A list of several: `["local", "factcg"]`."""
     preset: str | None = None
-    """Which published verifier a folder holds: `factcg`."""
+    """The published verifier that a folder holds: `factcg`."""
     label: str | None = None
     """The output that is entailment, where the model's labels do not say: one of them, or its
     number, counted from 0."""
     combine: Literal["min", "mean"] = "min"
     """How the scores of several models become one: `min`, all must agree."""
     kind: Literal["auto", "cascade", "cross-encoder", "judge", "seq2seq"] = "auto"
-    """`cascade`: the cross-encoder decides where it is sure, the language model where it is not.
+    """`cascade`: the cross-encoder refuses claims, and the language model has a say in the rest.
     `auto`: a cascade with citeproof's own cross-encoder, no judge behind any other."""
     threshold: float | None = Field(default=None, ge=0.0, le=1.0)
     """Scores from here on count as entailed; by default the model's own fitted threshold."""
@@ -204,7 +204,7 @@ class EntailmentSettings(ServedSettings):
     """In place of a threshold, for `local`: of the claims that a passage does not state, at most
     this share is proved by it. docs/verifiers.md says what that costs."""
     band: tuple[float, float] | None = None
-    """Scores of the cross-encoder, from and below, that a cascade asks the judge about; by
+    """Scores of the cross-encoder, from and to, that a cascade asks the judge about; by
     default those fitted for citeproof's own."""
     batch_size: int | None = Field(default=None, ge=1)
     """Most pairs in one forward pass; by default as many as the device takes at once. With
@@ -212,7 +212,7 @@ class EntailmentSettings(ServedSettings):
     cache: HomePath | None = None
     """An SQLite file that keeps scores between runs."""
     server: Literal["auto", "citeproof", "tei", "vllm"] = "auto"
-    """What answers at `base_url`: `citeproof serve`, text-embeddings-inference, or vLLM. `auto`
+    """The server at `base_url`: `citeproof serve`, text-embeddings-inference, or vLLM. `auto`
     asks it."""
 
     @property
@@ -321,7 +321,7 @@ class RetrieverSettings(_Section):
     """How passages are cut and found. `retriever = "postgresql://…"` is short for its `source`."""
 
     source: str = "index"
-    """What is searched: `index` (citeproof's own, in Chroma), `postgresql://user@host/database`
+    """The index that is searched: `index` (citeproof's own, in Chroma), `postgresql://user@host/database`
     (with pgvector), or `python:package.module:factory`, which makes a retriever of your own."""
 
     kind: Literal["fused", "dense", "bm25"] = "fused"

@@ -69,12 +69,14 @@ __all__ = [
     "WritingState",
     "append_new",
     "calls_of",
+    "count_proved",
     "last_round",
     "latest",
     "latest_of",
     "memory_passages",
     "merge_ledgers",
     "number_passages",
+    "proved_share",
     "text_so_far",
     "total_usage",
 ]
@@ -156,7 +158,7 @@ class Swap(BaseModel):
 
 
 class Retrieval(BaseModel):
-    """What LLatrieval has chosen for a question, and how."""
+    """The passages that LLatrieval has chosen for a question, and how."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -417,7 +419,7 @@ class ShortenedState(MemoryState):
     """Passage id → what is read in its place."""
     demonstration: NotRequired[str]
     claims: NotRequired[list[Claim]]
-    """What is written already, for a step that reads it."""
+    """The claims so far, for a step that reads them."""
 
 
 class SamplesState(MemoryState):
@@ -547,7 +549,7 @@ class ComposedState(ProvedState):
     first_dropped: Texts
     case_id: Annotated[str, latest]
     retrieval: AnyRetrieval
-    """What LLatrieval has chosen; None where plain retrieval was asked for."""
+    """LLatrieval's choice; None where plain retrieval was asked for."""
 
 
 class CaLMResult(Result):
@@ -684,6 +686,16 @@ def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage
 def text_so_far(state: WritingState) -> str:
     """The accepted text so far, without marks."""
     return " ".join(claim.text for claim in state["claims"])
+
+
+def proved_share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:
+    """Share of the claims that are supported, 0 to 1; those that were dropped are not."""
+    return count_proved(claims) / max(1, len(claims) + len(dropped))
+
+
+def count_proved(claims: Sequence[Claim]) -> int:
+    """The number of claims that are supported."""
+    return sum(claim.verdict.status == "supported" for claim in claims)
 
 
 def total_usage(ledger: Ledger, graph: str = "") -> Usage:

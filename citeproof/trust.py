@@ -1,4 +1,4 @@
-"""Which settings files of project folders the user has said to trust: by path and content."""
+"""The settings files of project folders that the user has said to trust: by path and content."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Verdict(_Value):
     status: Literal["supported", "contradicted", "unsupported", "unchecked"]
     """contradicted: no passages entail the claim, and one says otherwise."""
     tier: Literal["cited", "memory"] | None = None
-    """Which passages entail the claim: those that were cited, or the memory as a whole."""
+    """The passages that entail the claim: those that were cited, or the memory as a whole."""
     score: float | None = Field(default=None, ge=0.0, le=1.0)
     """Probability that the cited passages entail the claim, where they or the memory were found to;
     else by the tier that decided last. None where unchecked."""
@@ -241,7 +241,7 @@ class CheckedSentence(_Value):
     text: str
     """The sentence, without citation marks, bullets and emphasis."""
     paragraph: int = Field(ge=1)
-    """Which paragraph of the text it stands in."""
+    """The paragraph of the text that it stands in."""
     citations: tuple[int, ...] = ()
     """The numbers that it cites, in order and each once, those that do not exist included."""
     invalid: tuple[int, ...] = ()

@@ -53,7 +53,9 @@ _OPTIONS_HEAD = '''\
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal
+
+from citeproof.graphs.wiring import BuildOptions
 
 __all__ = [
 {names}]'''
@@ -224,7 +226,7 @@ def _options() -> str:
     named = {own: own.__name__.replace("Parameters", "Options") for own in classes}
     parts = []
     for own in classes:
-        base = "TypedDict" if own is Parameters else named[own.__mro__[1]]
+        base = "BuildOptions" if own is Parameters else named[own.__mro__[1]]
         above = {} if own is Parameters else get_type_hints(own.__mro__[1])
         fields = [
             f"    {name}: {_annotation(hint)}"

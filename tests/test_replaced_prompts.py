@@ -13,7 +13,7 @@ from citeproof import Settings, Toolbox, build_vanilla, build_vtg
 from citeproof.agents.base import LLMNode
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
-from citeproof.agents.draft_refiner import DraftRefiner
+from citeproof.agents.refiner import DraftRefiner
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.errors import PromptError
 from citeproof.evaluation.manifest import prompts as hashes

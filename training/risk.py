@@ -21,19 +21,20 @@ SHARES = (0.2, 0.15, 0.1, 0.05, 0.02, 0.01)
 
 
 def main(
-    data: Annotated[list[str], typer.Argument(help="FILE or FILE=LIMIT, not trained on.")],
+    data: Annotated[list[str], typer.Argument(help="FILE or FILE:LIMIT, not trained on.")],
     model: Annotated[Path, typer.Option(help="Folder of the merged model.")],
     out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
 ) -> None:
     """Score the pairs, write `scores.json`, and show what each share of false proofs costs."""
+    from citeproof.tools.entailment.close_reader import CloseReader
     from citeproof.tools.entailment.cross_encoder import CrossEncoder
 
     scores: dict[bool, list[float]] = {True: [], False: []}
-    judge = CrossEncoder(str(model), 0.5)
+    reader = CloseReader(CrossEncoder(str(model), 0.5))
     for name in data:
         _, rows = sample(name)
         for score, truth in zip(
-            *by_group(rows, list(map(float, scored(judge, rows)))), strict=True
+            *by_group(rows, list(map(float, scored(reader, rows)))), strict=True
         ):
             scores[truth].append(round(score, 3))
     kept = {"stated": sorted(scores[True]), "not_stated": sorted(scores[False])}

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, NotRequired
 
 from citeproof.agents.answerability_verifier import score_answers
-from citeproof.agents.base import Node, current_place
+from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import ModelError, StoreError, VerifierOutageError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.runtime.meter import note
+from citeproof.runtime.place import current_place
 from citeproof.state import Update, WritingState, calls_of, memory_passages
 from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out

@@ -1,19 +1,29 @@
-"""Picks the answer that agrees most with the others (universal self-consistency; Chen et al.)."""
+"""Chooses one of several answers.
+
+`AnswerSelector` takes the one that agrees most with the others (universal self-consistency; Chen
+et al.), `AnswerReranker` the one with the highest citation recall (ALCE, section 3: RERANK).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from citeproof.agents.base import LLMNode
-from citeproof.errors import BudgetExceededError, ModelReplyError
-from citeproof.prompts import Prompt, context, fill
+from citeproof.agents.base import LLMNode, Node
+from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.errors import BudgetExceededError
+from citeproof.prompts import fill
+from citeproof.runtime.events import ClaimVerified, emit
 from citeproof.runtime.meter import note
-from citeproof.state import SamplesState, Update, memory_passages
+from citeproof.state import SamplesState, Update, memory_passages, proved_share
 from citeproof.tools.citations.answer_text import AnyForm, written_out
+from citeproof.tools.entailment import OUTAGE, Entailment
+from citeproof.types import Citation, Claim, Verdict
 
-__all__ = ["AnswerSelector"]
+__all__ = ["AnswerReranker", "AnswerSelector"]
 
 
 class Choice(BaseModel):
@@ -45,18 +55,75 @@ class AnswerSelector(LLMNode):
             answers=listed,
             count=len(texts),
         )
-        shared = context(state["question"], memory_passages(state))
-        number = 1
+        prompt = self.compose_prompt(state["question"], memory_passages(state), task)
         try:
-            reply = await self.llm.parse(
-                Prompt(self.template("system"), shared, task), Choice, max_tokens=24
-            )
-            number = reply.number
+            reply = await self.parse(prompt, Choice, 24, "the first answer was kept")
         except BudgetExceededError as error:
             return {"claims": next(filter(None, samples), []), "stop": str(error)}
-        except ModelReplyError as error:
-            note(f"answer_selector: the first answer was kept ({error.what})")
+        number = reply.number if reply else 1
         if number > len(samples):
             note(f"answer_selector: the first answer was kept (there is no answer {number})")
             number = 1
         return {"claims": samples[number - 1]}
+
+
+NONE_COUNTS = "No sample scored more than 0, and ALCE's released program then gives no answer."
+
+
+@dataclass(frozen=True)
+class AnswerReranker(Node):
+    """Scores all samples in one batch; of equal ones the first is kept that holds anything."""
+
+    entailment: Entailment
+    definition: Literal["paper", "released"] = "paper"
+    """`paper`: the share of an answer's claims that the passages they cite entail. `released`:
+    of those that cite anything and that all passages together entail, as ALCE's program
+    computes it; where every sample scores 0, nothing is kept."""
+    form: AnyForm = "prose"
+
+    async def __call__(self, state: SamplesState) -> Update:
+        """Set `claims` to the best sample; by the paper's definition its claims bear verdicts.
+
+        Numbers that no passage bears were dropped when the samples were read, so a claim is
+        judged by the citations that the answer would show. Where a judge would exceed the
+        budget, or the entailment model's server does not answer, the first sample that holds
+        anything is kept, unchecked.
+        """
+        samples = state["samples"]
+        if not samples:
+            return {"claims": []}
+        try:
+            judged = await self._verify_samples(state)
+        except BudgetExceededError as error:
+            return {"claims": next(filter(None, samples), []), "stop": str(error)}
+        if (verdict := _outage(judged)) is not None:
+            kept = next(filter(None, samples), [])
+            return {"claims": [c.model_copy(update={"verdict": verdict}) for c in kept]}
+        recalls = [proved_share(claims) for claims in judged]
+        best = max(range(len(samples)), key=lambda n: (recalls[n], bool(samples[n])))
+        if self.definition == "released":
+            return {"claims": samples[best]} if recalls[best] else {"stop": NONE_COUNTS}
+        for claim in judged[best]:
+            emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
+        return {"claims": judged[best]}
+
+    async def _verify_samples(self, state: SamplesState) -> list[list[Claim]]:
+        claims = [claim for claims in state["samples"] for claim in claims]
+        if self.definition == "released":
+            everything = tuple(
+                Citation(passage_id=passage.id, number=number)
+                for number, passage in memory_passages(state).items()
+            )
+            claims = [
+                claim.model_copy(update={"citations": everything}) if claim.citations else claim
+                for claim in claims
+            ]
+        verifier = ClaimsVerifier(self.entailment, self.form)
+        verified = iter(await verifier.verify(state["question"], state["passages"], claims))
+        return [[next(verified) for _ in claims] for claims in state["samples"]]
+
+
+def _outage(judged: Sequence[Sequence[Claim]]) -> Verdict | None:
+    """The verdict that says that none could be found."""
+    verdicts = (claim.verdict for claims in judged for claim in claims)
+    return next((verdict for verdict in verdicts if verdict.reason == OUTAGE), None)

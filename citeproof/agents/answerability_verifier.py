@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
-from citeproof.agents.base import Node
+from citeproof.agents.base import SearchNode
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import PassagesRetrieved, emit
-from citeproof.runtime.meter import note, spend
+from citeproof.runtime.meter import note
 from citeproof.state import MemoryState, SourceState, Update, append_new, memory_passages
 from citeproof.tools.entailment import (
     Entailment,
@@ -21,8 +20,7 @@ from citeproof.tools.entailment import (
 )
 from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.sources import select_source
-from citeproof.tools.retrieval import coerce_retriever
-from citeproof.types import Passage, Usage
+from citeproof.types import Passage
 
 __all__ = ["AnswerabilityVerifier", "score_answers"]
 
@@ -32,21 +30,18 @@ class AnswerabilityState(MemoryState, SourceState):
 
 
 @dataclass(frozen=True)
-class AnswerabilityVerifier(Node):
-    """Keeps the memory where one of its passages answers the question; else looks further down."""
+class AnswerabilityVerifier(SearchNode):
+    """Keeps the memory where one of its passages answers the question; else looks further down.
+
+    Without a retriever it looks at the memory alone.
+    """
 
     answerability: Entailment | None = None
     """Scores a passage and the question; without it every memory will do."""
-    retriever: Any = None
-    """Where further passages come from; None looks at the memory alone."""
     deeper: int = 10
     """Passages that are found in the second search. Of many some seem to answer by chance, so these
     must score half-way from the threshold to 1."""
     check_answer: bool = True
-
-    def __post_init__(self) -> None:
-        if self.retriever is not None:
-            object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
 
     async def __call__(self, state: AnswerabilityState) -> Update:
         """Say whether a passage answers the question, or a part of it, or two of the best together.
@@ -73,7 +68,10 @@ class AnswerabilityVerifier(Node):
         scores = await self._scores(question, memory)
         if max(scores.values()) >= limit or await self._answer_together(question, memory, scores):
             return {"answerable": True}
-        further = [p for p in await self._search(state) if p.id not in scores]
+        source, further = select_source(state, self.retriever), list[Passage]()
+        if source is not None:
+            [found] = await self.search(source, [question], self.deeper)
+            further = [passage for passage in found if passage.id not in scores]
         if further:
             emit(PassagesRetrieved(passages=tuple(further)))
             scores |= await self._scores(question, further)
@@ -88,13 +86,6 @@ class AnswerabilityVerifier(Node):
             "passages": append_new(list(state["passages"]), best),
             "long_term": [passage.id for passage in best],
         }
-
-    async def _search(self, state: AnswerabilityState) -> list[Passage]:
-        source = select_source(state, self.retriever)
-        if source is None:
-            return []
-        spend(Usage(retrievals=1))
-        return append_new([], list(await source.retrieve(state["question"], self.deeper)))
 
     async def _answer_together(
         self, question: str, passages: list[Passage], scores: dict[str, float]

@@ -37,7 +37,7 @@ EXAMPLE = "An example of an answer, to another question from other passages:"
 REASONING_TOKENS = 250
 """Room for the reasoning, which the prompt limits to 100 words."""
 LABEL = re.compile(r"^\W*answers?\b[*_]*:[*_]*", re.IGNORECASE)
-"""What models put before an answer."""
+"""Words that models put before an answer."""
 _HEADING = re.compile(r"(?:^|\n)(?:[^\w\n]|_)*(?:final\s+)?answers?\b[*_ \t]*:[*_]*", re.IGNORECASE)
 
 
@@ -68,6 +68,9 @@ class Answerer(LLMNode):
     """Whether it answers from what it knows, without any passage (ALCE: CLOSEDBOOK)."""
     from_claims: bool = False
     """Whether it names the answer out of the claims so far, and reads no passage (VTG, 3.2)."""
+    quoting: bool = False
+    """Whether it copies sentences that answer (after FRONT, grounding); a `QuoteVerifier` sees
+    whether it did."""
 
     async def __call__(self, state: ShortenedState) -> Update:
         """Set `claims` or `samples`; empty where there is no passage to answer from.
@@ -132,7 +135,7 @@ class Answerer(LLMNode):
             numbers = ", ".join(map(str, sorted(shown)))
             about = {"example": f"[{min(shown)}]", "numbers": numbers}
         task = fill(self.template(), demonstration=demonstration, question=question, **about)
-        return Prompt(self.template("system"), context(question, shown), task, schema=schema)
+        return self.compose_prompt(question, shown, task, schema)
 
     def _closed_book_prompt(self, question: str) -> Prompt:
         examples = (
@@ -166,7 +169,9 @@ class Answerer(LLMNode):
 
     @property
     def prompt_name(self) -> str:
-        """That of its form."""
+        """That of its form, or `quote_extractor`."""
+        if self.quoting:
+            return "quote_extractor"
         form = "" if self.form == "prose" else f"{self.form}_"
         return f"{'closedbook_' if self.closed_book else ''}{form}answerer"
 

@@ -1,16 +1,15 @@
 """The base class of nodes: LangGraph adds them as they are, with `builder.add_node(name, node)`.
 
 A node is a frozen dataclass: its fields are its tools and parameters, and `__call__` does the
-step. What LangGraph runs is `ainvoke` or `invoke`, which wrap that call: they give missing keys of
+step. LangGraph runs `ainvoke` or `invoke`, which wrap that call: they give missing keys of
 the state their defaults, put the parameters of the run in place of the node's own, count what the
 call costs, and refuse calls beyond the budget.
 """
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType
@@ -19,6 +18,7 @@ from typing import (
     Any,
     NotRequired,
     Self,
+    TypeVar,
     cast,
     get_args,
     get_origin,
@@ -27,70 +27,32 @@ from typing import (
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import set_config_context
-from langgraph.runtime import get_runtime
 from langgraph.types import Overwrite
+from pydantic import BaseModel
 from typing_extensions import is_typeddict
 
-from citeproof.errors import CiteproofError, InputError
+from citeproof.errors import CiteproofError, InputError, ModelReplyError
 from citeproof.parameters import Parameters, parameters_from
-from citeproof.prompts import check_template, read_template, template
+from citeproof.prompts import Prompt, check_template, context, read_template, template
 from citeproof.runtime.background import run_in_background
 from citeproof.runtime.events import AnswerReady, emit
 from citeproof.runtime.meter import Meter, note, spend, use_meter
+from citeproof.runtime.place import Place, budget_of, current_place, fields_of
 from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, NodeCost, Update, calls_of, total_usage
 from citeproof.text import snake_case
 from citeproof.tools.llm.model import LLM, coerce_llm
+from citeproof.tools.retrieval import Retriever, coerce_retriever, retrieve_many
 from citeproof.tools.retrieval.langchain import as_passage
-from citeproof.types import Answer, Usage
+from citeproof.types import Answer, Passage, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-__all__ = ["LLMNode", "Node", "Place", "adopt_cost", "budget_of", "current_place"]
+__all__ = ["LLMNode", "Node", "SearchNode"]
 
-
-@dataclass(frozen=True)
-class Place:
-    """Where in a run a node or a route is called."""
-
-    call: str
-    """The checkpoint namespace: `node:task`, behind those of the subgraphs around it."""
-    context: object
-    """The parameters of the run, in whatever form its caller gave them."""
-    thread: str | None
-    """The thread whose checkpoints keep the run; None where the run names none."""
-
-    @property
-    def graph(self) -> str:
-        """The checkpoint namespace of the graph; empty for the outermost."""
-        return self.call.rpartition("|")[0]
-
-    @property
-    def drafts(self) -> bool:
-        """Whether the graph answers for another one, inside of a node that is called `draft`."""
-        return any(part.startswith("draft:") for part in self.graph.split("|"))
-
-
-def current_place() -> Place:
-    """Where the caller runs; outside of a graph, a place of its own."""
-    try:
-        runtime = get_runtime()
-    except RuntimeError:
-        runtime = None
-    info = runtime.execution_info if runtime else None
-    if runtime is None or info is None:
-        return Place(uuid.uuid4().hex, runtime.context if runtime else None, None)
-    return Place(info.checkpoint_ns, runtime.context, info.thread_id)
-
-
-def adopt_cost(answer: Answer, ledger: Ledger) -> None:
-    """Report what another graph's answer has cost, unless that graph has told it in the ledger."""
-    graph = current_place().graph
-    if not any("|" in call.removeprefix(f"{graph}|") for call in calls_of(ledger, graph)):
-        spend(answer.usage)
-        for text in answer.notes:
-            note(text)
+T = TypeVar("T")
+Object = TypeVar("Object", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -102,6 +64,9 @@ class Node(Runnable[Any, Any]):
     any context of a run counts that has fields of the node's names."""
     fixed: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     """Fields that stay as they are, whatever the run's parameters of these names."""
+
+    def __post_init__(self) -> None:
+        """Make the fields what they are declared to be."""
 
     async def __call__(self, state: Any, /) -> Update:
         """Do the step."""
@@ -139,7 +104,7 @@ class Node(Runnable[Any, Any]):
         if self.parameters is not None:
             values = dict(parameters_from(place.context, self.parameters) or self.parameters())
         else:
-            given = _fields_of(place.context)
+            given = fields_of(place.context)
             values = {key: value for key, value in given if value is not None}
         free = (one.name for one in fields(self) if one.name not in self.fixed)
         return {name: values[name] for name in free if name in values}
@@ -161,6 +126,7 @@ class LLMNode(Node):
     """Other texts of prompts by name, for nodes that have several."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         role = type(self).role()
         object.__setattr__(self, "model", coerce_llm(self.model, role))
         if (text := self.prompt) is not None:
@@ -192,10 +158,74 @@ class LLMNode(Node):
         name = name or self.prompt_name
         return self.prompts[name] if name in self.prompts else template(name)
 
+    def compose_prompt(
+        self,
+        question: str,
+        passages: Mapping[int, Passage],
+        task: str,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Prompt:
+        """The node's task behind question and passages, as all prompts of a run have them."""
+        system = self.template("system")
+        return Prompt(system, context(question, passages), task, schema=schema)
+
+    async def ask_again(
+        self, prompt: Prompt, read: Callable[[str], T], again: str, max_tokens: int
+    ) -> T | None:
+        """What `read` finds in the reply, or else in a second one; None where it finds nothing.
+
+        Args:
+            prompt: What is asked.
+            read: Gives something false for a reply that is of no use.
+            again: Goes behind the task the second time.
+            max_tokens: Of a reply.
+        """
+        for more in ("", f"\n\n{again}"):
+            asked = replace(prompt, task=prompt.task + more)
+            if found := read(await self.llm.text(asked, max_tokens=max_tokens)):
+                return found
+        return None
+
+    async def parse(
+        self, prompt: Prompt, schema: type[Object], max_tokens: int, instead: str
+    ) -> Object | None:
+        """The reply as an object; or None and a note of what is done `instead`."""
+        try:
+            return await self.llm.parse(prompt, schema, max_tokens=max_tokens)
+        except ModelReplyError as error:
+            note(f"{self.role()}: {instead} ({error.what})")
+            return None
+
     def _replace(self, values: dict[str, Any]) -> Self:
         if "prompts" in values:
             values = {**values, "prompts": {**self.prompts, **values["prompts"]}}
         return replace(self, **values)
+
+
+@dataclass(frozen=True)
+class SearchNode(Node):
+    """A node that searches."""
+
+    retriever: Any = None
+    """What `coerce_retriever` takes: a LangChain retriever, an index, a list of passages. None
+    where questions come with documents."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.retriever is not None:
+            object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
+
+    async def search(
+        self, source: Retriever, queries: Sequence[str], k: int
+    ) -> list[list[Passage]]:
+        """At most k passages for each query; each query counts as a retrieval.
+
+        Raises:
+            RetrievalError: The search failed.
+        """
+        found = await retrieve_many(source, queries, k)
+        spend(Usage(retrievals=len(queries)))
+        return found
 
 
 def _cost(meter: Meter) -> NodeCost:
@@ -221,62 +251,6 @@ def _close_answer(answer: Answer, ledger: Ledger, place: Place) -> dict[str, Any
         emit(AnswerReady(answer=answer))
     others = {key: cost for key, cost in ledger.items() if key not in calls}
     return {"answer": answer, "ledger": Overwrite({**others, f"{place.graph}|": total})}
-
-
-def _fields_of(context: object) -> Iterable[tuple[str, Any]]:
-    """The fields of a run's context, whichever kind of object it is."""
-    if isinstance(context, Mapping):
-        return context.items()
-    if is_dataclass(context):  # one with slots has no `__dict__`
-        return [(one.name, getattr(context, one.name)) for one in fields(context)]
-    return vars(context).items() if hasattr(context, "__dict__") else ()
-
-
-def budget_of(
-    place: Place,
-    schema: type[Parameters] | None,
-    outer: BudgetSettings | None,
-    ledger: Ledger,
-) -> BudgetSettings | None:
-    """The most that the run may have spent when it ends, by its budget and those around it.
-
-    Args:
-        place: Where the node runs that asks.
-        schema: The parameters of its graph, if it has some.
-        outer: What is known of the graph around it, or was found at the beginning of the run.
-        ledger: What was spent by now.
-    """
-    own = None if schema is None else parameters_from(place.context, schema)
-    budgets = [outer, None if own else _budget_in(place.context)]
-    if schema is not None:
-        inside = calls_of(ledger, place.graph)
-        around = {call: cost for call, cost in ledger.items() if call not in inside}
-        budgets.append(_on_top((own or schema()).budget(), total_usage(around)))
-    limits = {
-        name: min((limit for b in budgets if b and (limit := getattr(b, name))), default=None)
-        for name in BudgetSettings.model_fields
-    }
-    return BudgetSettings(**limits) if any(limits.values()) else None
-
-
-def _budget_in(context: object) -> BudgetSettings:
-    """The limits that a run's context sets with `max_calls`, `max_tokens` and `max_seconds`."""
-    values = dict(_fields_of(context))
-    return BudgetSettings(
-        **{name: values.get(f"max_{name}") for name in BudgetSettings.model_fields}
-    )
-
-
-def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:
-    """A budget of a part of a run as one of the run, which has spent something before."""
-    before = {
-        "calls": spent.llm_calls,
-        "tokens": spent.prompt_tokens + spent.completion_tokens,
-        "seconds": spent.seconds,
-    }
-    return BudgetSettings(
-        **{name: None if limit is None else limit + before[name] for name, limit in budget}
-    )
 
 
 def _with_defaults(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 
-from citeproof.agents.base import Node, adopt_cost, current_place
-from citeproof.agents.refinement_selector import share
+from citeproof.agents.base import Node
 from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.meter import note
-from citeproof.state import Reflection, Update, WritingState
+from citeproof.runtime.place import adopt_cost, current_place
+from citeproof.state import Reflection, Update, WritingState, proved_share
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.types import Answer
 
@@ -82,7 +82,7 @@ class CaseRecorder(Node):
         """
         if not (rounds and rounds[0].feedback):
             return None
-        score = None if self.gate == "llm" else share(state["claims"], state["dropped"])
+        score = None if self.gate == "llm" else proved_share(state["claims"], state["dropped"])
         if not self._passes(state, rounds[-1], score):
             return None
         shown = [
@@ -131,7 +131,7 @@ def _case_of_answer(answer: Answer) -> Case | None:
 
     An answer that is partial is no example, even if all that is left of it is supported.
     """
-    score = share(answer.claims)
+    score = proved_share(answer.claims)
     if answer.status != "answered" or score < 1.0:
         return None
     text = written_out(answer.claims, "prose")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from citeproof.agents.base import Node
+from citeproof.agents.base import SearchNode
 from citeproof.agents.retriever import nothing_to_search
 from citeproof.runtime.events import EvidenceFound, emit
-from citeproof.runtime.meter import spend
 from citeproof.state import SourceState, Update, append_new
 from citeproof.tools.citations.answer_text import AnyForm, marked_claim
 from citeproof.tools.questions.sources import select_source
-from citeproof.tools.retrieval import coerce_retriever, retrieve_many
-from citeproof.types import Claim, Usage
+from citeproof.types import Claim
 
 __all__ = ["CitationAttacher"]
 
@@ -25,19 +22,14 @@ class AttacherState(SourceState):
 
 
 @dataclass(frozen=True)
-class CitationAttacher(Node):
+class CitationAttacher(SearchNode):
     """Searches for each claim, and cites the first passage found, whether it proves it or not.
 
     The paper searches the hundred best passages of the question; this searches all there are.
     """
 
-    retriever: Any = None
     form: AnyForm = "prose"
     """Outside prose a claim is searched for behind the question, as it is a mere name."""
-
-    def __post_init__(self) -> None:
-        if self.retriever is not None:
-            object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
 
     async def __call__(self, state: AttacherState) -> Update:
         """Set the citations and the passages; a claim for which nothing is found stays uncited.
@@ -54,8 +46,7 @@ class CitationAttacher(Node):
             claim.text if self.form == "prose" else f"{state['question']} {claim.text}"
             for claim in claims
         ]
-        found = await retrieve_many(source, queries, 1)
-        spend(Usage(retrievals=len(queries)))
+        found = await self.search(source, queries, 1)
         passages = append_new([], [passage for best in found for passage in best])
         emit(EvidenceFound(queries=tuple(queries), passages=tuple(passages)))
         numbered = dict(enumerate(passages, start=1))

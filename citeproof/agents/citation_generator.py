@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode
-from citeproof.errors import ModelReplyError
-from citeproof.prompts import Prompt, context, fill
-from citeproof.runtime.meter import note
+from citeproof.prompts import fill
 from citeproof.state import DraftState, Update, memory_passages
 
 __all__ = ["CitationGenerator"]
@@ -42,11 +40,8 @@ class CitationGenerator(LLMNode):
             claim=draft.text,
             numbers=", ".join(map(str, passages)),
         )
-        prompt = Prompt(self.template("system"), context(state["question"], passages), task)
-        try:
-            reply = await self.llm.parse(prompt, Citations, max_tokens=48)
-        except ModelReplyError as error:
-            note(f"citation_generator: no citations could be read ({error.what})")
-            return {"draft": draft.model_copy(update={"cited": ()})}
-        numbers = [n for n in dict.fromkeys(reply.citations) if n in passages][:MOST]
+        prompt = self.compose_prompt(state["question"], passages, task)
+        reply = await self.parse(prompt, Citations, 48, "no citations could be read")
+        named = dict.fromkeys(reply.citations if reply else ())
+        numbers = [n for n in named if n in passages][:MOST]
         return {"draft": draft.model_copy(update={"cited": tuple(passages[n].id for n in numbers)})}

@@ -1,19 +1,26 @@
-"""Hands in the claims of a given answer, one after the other, to be proved."""
+"""Feeds the claims of an answer that is there into the proof, in place of VTG's generators.
+
+`DraftReader` takes another graph's answer apart, `ClaimSource` hands in its claims one by one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.errors import InputError
 from citeproof.runtime.events import ClaimDrafted, emit
-from citeproof.state import Draft, GivenState, Update
+from citeproof.runtime.meter import note
+from citeproof.runtime.place import adopt_cost
+from citeproof.state import Draft, GivenState, NodeState, Update, append_new
+from citeproof.types import Answer
 
-__all__ = ["ClaimSource"]
+__all__ = ["ClaimSource", "DraftReader"]
 
 
 @dataclass(frozen=True)
 class ClaimSource(Node):
-    """Stands where VTG has its claim and citation generators, for text that is there already."""
+    """Hands in given claims, one after the other."""
 
     async def __call__(self, state: GivenState) -> Update:
         """Draft the next given claim, or the same one where its proof failed; None at the end."""
@@ -24,3 +31,40 @@ class ClaimSource(Node):
         emit(ClaimDrafted(text=claim.text, trial=len(state["rejected"]) + 1))
         cited = tuple(citation.passage_id for citation in claim.citations)
         return {"draft": Draft(text=claim.text, cited=cited)}
+
+
+class AnswerState(NodeState):
+    """The keys that the reader reads."""
+
+    answer: Answer | None
+
+
+@dataclass(frozen=True)
+class DraftReader(Node):
+    """Makes another graph's answer the input of a proof: its claims, and its passages as memory."""
+
+    async def __call__(self, state: AnswerState) -> Update:
+        """Set the claims to prove, and the passages that they may cite.
+
+        Raises:
+            InputError: The graph before this gave no `Answer`.
+        """
+        answer = state["answer"]
+        if not isinstance(answer, Answer):
+            raise InputError(
+                "There is no draft to prove",
+                why="the graph that drafts gave no Answer",
+                fix="Let it write one under the key `answer`.",
+            )
+        adopt_cost(answer, state.get("ledger") or {})
+        if answer.claims and answer.reason:
+            # Only part of it may hold once the claims are proved, such as that a budget was spent.
+            note(f"the draft was {answer.status}: {answer.reason}")
+        # Anyone's graph may repeat a passage, which then would bear two numbers.
+        passages = append_new([], list(answer.passages))
+        return {
+            "passages": passages,
+            "long_term": [passage.id for passage in passages],
+            "given": list(answer.claims),
+            "stop": "" if answer.claims else answer.reason,
+        }

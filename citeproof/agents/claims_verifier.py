@@ -1,20 +1,25 @@
-"""Do the cited passages entail the claims? All claims of a finished answer in one batch."""
+"""Do the cited passages entail the claims? All claims of a finished answer in one batch.
+
+`EvidenceSelector` goes on with those that are entailed (VeriCite, stage 2).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
-from citeproof.runtime.events import ClaimVerified, emit
-from citeproof.state import NodeState, Update
-from citeproof.tools.citations.marks import cite
+from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
+from citeproof.state import NodeState, ShortenedState, Update
+from citeproof.tools.citations.answer_text import marked_claim
+from citeproof.tools.citations.marked_text import read_marked
+from citeproof.tools.citations.marks import adds_nothing, cite
 from citeproof.tools.entailment import Entailment, Support, find_supports, unchecked
 from citeproof.types import Claim, Passage
 
-__all__ = ["ClaimsVerifier"]
+__all__ = ["ClaimsVerifier", "EvidenceSelector"]
 
 
 class ClaimsState(NodeState):
@@ -73,3 +78,36 @@ def _with_verdict(claim: Claim, support: Support) -> Claim:
     verdict = support.verdict("cited", claim.verdict.trials)
     against = cite(support.against, claim.text)
     return claim.model_copy(update={"verdict": verdict, "against": against})
+
+
+@dataclass(frozen=True)
+class EvidenceSelector(Node):
+    """Keeps the entailed statements of the draft and of single passages (VeriCite, stage 2)."""
+
+    entailment: Entailment
+
+    async def __call__(self, state: ShortenedState) -> Update:
+        """Set `kept` and `claims` to what is entailed: evidence first, as the paper has it.
+
+        A statement that repeats one before it is left out.
+        """
+        passages = dict(enumerate(state["passages"], start=1))
+        given = [*_evidence(passages, state.get("short_forms", {})), *state.get("claims", [])]
+        verifier = ClaimsVerifier(self.entailment)
+        judged = await verifier.verify(state["question"], state["passages"], given)
+        kept: list[Claim] = []
+        for claim in judged:
+            emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
+            if claim.verdict.status != "supported":
+                emit(ClaimRejected(text=claim.text, reason="what it cites does not entail it"))
+            elif not adds_nothing(claim.text, [other.text for other in kept]):
+                kept.append(claim)
+        return {"claims": kept, "kept": kept}
+
+
+def _evidence(passages: Mapping[int, Passage], short_forms: Mapping[str, str]) -> list[Claim]:
+    return [
+        marked_claim(sentence.text, [number], passages)
+        for number, passage in passages.items()
+        for sentence in read_marked(short_forms.get(passage.id, ""))
+    ]

@@ -1,13 +1,17 @@
-"""Corrects the statements that were kept, over new passages (CaLM, section 4, step 5)."""
+"""Corrects the statements that were kept, over new passages (CaLM, section 4, step 5).
+
+`InputPreparer` chooses what the main LM reads for it, `Corrector` is the main LM's call.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-from citeproof.agents.base import LLMNode
-from citeproof.prompts import Prompt, context, fill
+from citeproof.agents.base import LLMNode, Node
+from citeproof.prompts import Prompt, fill
 from citeproof.prompts.demonstrations import demonstrations
+from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.runtime.meter import note
 from citeproof.state import CandidateState, Update, memory_passages
 from citeproof.tools.citations.answer_text import (
@@ -20,7 +24,7 @@ from citeproof.tools.citations.cited_json import answer_json, is_answer_json
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.types import Claim, Passage
 
-__all__ = ["Corrector"]
+__all__ = ["Corrector", "InputPreparer"]
 
 EXAMPLE = "An example of such a correction, of an answer to another question:"
 RIGHT = "The draft is right and rightly cited."
@@ -57,17 +61,18 @@ class Corrector(LLMNode):
         """
         if not (passages := memory_passages(state)):
             return {}
-        prompt = self._prompt(state)
-        for again in ("", f"\n\n{AGAIN}"):
-            asked = replace(prompt, task=prompt.task + again)
-            reply = await self.llm.text(asked, max_tokens=self._most)
-            if claims := read_claims(self._answer(reply), passages, self.form):
-                trials = {"trials": len(state["rounds"]) + 1}
-                verdict = claims[0].verdict.model_copy(update=trials)
-                claims = [claim.model_copy(update={"verdict": verdict}) for claim in claims]
-                return {"claims": claims, "verifier_claims": []}
-        note("corrector: no corrected answer could be read; what was there before stands")
-        return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
+
+        def read(reply: str) -> list[Claim]:
+            return read_claims(self._answer(reply), passages, self.form)
+
+        claims = await self.ask_again(self._prompt(state), read, AGAIN, self._most)
+        if claims is None:
+            note("corrector: no corrected answer could be read; what was there before stands")
+            return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
+        trials = {"trials": len(state["rounds"]) + 1}
+        verdict = claims[0].verdict.model_copy(update=trials)
+        claims = [claim.model_copy(update={"verdict": verdict}) for claim in claims]
+        return {"claims": claims, "verifier_claims": []}
 
     @property
     def _most(self) -> int:
@@ -99,8 +104,7 @@ class Corrector(LLMNode):
             numbers = ", ".join(map(str, passages))
             example = f"[{min(passages)}]"
             task = fill(self.template(), example=example, numbers=numbers, **about)
-        shared = context(question, passages)
-        return Prompt(self.template("system"), shared, task, schema=schema)
+        return self.compose_prompt(question, passages, task, schema)
 
     def _example(self) -> str:
         """The first packaged example, corrected from its first claim."""
@@ -128,3 +132,25 @@ def _first(kept: list[int]) -> str:
     if len(kept) < 2:
         return f"the first passage, number {kept[0]}" if kept else "none of the passages"
     return f"the first {len(kept)} passages, numbers {', '.join(map(str, kept))}"
+
+
+@dataclass(frozen=True)
+class InputPreparer(Node):
+    """The passages that the kept statements cite, then unseen ones of the pool, k in all."""
+
+    k: int = 5
+
+    async def __call__(self, state: CandidateState) -> Update:
+        """Fill both memories anew; where no unseen passage is left to be read, stop.
+
+        Since numbers are ranks in the pool, the kept passages come first by number as well.
+        """
+        cited = {citation.passage_id for claim in state["kept"] for citation in claim.citations}
+        pool = [passage.id for passage in state["passages"]]
+        kept = [passage_id for passage_id in pool if passage_id in cited]
+        shown = min(state["shown"] + max(0, self.k - len(kept)), len(pool))
+        fresh = state["passages"][state["shown"] : shown]
+        if not fresh and len(kept) < self.k:
+            return {"stop": f"All {len(pool)} passages were read before the two models agreed."}
+        emit(EvidenceFound(queries=(state["question"],), passages=tuple(fresh)))
+        return {"long_term": kept, "short_term": [p.id for p in fresh], "shown": shown}

@@ -13,7 +13,7 @@ from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case, Kind, Snippet
-from citeproof.prompts import Prompt, context, defuse, fill
+from citeproof.prompts import context, defuse, fill
 from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, Update
 from citeproof.tools.citations.answer_text import AnyForm, read_claims, written_out
@@ -128,8 +128,7 @@ class Demonstrator(LLMNode):
         )
         # The run's own passages stand before it, though they have no part in it, because a
         # server would have to read them again if another prompt came between.
-        shared = context(state["question"], read_passages(state))
-        prompt = Prompt(self.template("system"), shared, task)
+        prompt = self.compose_prompt(state["question"], read_passages(state), task)
         reply = await self.llm.text(prompt, max_tokens=RATIONALE_TOKENS)
         reasons = _numbered_from(1, " ".join(_LABEL.sub("", reply).split()))
         if not any(map(str.isalnum, reasons)):

@@ -9,9 +9,7 @@ from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import in_short
-from citeproof.errors import ModelReplyError
-from citeproof.prompts import Prompt, context, fill
-from citeproof.runtime.meter import note
+from citeproof.prompts import fill
 from citeproof.state import SearchState, Swap, Update
 from citeproof.types import Passage
 
@@ -68,10 +66,7 @@ class DocumentSelector(LLMNode):
         # Numbered anew, so that D stands first and the numbers are small.
         numbered = dict(enumerate(passages, start=1))
         task = fill(self.template("document_selector"), k=self.k, count=len(numbered))
-        prompt = Prompt(self.template("system"), context(question, numbered), task)
-        try:
-            reply = await self.llm.parse(prompt, Selection, max_tokens=24 + 4 * len(numbered))
-        except ModelReplyError as error:
-            note(f"document_selector: no numbers could be read ({error.what})")
-            return []
-        return reply.numbers
+        prompt = self.compose_prompt(question, numbered, task)
+        longest = 24 + 4 * len(numbered)
+        reply = await self.parse(prompt, Selection, longest, "no numbers could be read")
+        return reply.numbers if reply else []

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from pydantic import BaseModel, Field
 
-from citeproof.agents.base import LLMNode
-from citeproof.errors import ModelReplyError
-from citeproof.prompts import Prompt, context, fill
+from citeproof.agents.base import LLMNode, SearchNode
+from citeproof.prompts import fill
 from citeproof.runtime.events import EvidenceFound, emit
-from citeproof.runtime.meter import note, spend
 from citeproof.state import DraftState, SourceState, Update, memory_passages, text_so_far
 from citeproof.tools.questions.sources import select_source
-from citeproof.tools.retrieval import coerce_retriever, retrieve_many
-from citeproof.types import Usage
 
 __all__ = ["EvidenceFinder"]
 
@@ -32,10 +27,9 @@ class EvidenceState(DraftState, SourceState):
 
 
 @dataclass(frozen=True)
-class EvidenceFinder(LLMNode):
+class EvidenceFinder(SearchNode, LLMNode):
     """Replaces the short-term memory by what it finds for the claim in hand."""
 
-    retriever: Any = None
     queries: int = 2
     """M: most queries for one claim."""
     passages_per_query: int = 2
@@ -44,11 +38,6 @@ class EvidenceFinder(LLMNode):
     """False takes the claim itself as the only query (ablation, Table 3)."""
     queries_from_passages: bool = True
     """False hides the memory from the model that writes the queries."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.retriever is not None:
-            object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
 
     async def __call__(self, state: EvidenceState) -> Update:
         """Fill the short-term memory anew; it stays empty where nothing is found.
@@ -64,8 +53,7 @@ class EvidenceFinder(LLMNode):
         if draft is None or source is None:
             return {"short_term": []}
         questions = await self._questions(state, draft.text)
-        found = await retrieve_many(source, questions, self.passages_per_query)
-        spend(Usage(retrievals=len(questions)))
+        found = await self.search(source, questions, self.passages_per_query)
         passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())
         emit(EvidenceFound(queries=tuple(questions), passages=tuple(passages)))
         return {"passages": passages, "short_term": [passage.id for passage in passages]}
@@ -80,11 +68,8 @@ class EvidenceFinder(LLMNode):
             most=self.queries,
         )
         passages = memory_passages(state) if self.queries_from_passages else {}
-        prompt = Prompt(self.template("system"), context(state["question"], passages), task)
-        try:
-            reply = await self.llm.parse(prompt, Queries, max_tokens=48 * self.queries)
-        except ModelReplyError as error:
-            note(f"evidence_finder: the claim itself was searched for ({error.what})")
-            return [claim]
-        questions = list(dict.fromkeys(q.strip() for q in reply.questions if q.strip()))
-        return questions[: self.queries] or [claim]
+        prompt = self.compose_prompt(state["question"], passages, task)
+        instead = "the claim itself was searched for"
+        reply = await self.parse(prompt, Queries, 48 * self.queries, instead)
+        questions = (question.strip() for question in (reply.questions if reply else ()))
+        return list(dict.fromkeys(filter(None, questions)))[: self.queries] or [claim]

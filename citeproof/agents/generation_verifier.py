@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimVerified, emit
-from citeproof.state import DraftState, Update, number_passages
+from citeproof.state import Draft, DraftState, Update, number_passages
 from citeproof.tools.entailment import (
     Entailment,
     Premise,
+    Support,
     find_support,
     unchecked,
     whole_support,
 )
+from citeproof.types import Passage
 
 __all__ = ["GenerationVerifier"]
 
@@ -35,18 +39,31 @@ class GenerationVerifier(Node):
         if draft is None:
             return {}
         cited = number_passages(state, draft.cited)
-        trials = len(state["rejected"]) + 1
-        against: tuple[str, ...] = ()
+        checked, _ = await self.verify(state, draft, cited, "cited")
+        return {"draft": checked}
+
+    async def verify(
+        self,
+        state: DraftState,
+        draft: Draft,
+        passages: Mapping[int, Passage],
+        tier: Literal["cited", "memory"],
+    ) -> tuple[Draft, Support | None]:
+        """The draft with a verdict, and the support that was found for it.
+
+        Where the entailment model's server does not answer there is none, and the draft stays
+        unchecked.
+        """
+        trials, asked = len(state["rejected"]) + 1, (self.entailment, state["question"], passages)
+        support: Support | None
         try:
             if self.premise == "whole":
-                support = await whole_support(self.entailment, state["question"], cited, draft.text)
+                support = await whole_support(*asked, draft.text)
             else:
-                support = await find_support(
-                    self.entailment, state["question"], cited, draft.text, fewest=False
-                )
+                support = await find_support(*asked, draft.text, fewest=tier == "memory")
         except VerifierOutageError as error:
-            verdict = unchecked(error, trials)
+            verdict, against, support = unchecked(error, trials), draft.against, None
         else:
-            verdict, against = support.verdict("cited", trials), support.opposing
+            verdict, against = support.verdict(tier, trials), support.opposing
         emit(ClaimVerified(text=draft.text, verdict=verdict))
-        return {"draft": draft.model_copy(update={"verdict": verdict, "against": against})}
+        return draft.model_copy(update={"verdict": verdict, "against": against}), support

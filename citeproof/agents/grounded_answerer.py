@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from citeproof.agents.answerer import LABEL
 from citeproof.agents.base import LLMNode
-from citeproof.prompts import Prompt, context, defuse, fill
+from citeproof.prompts import Prompt, defuse, fill
 from citeproof.runtime.meter import note
 from citeproof.state import MemoryState, Update, number_passages
 from citeproof.tools.citations.answer_text import citing_instruction, piece_teller, read_claims
@@ -19,7 +19,7 @@ __all__ = ["GroundedAnswerer"]
 
 
 class GroundedState(MemoryState):
-    """What the answerer reads."""
+    """The keys that the answerer reads."""
 
     kept: list[Claim]
     """The statements, each with the passages that prove it."""
@@ -57,4 +57,4 @@ class GroundedAnswerer(LLMNode):
         words, schema = citing_instruction(self.llm, passages)
         statements = "\n".join(f"- {defuse(marks(claim))}" for claim in kept)
         task = fill(self.template(), question=question, statements=statements, citing=words)
-        return Prompt(self.template("system"), context(question, passages), task, schema=schema)
+        return self.compose_prompt(question, passages, task, schema)

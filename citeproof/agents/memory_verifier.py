@@ -9,29 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from citeproof.agents.base import Node
-from citeproof.errors import VerifierOutageError
-from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
+from citeproof.agents.generation_verifier import GenerationVerifier
+from citeproof.runtime.events import ClaimRejected, emit
 from citeproof.state import DraftState, Update, memory_passages
-from citeproof.tools.entailment import (
-    Entailment,
-    Premise,
-    find_support,
-    unchecked,
-    whole_support,
-)
 
 __all__ = ["MemoryVerifier"]
 
 
 @dataclass(frozen=True)
-class MemoryVerifier(Node):
+class MemoryVerifier(GenerationVerifier):
     """Checks the claim in hand against D_L ∪ D_S."""
 
-    entailment: Entailment
     max_trials: int = 2
     """T: what has failed more often than that is not taken back, but accepted unverified."""
-    premise: Premise = "fewest"
 
     async def __call__(self, state: DraftState) -> Update:
         """Give the draft a verdict: a supported one cites what proves it, a failed one is rejected.
@@ -42,25 +32,13 @@ class MemoryVerifier(Node):
         draft = state["draft"]
         if draft is None:
             return {}
-        memory = memory_passages(state)
-        find = whole_support if self.premise == "whole" else find_support
-        trials = len(state["rejected"]) + 1
-        try:
-            support = await find(self.entailment, state["question"], memory, draft.text)
-        except VerifierOutageError as error:
-            verdict = unchecked(error, trials)
-            emit(ClaimVerified(text=draft.text, verdict=verdict))
-            return {"draft": draft.model_copy(update={"verdict": verdict})}
-        verdict = support.verdict("memory", trials)
-        emit(ClaimVerified(text=draft.text, verdict=verdict))
-        changes = {"verdict": verdict, "against": support.opposing}
+        checked, support = await self.verify(state, draft, memory_passages(state), "memory")
+        if support is None:
+            return {"draft": checked}
         if support.holds:
             cited = tuple(passage.id for passage in support.passages.values())
-            return {"draft": draft.model_copy(update={**changes, "cited": cited})}
+            return {"draft": checked.model_copy(update={"cited": cited})}
         if len(state["rejected"]) <= self.max_trials:
             reason = "neither its citations nor the memory entail it"
             emit(ClaimRejected(text=draft.text, reason=reason))
-        return {
-            "draft": draft.model_copy(update=changes),
-            "rejected": [*state["rejected"], draft.text],
-        }
+        return {"draft": checked, "rejected": [*state["rejected"], draft.text]}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import LLMNode
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import fill
 from citeproof.runtime.meter import note
 from citeproof.state import SearchState, Update, memory_passages
 from citeproof.tools.citations.marks import strip_marks
@@ -50,7 +50,7 @@ class MissingInfo(LLMNode):
             question=state["question"],
             tried="\n- ".join([TRIED, *tried]) if tried else "",
         )
-        prompt = Prompt(self.template("system"), context(state["question"], passages), task)
+        prompt = self.compose_prompt(state["question"], passages, task)
         reply = await self.llm.text(prompt, max_tokens=64 if is_question else 192)
         query = _query(reply, first_line=is_question)
         if not any(map(str.isalnum, query)):

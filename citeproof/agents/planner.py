@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import Prompt, fill
 from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, Update, last_round
 from citeproof.tools.citations.answer_text import AnyForm, introduce
@@ -38,16 +38,12 @@ class Planner(LLMNode):
         """
         if not state["rounds"]:
             return {}
-        prompt = self._prompt(state)
-        for again in ("", f"\n\n{AGAIN}"):
-            reply = await self.llm.text(
-                replace(prompt, task=prompt.task + again), max_tokens=TOKENS
-            )
-            if actions := read_actions(reply):
-                *earlier, last = state["rounds"]
-                return {"rounds": [*earlier, last.model_copy(update={"actions": actions})]}
-        note("planner: no actions could be read; the answer stands")
-        return {}
+        actions = await self.ask_again(self._prompt(state), read_actions, AGAIN, TOKENS)
+        if actions is None:
+            note("planner: no actions could be read; the answer stands")
+            return {}
+        *earlier, last = state["rounds"]
+        return {"rounds": [*earlier, last.model_copy(update={"actions": actions})]}
 
     def _prompt(self, state: ReflectionState) -> Prompt:
         passages = read_passages(state)
@@ -62,7 +58,7 @@ class Planner(LLMNode):
             item="sentence" if self.form == "prose" else "name",
             numbers=", ".join(map(str, passages)),
         )
-        return Prompt(self.template("system"), context(state["question"], passages), task)
+        return self.compose_prompt(state["question"], passages, task)
 
 
 def read_actions(reply: str) -> tuple[str, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NotRequired
+from functools import cache
+from typing import Any, NotRequired, get_origin, get_type_hints
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Overwrite
 
-from citeproof.agents.base import Node, budget_of, current_place
+from citeproof.agents.base import Node
 from citeproof.errors import SettingsError
 from citeproof.runtime.meter import note
+from citeproof.runtime.place import budget_of, current_place
 from citeproof.state import NodeState, Update, append_new, calls_of
 from citeproof.tools.questions.conversation import answered_question, last_asked
 from citeproof.tools.questions.languages import is_english
@@ -19,34 +21,11 @@ from citeproof.types import Answer, Passage
 
 __all__ = ["QuestionReader", "require_checkpointer"]
 
-EMPTY: dict[str, Any] = {
-    "long_term": [],
-    "short_term": [],
-    "claims": [],
-    "rejected": [],
-    "dropped": [],
-    "draft": None,
-    "demonstration": "",
-    "given": [],
-    "first": [],
-    "first_dropped": [],
-    "shown": 0,
-    "verifier_claims": [],
-    "kept": [],
-    "query": "",
-    "waiting": [],
-    "summaries": {},
-    "short_forms": {},
-    "samples": [],
-    "rounds": [],
-    "swaps": [],
-    "retrieval": None,
-    "case_id": "",
-    "answerable": None,
-    "doubt": None,
-    "answer": None,
-    "stop": "",
+_OWN = {
+    *("question", "messages", "asked", "follows_up", "earlier", "documents", "corpus", "passages"),
+    *("budget", "ledger", "report"),
 }
+"""Keys that the reader itself sets, or leaves alone."""
 EARLIER = 3
 """Most passages of the turns before that stay in reach."""
 ENGLISH_ONLY = (
@@ -97,13 +76,24 @@ class QuestionReader(Node):
         documents = state.get("documents") or []
         corpus = read_documents(documents) or (state.get("corpus") or [] if place.graph else [])
         around = {key: ledger[key] for key in ledger.keys() - calls_of(ledger, place.graph).keys()}
-        cleared: Update = {**EMPTY, "passages": Overwrite([]), "ledger": Overwrite(around)}  # type: ignore[typeddict-item]
+        cleared: Update = {**_cleared(), "passages": Overwrite([]), "ledger": Overwrite(around)}  # type: ignore[typeddict-item]
         # In the outermost graph, a budget that is there already belongs to the previous question.
         outer = state.get("budget") if place.graph else None
         budget = budget_of(place, self.parameters, outer, around)
         # A graph of somebody else's may read the documents in the next step.
         given: Update = {"corpus": corpus, "documents": documents, "budget": budget}
         return {**cleared, **conversation, **given}
+
+
+@cache
+def _cleared() -> dict[str, Any]:
+    """An empty value for each key that the nodes of an earlier run may have set."""
+    kinds = {key: get_origin(hint) or hint for key, hint in get_type_hints(Update).items()}
+    return {
+        key: kind() if kind in (list, dict, str, int) else None
+        for key, kind in kinds.items()
+        if key not in _OWN
+    }
 
 
 def _conversation(state: AskedState, *, inside: bool) -> Update:

@@ -1,17 +1,29 @@
-"""Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action)."""
+"""Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action).
+
+`Refiner` writes the answer anew. In the composed flow `DraftRefiner` makes a draft of that, which
+is proved as well, and `RefinementSelector` keeps the better one.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from citeproof.agents.base import LLMNode
+from citeproof.agents.base import LLMNode, Node
+from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.agents.summarizer import read_passages
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import fill
 from citeproof.runtime.meter import note
-from citeproof.state import ReflectionState, Update, memory_passages
+from citeproof.state import (
+    RefiningState,
+    ReflectionState,
+    Update,
+    count_proved,
+    memory_passages,
+    proved_share,
+)
 from citeproof.tools.citations.answer_text import (
     AnyForm,
     citing_instruction,
@@ -21,7 +33,7 @@ from citeproof.tools.citations.answer_text import (
 from citeproof.tools.citations.cited_json import is_answer_json
 from citeproof.types import Claim
 
-__all__ = ["Execution", "Refiner"]
+__all__ = ["DraftRefiner", "Execution", "RefinementSelector", "Refiner"]
 
 Execution = Literal["one-time", "step-by-step"]
 """All actions in one call, or a call for each action (the paper's two paradigms)."""
@@ -87,18 +99,73 @@ class Refiner(LLMNode):
             actions="\n".join(f"{n}. {action}" for n, action in enumerate(actions, start=1)),
             **how,
         )
-        shared = context(state["question"], shown)
-        prompt = Prompt(self.template("system"), shared, task, schema=schema)
-        for again in ("", f"\n\n{AGAIN}"):
-            asked = replace(prompt, task=prompt.task + again)
-            reply = await self.llm.text(asked, max_tokens=self.answer_tokens)
+
+        def read(reply: str) -> list[Claim]:
             written = reply if is_answer_json(reply) else _HEADING.split(reply)[-1]
             refined = read_claims(written, passages, self.form)
-            if refined and (_cites(refined) or not _cites(claims)):
-                return refined
-        note("refiner: no refined answer could be read; the answer before it stands")
-        return claims
+            return refined if _cites(refined) or not _cites(claims) else []
+
+        prompt = self.compose_prompt(state["question"], shown, task, schema)
+        refined = await self.ask_again(prompt, read, AGAIN, self.answer_tokens)
+        if refined is None:
+            note("refiner: no refined answer could be read; the answer before it stands")
+        return refined or claims
 
 
 def _cites(claims: Sequence[Claim]) -> bool:
     return any(claim.citations for claim in claims)
+
+
+@dataclass(frozen=True)
+class DraftRefiner(LLMNode):
+    """Refines an answer that was proved: the result is a draft, which VTG's verifiers prove."""
+
+    execution: Execution = "one-time"
+    answer_tokens: int = 300
+    """Longest answer, in tokens."""
+    max_claims: int = 6
+    """Sentences, at most; those beyond are left out of the refinement."""
+
+    @property
+    def prompt_name(self) -> str:
+        """The refiner's."""
+        return "refiner"
+
+    async def __call__(self, state: RefiningState) -> Update:
+        """Hand in the refined claims, and keep those that are there beside them.
+
+        A refinement that changes nothing hands in none.
+        """
+        refine = Refiner(self.llm, self.execution, self.answer_tokens, prompts=self.prompts)
+        given = (await refine(state))["claims"][: self.max_claims]
+        if written_out(given, "prose") == written_out(state["claims"], "prose"):
+            return {}
+        return {
+            "first": state["claims"],
+            "first_dropped": state["dropped"],
+            "given": given,
+            "claims": [],
+            "rejected": [],
+            "dropped": [],
+        }
+
+
+@dataclass(frozen=True)
+class RefinementSelector(Node):
+    """Ends a refinement: what it proved stands, unless more of the answer before it was."""
+
+    async def __call__(self, state: RefiningState) -> Update:
+        """Put back the first claims where the proof of the others was cut short or found less."""
+        if not state["given"]:
+            return {}
+        first, dropped = state["first"], state["first_dropped"]
+        done = len(state["claims"]) + len(state["dropped"]) >= len(state["given"])
+        approved = any(claim.verdict.reason == APPROVED for claim in state["claims"])
+        as_well = proved_share(state["claims"], state["dropped"]) >= proved_share(first, dropped)
+        # A refinement that lost proved sentences on the way may still have the greater share.
+        if done and (
+            approved or (as_well and count_proved(state["claims"]) >= count_proved(first))
+        ):
+            return {}
+        note("the refined answer was not proved as well; the one before it stands")
+        return {"claims": first, "dropped": dropped}

@@ -21,7 +21,7 @@ class RetrievalStage(Node):
     """Runs LLatrieval as a part of the composed flow, with parameters of the flow's."""
 
     graph: Any
-    """What `build_llatrieval` gives."""
+    """The graph that `build_llatrieval` gives."""
     retriever: Any = None
     k: int = 5
     search: bool = True

@@ -1,4 +1,7 @@
-"""Do the chosen passages suffice to answer the question? (LLatrieval, section 3.1)."""
+"""Do the chosen passages suffice to answer the question? (LLatrieval, section 3.1).
+
+`RetrievalVerifier` asks the model; `RetrievalRecorder` ends the search with what came of it.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from citeproof.agents.base import LLMNode
+from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelReplyError
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import fill
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.meter import note
-from citeproof.state import SearchState, Update, memory_passages
+from citeproof.state import Retrieval, SearchState, Update, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.citations.marks import strip_marks
 
-__all__ = ["RetrievalVerifier"]
+__all__ = ["RetrievalRecorder", "RetrievalVerifier"]
 
 
 EXAMPLE = "An example of a question, and of an answer that passages should suffice for:"
@@ -67,7 +70,7 @@ class RetrievalVerifier(LLMNode):
         task = fill(self.template(), question=state["question"])
         if self.verifier_example:
             task = f"{self._example()}\n\n{task}"
-        prompt = Prompt(self.template("system"), context(state["question"], passages), task)
+        prompt = self.compose_prompt(state["question"], passages, task)
         try:
             if self.verification == "score":
                 score = (await self.llm.parse(prompt, Support, max_tokens=24)).score
@@ -82,3 +85,42 @@ class RetrievalVerifier(LLMNode):
         example = demonstrations(self.form)[0]
         answer = strip_marks(example.answer)
         return f"{EXAMPLE}\nQuestion: {example.question}\nAnswer: {answer}"
+
+
+class EndState(SearchState):
+    """The keys that the recorder reads."""
+
+    stop: str
+
+
+@dataclass(frozen=True)
+class RetrievalRecorder(Node):
+    """Ends a search with a `Retrieval`, whatever has been reached by then."""
+
+    async def __call__(self, state: EndState) -> Update:
+        """Set the retrieval; an answer is in doubt whose passages were not found to suffice."""
+        by_id = {passage.id: passage for passage in state["passages"]}
+        chosen, rounds = state.get("long_term", []), state["rounds"]
+        verified = any(done.sufficient for done in rounds)
+        reason = "The passages were found to suffice." if verified else _reason(state)
+        unread = set(state["waiting"]) - set(chosen)
+        retrieval = Retrieval(
+            verified=verified,
+            reason=reason,
+            candidates=len(by_id.keys() - unread),
+            passages=tuple(by_id[key] for key in chosen),
+            rounds=tuple(rounds),
+            swaps=tuple(state["swaps"]),
+        )
+        return {"retrieval": retrieval, "doubt": "" if verified else reason}
+
+
+def _reason(state: EndState) -> str:
+    """Why the search stopped without passages that suffice."""
+    rounds = state["rounds"]
+    if state["stop"]:
+        return state["stop"]
+    if not state.get("long_term"):
+        return "No passage was found for the question."
+    times = "round" if len(rounds) == 1 else "rounds"
+    return f"The passages were not found to suffice after {len(rounds)} {times}."

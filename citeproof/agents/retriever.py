@@ -1,30 +1,29 @@
-"""R(q, k): fills the memory for the question (VTG, Algorithm 1, line 4; CaLM, steps 1 and 2)."""
+"""R(q, k): finds passages for the question (VTG, Algorithm 1, line 4; CaLM, steps 1 and 2).
+
+`Retriever` fills the memory; `CandidateRetriever` finds the candidates of a round of LLatrieval
+(Algorithm 1, line 7: D_c ← R(Q, N)).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from citeproof.agents.base import Node
+from citeproof.agents.base import SearchNode
 from citeproof.errors import InputError
-from citeproof.runtime.events import PassagesRetrieved, emit
-from citeproof.runtime.meter import spend
-from citeproof.state import SourceState, Update, append_new
+from citeproof.runtime.events import EvidenceFound, PassagesRetrieved, emit
+from citeproof.state import SearchRound, SearchState, SourceState, Update, append_new
 from citeproof.tools.questions.sources import read_documents, select_source, validate_question
-from citeproof.tools.retrieval import coerce_retriever
-from citeproof.types import Passage, Usage
+from citeproof.types import Passage
 
-__all__ = ["Retriever"]
+__all__ = ["CandidateRetriever", "Retriever"]
 
 
 @dataclass(frozen=True)
-class Retriever(Node):
+class Retriever(SearchNode):
     """Finds the best passages for the question."""
 
-    retriever: Any = None
-    """What `coerce_retriever` takes: a LangChain retriever, an index, a list of passages. None
-    where questions come with documents."""
     k: int = 5
     """Passages that enter the memory."""
     pool: int = 0
@@ -32,11 +31,7 @@ class Retriever(Node):
     ranked: bool = False
     """Whether documents that come with a question are taken in their order, and not searched."""
     fills: Literal["long_term", "short_term"] = "long_term"
-    """Which memory they enter; CaLM's passages are there for one answer only."""
-
-    def __post_init__(self) -> None:
-        if self.retriever is not None:
-            object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
+    """The memory that they enter; CaLM's passages are there for one answer only."""
 
     async def __call__(self, state: SourceState) -> Update:
         """Find the passages; those that come with the question go before the retriever's.
@@ -64,8 +59,7 @@ class Retriever(Node):
             source = select_source({"corpus": documents}, self.retriever)
             if source is None:
                 raise nothing_to_search()
-            found = await source.retrieve(query, most)
-            spend(Usage(retrievals=1))
+            [found] = await self.search(source, [query], most)
         # Anyone's retriever may repeat a passage, which then would bear two numbers.
         passages = append_new([], list(found))[:most]
         emit(PassagesRetrieved(passages=tuple(passages)))
@@ -79,3 +73,53 @@ def nothing_to_search() -> InputError:
         why="the graph has no retriever and the input no documents",
         fix="Give Toolbox a retriever, or pass documents with the question.",
     )
+
+
+class FinderState(SearchState, SourceState):
+    """The keys that the retriever reads."""
+
+
+@dataclass(frozen=True)
+class CandidateRetriever(SearchNode):
+    """Opens a round: searches for the query, and lets the selector read what is new."""
+
+    candidates: int = 50
+    """N: most passages found for a query."""
+    k: int = 5
+    """Size of D."""
+    reread: bool = False
+    """True offers the selector again what earlier rounds have found and not kept."""
+
+    async def __call__(self, state: FinderState) -> Update:
+        """Fill the queue of candidates; it stays empty where there is nothing to choose from.
+
+        Where D has fewer than k passages, the first candidates fill it.
+
+        Raises:
+            InputError: There is nothing to search, or a document is of no use.
+            RetrievalError: The retriever failed.
+        """
+        query = state["query"] or state["question"]
+        search = Retriever(self.retriever, max(self.candidates, self.k))
+        documents = state.get("corpus") or read_documents(state.get("documents") or ())
+        found = await search.find(query, documents)
+        if not state["rounds"] and not documents:
+            found = append_new(found, state.get("earlier") or [])
+        known = {passage.id for passage in state["passages"]}
+        chosen = state.get("long_term", [])
+        seen = set(chosen) if self.reread else known
+        ids = dict.fromkeys(passage.id for passage in found)
+        fresh = [passage_id for passage_id in ids if passage_id not in seen]
+        if query != state["question"]:
+            passages = {passage.id: passage for passage in found}
+            emit(EvidenceFound(queries=(query,), passages=tuple(passages[i] for i in fresh)))
+        opened = SearchRound(query=query, found=len(ids), new=len(ids.keys() - known))
+        union = [*chosen, *fresh]
+        return {
+            "passages": found,
+            # The first window would be offered these first anyway, and would fall back on them;
+            # a run that its budget ends before the first selection is left with the best found.
+            "long_term": union[: self.k],
+            "waiting": fresh if len(union) > self.k else [],
+            "rounds": [*state["rounds"], opened],
+        }

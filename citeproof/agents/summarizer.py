@@ -9,7 +9,6 @@ from functools import partial
 from typing import Literal
 
 from citeproof.agents.base import LLMNode
-from citeproof.prompts import Prompt, context
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, SearchState, ShortenedState, Update, memory_passages
@@ -34,7 +33,7 @@ class Summarizer(LLMNode):
     summary_tokens: int = 96
     """Longest summary, in tokens."""
     summary_style: Literal["summary", "answer"] = "summary"
-    """What LLatrieval's selector reads: a summary for the question, or an answer to it."""
+    """LLatrieval's selector reads a summary for the question, or an answer to it."""
     at_once: int = 8
     """Most calls under way at a time. A budget of calls may be exceeded by as many, less one."""
     style: Literal["", "summary", "snippet", "evidence"] = ""
@@ -85,7 +84,7 @@ class Summarizer(LLMNode):
         return {passage.id: text for passage, text in zip(passages, written, strict=True)}
 
     async def _summary(self, question: str, passage: Passage) -> str:
-        prompt = Prompt(self.template("system"), context(question, {1: passage}), self.template())
+        prompt = self.compose_prompt(question, {1: passage}, self.template())
         reply = await self.llm.text(prompt, max_tokens=self.summary_tokens)
         summary = " ".join(reply.split())
         if not any(map(str.isalnum, summary)):

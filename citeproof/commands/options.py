@@ -64,7 +64,7 @@ Sets = Annotated[
 Backend = Annotated[
     str | None,
     option(
-        "What says whether a passage entails a sentence; by default what the settings name.",
+        "The model that says if a passage entails a sentence; by default that of the settings.",
         metavar="auto|cascade|cross-encoder|judge|seq2seq",
     ),
 ]

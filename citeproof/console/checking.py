@@ -1,4 +1,4 @@
-"""What `citeproof check` proves a text against: documents that are named, the index, or both."""
+"""The evidence of `citeproof check`: documents that are named, the index, or both."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Opened(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """What the setting `checkpointer` names.
+    """The checkpointer that the setting `checkpointer` names.
 
     Args:
         folder: Of the store; the file is `threads.sqlite` in it.

@@ -149,7 +149,7 @@ def open_index(settings: Settings, console: Console, *, rebuild: bool = False) -
 
 
 def open_searched_index(settings: Settings, console: Console) -> Index | OwnRetriever:
-    """What is searched, with its embedding model."""
+    """The index that is searched, with its embedding model."""
     with show_downloads(console, "opening the index…") as progress:
         return open_searched(settings, open_embedder(settings, progress))
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+    redirect_stdout,
+)
 from functools import partial
-from typing import TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 from langchain_core.embeddings import Embeddings
 from rich.console import Console
@@ -24,7 +33,7 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.spread import SpreadEmbeddings, SpreadEntailment
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["index_on_ray", "is_on_ray", "tools_on_ray", "verifier_on_ray"]
+__all__ = ["index_on_ray", "is_on_ray", "keep_apart", "tools_on_ray", "verifier_on_ray"]
 
 Tools = TypeVar("Tools")
 
@@ -87,11 +96,36 @@ def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False)
 
 
 @contextmanager
+def keep_apart() -> Iterator[None]:
+    """Send what Ray tells of its own processes to standard error.
+
+    `log_to_driver=False` is for what actors print. That one of them died is told by a thread of
+    Ray's, which prints to standard output whatever its settings are (tried with 2.60).
+    """
+    with redirect_stdout(cast(TextIO, _Output(sys.stdout))):
+        yield
+
+
+class _Output:
+    """Standard output, but for what is written by threads of Ray's."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        is_of_ray = threading.current_thread().name.startswith("ray_")
+        return (sys.stderr if is_of_ray else self._stream).write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
 def _start(
     open_tools: Callable[[], AbstractContextManager[Tools]], settings: Settings, console: Console
 ) -> Iterator[Actors[Tools]]:
     where = settings.ray.address or "this machine"
-    with ExitStack() as opened:
+    with keep_apart(), ExitStack() as opened:
         with console.status(Text(f"starting Ray actors on {where}…", style="dim")):
             actors = opened.enter_context(Actors(open_tools, settings.ray))
         yield actors

@@ -52,7 +52,7 @@ def form_of(source: str, examples: Sequence[Example]) -> str:
 def preset(
     method: Method, paper: str, source: str = "", examples: Sequence[Example] = ()
 ) -> tuple[dict[str, Any], str]:
-    """What a method's paper says of a data set, and its name.
+    """The parameters of a method's paper for a data set, and its name.
 
     Args:
         method: The method.

@@ -13,8 +13,9 @@ from rich.text import Text
 from citeproof.doctor import Check
 from citeproof.graphs.registry import Method
 from citeproof.memory.index import IndexedDocument, IndexReport
-from citeproof.models.fetch import is_stamped, model_folder
+from citeproof.models.fetch import model_folder
 from citeproof.models.manifest import EmbeddedModel
+from citeproof.models.stamps import is_stamped
 from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
 
@@ -101,7 +102,7 @@ def models(known: Iterable[EmbeddedModel], settings: ModelSettings, console: Con
         folder = model_folder(model, settings)
         # Hashing a copy would take a minute; it is done when the model is first used.
         there = "not verified yet" if folder.is_dir() else "not fetched"
-        state = "ready" if is_stamped(model, folder) else there
+        state = "ready" if is_stamped(folder, model.files) else there
         size = f"{model.size / 1e6:,.0f} MB"
         cells = (model.name, model.role, size, model.licence, state, str(folder))
         table.add_row(*(Text(plain(cell)) for cell in cells))

@@ -31,12 +31,12 @@ class Runs(Protocol):
     def ask(
         self, question: str, thread: Thread | None, decide: Decide, *, review: bool
     ) -> AsyncGenerator[Moment]:
-        """What happens while a question is answered, or its interrupted run goes on."""
+        """The moments while a question is answered, or its interrupted run goes on."""
 
     def follow_up(
         self, question: str, thread: Thread | Passing, decide: Decide
     ) -> AsyncGenerator[Moment]:
-        """What happens while the next question of a conversation is answered."""
+        """The moments while the next question of a conversation is answered."""
 
     async def begun(self, thread: Thread | Passing) -> tuple[Answer | None, int]:
         """The last answer of a conversation, and the number of its questions."""

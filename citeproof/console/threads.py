@@ -171,7 +171,7 @@ async def resumable(
 async def run_with_review(
     kept: Kept, decide: Callable[[ReviewRequested], Awaitable[dict[str, str]]]
 ) -> AsyncGenerator[Moment]:
-    """What happens in a run up to its end; closed before that, it ends the run.
+    """The moments of a run up to its end; closed before that, it ends the run.
 
     Args:
         kept: The run.

@@ -29,7 +29,7 @@ _NAME = "serve.json"
 
 
 class Note(BaseModel):
-    """What a server tells the command lines of its user."""
+    """The note of a server to the command lines of its user."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,7 +43,7 @@ class Note(BaseModel):
 
 
 def fingerprint(settings: Settings) -> str:
-    """What is the same for all processes that would open the same models and store."""
+    """A hash that is the same for all processes that would open the same models and store."""
     told = {"version": version("citeproof"), "settings": _plain(settings)}
     if settings.prompts is not None:
         prompts = sorted(settings.prompts.glob("*.md"))

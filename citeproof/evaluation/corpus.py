@@ -1,4 +1,4 @@
-"""What a run searches: all documents of a question, or the index."""
+"""The passages that a run searches: all documents of a question, or the index."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Literal
 from langchain_core.embeddings import Embeddings
 
 from citeproof.evaluation.examples import Example
+from citeproof.memory.index import Index
 from citeproof.tools.retrieval import HybridRetriever, Kind, Retriever
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
@@ -42,7 +43,7 @@ class DocumentSearch:
         self._within = within
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """What the retriever finds."""
+        """Find what the retriever finds."""
         return await self._retriever.retrieve(query, k)
 
     def within(self, passages: Sequence[Passage]) -> Retriever:
@@ -57,7 +58,7 @@ def searching_documents(tools: Toolbox) -> Toolbox:
     the same kind of search, whether the passages come from an index or with the questions.
     """
     found = tools.retriever
-    if found is None or tools.index is None or not isinstance(found, HybridRetriever):
+    if not isinstance(tools.index, Index) or not isinstance(found, HybridRetriever):
         return tools
     return tools.over(DocumentSearch(found, tools.index.embeddings, found.kind))
 

@@ -35,7 +35,7 @@ OF_RUNS: dict[str, str] = {
         "for QAMPARI of precision and recall-5 of lists and of both of citations"
     ),
 }
-"""What single answers have not → what it is, in one line."""
+"""Values of whole runs, which single answers do not have → explanation, in one line."""
 COLUMNS = (*METRICS, *OF_RUNS, *COSTS)
 """All that a report may tell of runs."""
 _AVERAGED: dict[Task, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ _AVERAGED: dict[Task, tuple[str, ...]] = {
     "eli5": ("claim_recall", "mauve"),
     "qampari": ("qampari_precision", "qampari_recall_5"),
 }
-"""What CaLM's average is made of, beside citation recall and precision."""
+"""Task → the metrics in CaLM's average, beside citation recall and precision."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Entry:
         return next(self.cards[mode] for mode in MODES if mode in self.cards)
 
     def whole(self, mode: Mode) -> dict[str, float]:
-        """What the run has of `OF_RUNS`."""
+        """The values of `OF_RUNS` that the run has."""
         card = self.cards[mode]
         known = {name: own.value for name, own in card.metrics.items()}
         found = {} if card.mauve is None else {"mauve": card.mauve}

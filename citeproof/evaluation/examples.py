@@ -11,7 +11,7 @@ from citeproof.types import Passage
 __all__ = ["Example", "Mode", "Output", "Scores", "Task"]
 
 Task = Literal["asqa", "qampari", "eli5", "qa"]
-"""Which metrics of correctness apply; `qa` stands for all sets of short answers."""
+"""The metrics of correctness that apply; `qa` stands for all sets of short answers."""
 
 Mode = Literal["strict", "corrected"]
 """strict: as ALCE's released evaluator counts; corrected: without its slips, the default."""

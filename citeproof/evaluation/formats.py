@@ -93,6 +93,8 @@ def _musique(raw: Raw) -> Raw:
 
 def _multihop(raw: Raw) -> Raw:
     """2WikiMultihopQA and HotpotQA; on the hub their lists of pairs are pairs of lists."""
+    if "context" not in raw:  # left out by those who search a pool of their own
+        return {}
     context, facts = raw["context"], raw["supporting_facts"]
     if isinstance(context, Mapping):
         context = zip(context["title"], context["sentences"], strict=True)

@@ -58,7 +58,7 @@ class _Part(BaseModel):
 
 
 class Data(_Part):
-    """Which examples were asked."""
+    """The examples that were asked."""
 
     name: str = ""
     """The data set's name or file."""
@@ -69,7 +69,7 @@ class Data(_Part):
     seed: int | None = None
     """With what they were drawn."""
     corpus: Corpus = "documents"
-    """What was searched."""
+    """The passages that were searched."""
     examples: int
     chosen: str
     """sha256 of the run's examples.jsonl: the same one, the same examples."""

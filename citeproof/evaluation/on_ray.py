@@ -45,14 +45,14 @@ def on_ray(
 
 
 def open_tools(settings: Settings, *, llm: bool = True) -> Toolbox:
-    """The tools of an actor. What a benchmark cites is no evidence that anyone asked for."""
+    """The tools of an actor. Citations of a benchmark are no evidence that anyone asked for."""
     tools = Toolbox.from_settings(settings, llm=llm)
     tools.evidence = None
     return tools
 
 
 class About(NamedTuple):
-    """What an actor tells of its tools."""
+    """The facts that an actor tells of its tools."""
 
     models: dict[str, dict[str, Any]]
     prompts: dict[str, str]

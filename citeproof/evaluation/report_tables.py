@@ -148,7 +148,7 @@ def _pair(
 
 
 def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]) -> Table:
-    """What an answer cost."""
+    """The cost of an answer."""
     names = [name for name in COSTS if name in columns]
     rows = [["#", "run", *map(words, names)]]
     if not names:
@@ -193,7 +193,7 @@ def configurations(entries: Sequence[Entry]) -> list[Table]:
 
 
 def notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
-    """What a reader must know, and what the metrics are."""
+    """Notes that a reader needs, and explanations of the metrics."""
     cards = [card for entry in entries for card in entry.cards.values()]
     shown = present([card.metrics for card in cards], columns)
     notes = [_MODES, *(f"{words(name)}: {METRICS[name]}." for name in shown)]

@@ -18,7 +18,7 @@ FORM = (
     'Write each question as {"question": "…", "answers": ["…"]}, or as ALCE does; see '
     "`read_examples`."
 )
-"""What errors advise."""
+"""The advice of errors."""
 _CONFIG = ConfigDict(strict=True, extra="ignore")
 
 

@@ -70,7 +70,7 @@ Told = Callable[[Example, Result, bool], Awaitable[None]]
 
 
 class Answered(NamedTuple):
-    """What became of an example."""
+    """The outcome of an example."""
 
     result: Result
     trace: Trace | None = None
@@ -298,7 +298,7 @@ def _write(
 
 
 def totals_of(results: Sequence[Result], **known: int) -> Totals:
-    """What results add up to.
+    """The totals of results.
 
     Args:
         results: Those that there are.

@@ -21,6 +21,7 @@ from citeproof.evaluation.metrics.correctness import (
     short_answer_scores,
 )
 from citeproof.evaluation.metrics.judging import Asking, judge
+from citeproof.evaluation.metrics.proofs import wrongly_proved
 from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
 from citeproof.tools.entailment import Entailment
@@ -32,6 +33,7 @@ METRICS: dict[str, str] = {
     "citation_recall": "statements that their citations entail together, share",
     "citation_precision": "citations that are needed or suffice alone, share",
     "citation_f1": "harmonic mean of citation recall and precision; of a run, of their means",
+    "wrongly_proved": "claims given as proved that their citations do not entail, share",
     "em_recall": "expected short answers that the text has, share (STR-EM)",
     "hit": "whether the text has all expected short answers (STR-EM-Hit)",
     "rouge_lsum": "ROUGE-Lsum against the best long reference, F-measure",
@@ -85,11 +87,11 @@ async def score(
     """Each answer's scores, in order: keys of `METRICS`.
 
     All pairs of all answers go to the entailment model in at most three calls, of equal pairs
-    one. A question without an answer has scores for citations, length and abstention only.
+    one. A question without an answer has scores for citations, proofs, length and abstention only.
 
     Args:
-        items: Examples, what was answered, and the `Answer` where there is one, which says
-            whether it is an abstention; else an empty text is one.
+        items: Examples, what was answered, and the `Answer` where there is one, which says what
+            it gives as proved, and whether it is an abstention; else an empty text is one.
         entailment: The judge; None: only metrics that need none.
         mode: How to count.
         reader: Finds short answers in an ASQA answer, for Disambig-F1, QA-EM, QA-Hit and DR.
@@ -105,8 +107,8 @@ async def score(
     if entailment is not None:
         asked = [
             (place, asking)
-            for place, (example, output, _) in enumerate(items)
-            for asking in _askings(example, output, mode, at_most_citations, cot)
+            for place, (example, output, answer) in enumerate(items)
+            for asking in _askings(example, output, answer, mode, at_most_citations, cot)
         ]
         values = await judge([asking for _, asking in asked], entailment)
         for (place, _), own in zip(asked, values, strict=True):
@@ -214,10 +216,12 @@ def _behind_colon(text: str) -> str:
 
 
 def _askings(
-    example: Example, output: Output, mode: Mode, most: int, cot: bool
+    example: Example, output: Output, answer: Answer | None, mode: Mode, most: int, cot: bool
 ) -> Iterator[Asking[Scores]]:
     if cot and example.task == "qampari" and mode == "corrected":
         output = output.model_copy(update={"text": _behind_colon(output.text)})
     yield citation_scores(example, output, mode, most)
     if example.claims and example.answerable:
         yield claim_recall(plain(output.text, mode), example.claims)
+    if answer is not None:
+        yield wrongly_proved(answer)

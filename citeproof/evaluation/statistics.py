@@ -42,7 +42,7 @@ def estimates(rows: Sequence[Scores]) -> dict[str, Estimate]:
 def estimate(
     rows: Sequence[Scores], metric: str, less: Sequence[Scores] | None = None
 ) -> Estimate | None:
-    """What `aggregate` makes of a metric, with its interval; other keys have their mean.
+    """A metric as `aggregate` computes it, with its interval; other keys have their mean.
 
     Args:
         rows: One for each answer.

@@ -22,7 +22,7 @@ _CORRECT: dict[Task, str] = {
     "qa": "em_recall",
     "qampari": "qampari_f1_5",
 }
-"""What stands for correctness in an overall mean."""
+"""Task → the metric that stands for correctness in an overall mean."""
 
 
 def summarize_repeats(

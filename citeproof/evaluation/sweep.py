@@ -84,7 +84,7 @@ class Plan(BaseModel):
     seed: int = 0
     """Draws them."""
     corpus: Corpus = "documents"
-    """What is searched."""
+    """The passages that are searched."""
     sets: tuple[str, ...] = ()
     """`key=value`, as `--set` takes them; a later one wins."""
 

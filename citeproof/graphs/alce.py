@@ -7,23 +7,14 @@ as R²-MGA does. They share one flow, of which each leaves out or adds a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias, Unpack
 
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answer_composer import AnswerComposer
-from citeproof.agents.answer_reranker import AnswerReranker
-from citeproof.agents.answer_selector import AnswerSelector
-from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.answer_selector import AnswerReranker, AnswerSelector
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.base import Node
 from citeproof.agents.citation_attacher import CitationAttacher
-from citeproof.agents.claims_verifier import ClaimsVerifier
-from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import (
     BaselineOptions,
@@ -32,8 +23,8 @@ from citeproof.graphs.options import (
     RerankOptions,
     SamplingOptions,
 )
-from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import Parameters, override_defaults
+from citeproof.graphs.reading import Step, build_steps, checking, reading
+from citeproof.parameters import Parameters
 from citeproof.state import BaselineState, QuestionInput, Result
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
@@ -139,229 +130,92 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
 """Sections 3 and 4, for all baselines; the last three are VTG's (Table 5)."""
 
 
-def build_vanilla(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "vanilla",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[BaselineOptions],
-) -> Graph:
+def build_vanilla(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     """VANILLA: the best passages, one call, an answer with citations.
 
     For arguments and errors see `build_vtg`; the parameters are fields of `BaselineParameters`.
     """
-    schema = override_defaults(BaselineParameters, parameters, tools.budget)
-    steps = _with_reading(tools, _answerer(tools))
-    return _compile(tools, "vanilla", schema, steps, checkpointer, name, insert_after)
+    steps = [*reading(tools), _answering(tools), checking(tools)]
+    return build_steps(tools, "vanilla", BaselineParameters, BaselineState, steps, options)
 
 
-def build_cot(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "cot",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[BaselineOptions],
-) -> Graph:
+def build_cot(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     """CoT: VANILLA, but the model reasons first; see `build_vanilla`."""
-    values = {"reasoning": True, **parameters}
-    schema = override_defaults(BaselineParameters, values, tools.budget)
-    steps = _with_reading(tools, _answerer(tools))
-    return _compile(tools, "cot", schema, steps, checkpointer, name, insert_after)
+    steps = [*reading(tools), _answering(tools), checking(tools)]
+    values = {"reasoning": True, **options}
+    return build_steps(tools, "cot", BaselineParameters, BaselineState, steps, values)
 
 
-def build_oracle(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "oracle",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[BaselineOptions],
-) -> Graph:
+def build_oracle(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     """ORACLE: VANILLA on passages that were chosen by the gold answers; see `build_vanilla`.
 
     The graph never sees those answers: it reads the documents that come with the question, in
     their order, and has no retriever. `tools.oracle` chooses them:
     `graph.invoke({"question": q, "documents": oracle_passages(found, answers)})`.
     """
-    values = {"ranked": True, **parameters}
-    schema = override_defaults(BaselineParameters, values, tools.budget)
-    steps = [_Step("retriever", Retriever(None)), *_with_reading(tools, _answerer(tools))[1:]]
-    return _compile(tools, "oracle", schema, steps, checkpointer, name, insert_after)
+    steps = [*reading(tools, searches=False), _answering(tools), checking(tools)]
+    values = {"ranked": True, **options}
+    return build_steps(tools, "oracle", BaselineParameters, BaselineState, steps, values)
 
 
-def build_summ(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "summ",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[CondensingOptions],
-) -> Graph:
+def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     """SUMM: an answer from summaries of twice as many passages.
 
     Citations are checked against the passages, not their summaries. The summaries' model has
     the role `summarizer`. For the arguments see `build_vtg`; the parameters are fields of
     `CondensingParameters`.
     """
-    schema = override_defaults(CondensingParameters, parameters, tools.budget)
-    steps = _with_reading(tools, _summarizer(tools, "summary"), _answerer(tools))
-    return _compile(tools, "summ", schema, steps, checkpointer, name, insert_after)
+    steps = [*reading(tools), _condensing(tools, "summary"), _answering(tools), checking(tools)]
+    return build_steps(tools, "summ", CondensingParameters, BaselineState, steps, options)
 
 
-def build_snippet(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "snippet",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[CondensingOptions],
-) -> Graph:
+def build_snippet(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
-    schema = override_defaults(CondensingParameters, parameters, tools.budget)
-    steps = _with_reading(tools, _summarizer(tools, "snippet"), _answerer(tools))
-    return _compile(tools, "snippet", schema, steps, checkpointer, name, insert_after)
+    steps = [*reading(tools), _condensing(tools, "snippet"), _answering(tools), checking(tools)]
+    return build_steps(tools, "snippet", CondensingParameters, BaselineState, steps, options)
 
 
-def build_rerank(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "rerank",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[RerankOptions],
-) -> Graph:
+def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
     """RERANK: several answers, of which the one with the highest citation recall is kept.
 
     For the arguments see `build_vtg`; the parameters are fields of `RerankParameters`. By
     the paper's definition the verdicts come with the choice, `prove` or not.
     """
-    schema = override_defaults(RerankParameters, parameters, tools.budget)
-    choose = _Step("answer_reranker", AnswerReranker(tools.entailment))
-    *steps, proof = _with_reading(tools, _answerer(tools), choose)
-    steps.append(proof._replace(wanted=lambda p: p.prove and p.definition == "released"))
-    return _compile(tools, "rerank", schema, steps, checkpointer, name, insert_after)
+    choosing = Step("answer_reranker", AnswerReranker(tools.entailment))
+    proof = checking(tools, lambda _, own: own.prove and own.definition == "released")
+    steps = [*reading(tools), _answering(tools), choosing, proof]
+    return build_steps(tools, "rerank", RerankParameters, BaselineState, steps, options)
 
 
-def build_usc(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "usc",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[SamplingOptions],
-) -> Graph:
+def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
     """USC: several answers, of which the model picks the most consistent one.
 
     It picks in the role `answer_selector`. For the arguments see `build_vtg`; the parameters
     are fields of `SamplingParameters`.
     """
-    schema = override_defaults(SamplingParameters, parameters, tools.budget)
-    choose = _Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
-    steps = _with_reading(tools, _answerer(tools), choose)
-    return _compile(tools, "usc", schema, steps, checkpointer, name, insert_after)
+    choosing = Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
+    steps = [*reading(tools), _answering(tools), choosing, checking(tools)]
+    return build_steps(tools, "usc", SamplingParameters, BaselineState, steps, options)
 
 
-def build_closedbook(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "closedbook",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[ClosedbookOptions],
-) -> Graph:
+def build_closedbook(tools: Toolbox, **options: Unpack[ClosedbookOptions]) -> Graph:
     """CLOSEDBOOK: an answer from what the model knows; with `cite=True`, POST-HOC CITE.
 
     For the arguments see `build_vtg`; the parameters are fields of `ClosedbookParameters`.
     """
-    schema = override_defaults(ClosedbookParameters, parameters, tools.budget)
     steps = [
-        _Step("answerer", Answerer(tools.llm_for("answerer"), closed_book=True)),
-        _Step("citation_attacher", CitationAttacher(tools.retriever), lambda p: p.cite),
-        _verifier(tools),
+        Step("answerer", Answerer(tools.llm_for("answerer"), closed_book=True)),
+        Step("citation_attacher", CitationAttacher(tools.retriever), lambda _, own: own.cite),
+        checking(tools),
     ]
-    return _compile(tools, "closedbook", schema, steps, checkpointer, name, insert_after)
-
-
-class _Step(NamedTuple):
-    """A node, and the parameters under which it has a part in the run."""
-
-    name: str
-    node: Node
-    wanted: Callable[[Any], bool] | None = None
-
-
-def _answerer(tools: Toolbox) -> _Step:
-    return _Step("answerer", Answerer(tools.llm_for("answerer")))
-
-
-def _summarizer(tools: Toolbox, style: Literal["summary", "snippet"]) -> _Step:
-    return _Step("summarizer", Summarizer(tools.llm_for("summarizer"), style=style))
-
-
-def _verifier(tools: Toolbox) -> _Step:
-    return _Step("claims_verifier", ClaimsVerifier(tools.entailment), lambda p: p.prove)
-
-
-def _with_reading(tools: Toolbox, *steps: _Step) -> list[_Step]:
-    """Find passages, see whether they answer the question, take the steps, check the claims."""
-    check = _Step(
-        "answerability_verifier",
-        AnswerabilityVerifier(tools.answerability, tools.retriever),
-        lambda p: p.check_answer and tools.answerability is not None,
+    return build_steps(
+        tools, "closedbook", ClosedbookParameters, BaselineState, steps, options, closed_book=True
     )
-    return [_Step("retriever", Retriever(tools.retriever)), check, *steps, _verifier(tools)]
 
 
-def _compile(
-    tools: Toolbox,
-    method: str,
-    schema: type[WritingParameters],
-    steps: Sequence[_Step],
-    checkpointer: Any,
-    name: str,
-    insert_after: Insertions | None,
-) -> Graph:
-    """The steps one after the other; then the answer is composed."""
-    end = "answer_composer"
-    builder = MethodBuilder(
-        tools, schema, BaselineState, Result, end=end, insert_after=insert_after
-    )
-    closed_book = method == "closedbook"
-    composer = AnswerComposer(
-        method,
-        "keep",
-        closed_book=closed_book,
-        answerability=tools.answerability,
-        evidence=tools.evidence,
-    )
-    builder.add_nodes({step.name: step.node for step in steps})
-    builder.add_nodes({end: composer})
-    builder.add_opening(steps[0].name)
-    for place, step in enumerate(steps, start=1):
-        after = _reachable(steps[place:])
-        targets = [one.name for one in after]
-        may_end = ("retriever", "answerability_verifier")
-        if not after or after[-1].wanted is not None or step.name in may_end:
-            targets.append(end)
-        builder.add_route(step.name, partial(_next, step.name, after), *targets)
-    builder.add_edge(end, END)
-    return builder.compile(checkpointer=checkpointer, name=name)
+def _answering(tools: Toolbox) -> Step:
+    return Step("answerer", Answerer(tools.llm_for("answerer")))
 
 
-def _reachable(steps: Sequence[_Step]) -> list[_Step]:
-    """The steps up to the first that has a part in every run."""
-    always = (place for place, step in enumerate(steps, start=1) if step.wanted is None)
-    return list(steps[: next(always, len(steps))])
-
-
-def _next(
-    source: str, after: Sequence[_Step], state: BaselineState, parameters: WritingParameters
-) -> str:
-    if source == "retriever" and not state["passages"]:
-        return "answer_composer"
-    if source == "answerability_verifier" and state.get("answerable") is False:
-        return "answer_composer"
-    wanted = (step.name for step in after if step.wanted is None or step.wanted(parameters))
-    return next(wanted, "answer_composer")
+def _condensing(tools: Toolbox, style: Literal["summary", "snippet"]) -> Step:
+    return Step("summarizer", Summarizer(tools.llm_for("summarizer"), style=style))

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, Unpack
 
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.agreement_checker import AgreementChecker
-from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.claims_verifier import ClaimsVerifier
-from citeproof.agents.corrector import Corrector
-from citeproof.agents.input_preparer import InputPreparer
+from citeproof.agents.corrector import Corrector, InputPreparer
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.graphs.options import CaLMOptions
-from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import Parameters, override_defaults
+from citeproof.graphs.wiring import COMPOSER, MethodBuilder
+from citeproof.parameters import Parameters
 from citeproof.state import CaLMResult, CaLMState, QuestionInput, last_round
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
@@ -91,14 +88,7 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
 paper names no θ."""
 
 
-def build_calm(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "calm",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[CaLMOptions],
-) -> Graph:
+def build_calm(tools: Toolbox, **options: Unpack[CaLMOptions]) -> Graph:
     """The compiled graph of CaLM.
 
     The main LM has the role `answerer`, for corrections as well; the verifier LM has the role
@@ -106,12 +96,8 @@ def build_calm(
     beside the answer: a `Contrast` for each answer that was verified. For arguments and errors
     see `build_vtg`; the parameters are fields of `CaLMParameters`.
     """
-    schema = override_defaults(CaLMParameters, parameters, tools.budget)
     main, verifier = tools.llm_for("answerer"), tools.llm_for("verifier_lm")
-    end = "answer_composer"
-    builder = MethodBuilder(
-        tools, schema, CaLMState, CaLMResult, end=end, insert_after=insert_after
-    )
+    builder = MethodBuilder.of(tools, "calm", CaLMParameters, CaLMState, CaLMResult, options)
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever, fills="short_term"),
@@ -121,31 +107,23 @@ def build_calm(
             "input_preparer": InputPreparer(),
             "corrector": Corrector(main),
             "claims_verifier": ClaimsVerifier(tools.entailment),
-            end: AnswerComposer(
-                "calm",
-                "keep",
-                agreement=True,
-                doubt=UNREAD,
-                answerability=tools.answerability,
-                evidence=tools.evidence,
-            ),
         }
     )
-    ends = ("claims_verifier", end)
+    ends = ("claims_verifier", COMPOSER)
     builder.add_opening("retriever")
-    builder.add_route("retriever", _after_retriever, "answerer", end)
+    builder.add_route("retriever", _after_retriever, "answerer", COMPOSER)
     builder.add_route("answerer", _after_answer, "verifier_lm", *ends)
     builder.add_edge("verifier_lm", "agreement_checker")
     builder.add_route("agreement_checker", _after_agreement_checker, "input_preparer", *ends)
     builder.add_route("input_preparer", _after_input_preparer, "corrector", *ends)
     builder.add_route("corrector", _after_answer, "verifier_lm", *ends)
-    builder.add_edge("claims_verifier", end)
-    builder.add_edge(end, END)
-    return builder.compile(checkpointer=checkpointer, name=name)
+    builder.add_edge("claims_verifier", COMPOSER)
+    builder.add_composer("calm", unverified="keep", agreement=True, doubt=UNREAD)
+    return builder.compile()
 
 
 def _after_retriever(state: CaLMState, _: CaLMParameters) -> str:
-    return "answerer" if state["passages"] else "answer_composer"
+    return "answerer" if state["passages"] else COMPOSER
 
 
 def _after_answer(state: CaLMState, parameters: CaLMParameters) -> str:
@@ -164,4 +142,4 @@ def _after_input_preparer(state: CaLMState, parameters: CaLMParameters) -> str:
 
 
 def _end(state: CaLMState, parameters: CaLMParameters) -> str:
-    return "claims_verifier" if parameters.prove and state["claims"] else "answer_composer"
+    return "claims_verifier" if parameters.prove and state["claims"] else COMPOSER

@@ -12,30 +12,25 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.assessor import Assessor
+from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.claim_source import ClaimSource
-from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.demonstrator import Demonstrator
-from citeproof.agents.draft_refiner import DraftRefiner
 from citeproof.agents.planner import Planner
-from citeproof.agents.refinement_selector import RefinementSelector
+from citeproof.agents.refiner import DraftRefiner, RefinementSelector
 from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
 from citeproof.graphs.vtg import VTGParameters
-from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import override_defaults
+from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
 from citeproof.tools.toolbox import Toolbox
 
@@ -80,45 +75,27 @@ class ComposedParameters(VTGParameters):
     """Longest refined answer."""
 
 
-def build_composed(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = METHOD,
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[ComposedOptions],
-) -> Graph:
+def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     """The compiled graph of the composed flow.
 
     The result holds, beside the answer, `retrieval` (what LLatrieval chose, and whether it was
     found to suffice), `rounds` (the assessment, and what was planned upon it) and `case_id`.
 
-    Args:
-        tools: Models, retriever and memory bank. Without a bank built-in examples are shown, and
-            nothing is kept.
-        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
-            its own.
-        name: The graph's name in traces.
-        insert_after: Nodes of your own, as in `build_vtg`.
-        **parameters: Fields of `ComposedParameters`. They become the defaults of the graph's
-            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
-
-    Raises:
-        SettingsError: A parameter is unknown or out of range.
+    Without a bank in the tools built-in examples are shown, and nothing is kept. For arguments
+    and errors see `build_vtg`; the parameters are fields of `ComposedParameters`.
     """
-    schema = override_defaults(ComposedParameters, parameters, tools.budget)
     asks = tools.answerability is not None
     reflecting, bank = tools.llm_for("demonstrator"), tools.bank
     # Names are taken out of the sentences at the very end.
     prose: dict[str, Any] = {"fixed": ("form",)}
     search, end = build_llatrieval(tools), "refinement_selector"
-    builder = MethodBuilder(
-        tools, schema, ComposedState, ComposedResult, end=end, insert_after=insert_after
+    builder = MethodBuilder.of(
+        tools, METHOD, ComposedParameters, ComposedState, ComposedResult, options, end=end
     )
     builder.add_nodes(
         {
             "retrieval_stage": RetrievalStage(search, tools.retriever),
-            "answerability_verifier": AnswerabilityVerifier(tools.answerability, tools.retriever),
+            "answerability_verifier": AnswerabilityVerifier(tools.retriever, tools.answerability),
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation", **prose),
             "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
             "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
@@ -132,15 +109,9 @@ def build_composed(
             end: RefinementSelector(),
             "case_recorder": CaseRecorder(bank, gate="nli", method=METHOD, **prose),
             "answerer": Answerer(tools.llm_for("answerer"), from_claims=True),
-            "answer_composer": AnswerComposer(
-                METHOD,
-                announce=False,
-                answerability=tools.answerability,
-                evidence=tools.evidence,
-            ),
         }
     )
-    add_proof(builder, tools, writers=["claim_generator", "claim_source"], writer=_writer)
+    add_proof(builder, writers=["claim_generator", "claim_source"], writer=_writer)
 
     writer = "claim_generator"
     assessments = ("assessment_demonstrator", "claims_assessor", end)
@@ -162,10 +133,10 @@ def build_composed(
     builder.add_route("draft_refiner", _after_draft_refiner, "claim_source", end)
     builder.add_route("claim_source", _after_claim_source, *ENTRANCES, end)
     builder.add_edge(end, "case_recorder")
-    builder.add_route("case_recorder", _after_case_recorder, "answerer", "answer_composer")
-    builder.add_edge("answerer", "answer_composer")
-    builder.add_edge("answer_composer", END)
-    return builder.compile(checkpointer=checkpointer, name=name)
+    builder.add_route("case_recorder", _after_case_recorder, "answerer", COMPOSER)
+    builder.add_edge("answerer", COMPOSER)
+    builder.add_composer(METHOD, announce=False)
+    return builder.compile()
 
 
 def _writer(state: ComposedState) -> str:
@@ -223,4 +194,4 @@ def _after_claim_source(state: ComposedState, parameters: ComposedParameters) ->
 
 def _after_case_recorder(state: ComposedState, parameters: ComposedParameters) -> str:
     names = parameters.form != "prose" and state["claims"] and not state["stop"]
-    return "answerer" if names else "answer_composer"
+    return "answerer" if names else COMPOSER

@@ -10,22 +10,19 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, Unpack
 
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.candidate_retriever import CandidateRetriever
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.document_selector import DocumentSelector
 from citeproof.agents.missing_info import MissingInfo
-from citeproof.agents.retrieval_recorder import RetrievalRecorder
-from citeproof.agents.retrieval_verifier import RetrievalVerifier
+from citeproof.agents.retrieval_verifier import RetrievalRecorder, RetrievalVerifier
+from citeproof.agents.retriever import CandidateRetriever
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import LLatrievalOptions
-from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import Parameters, override_defaults
+from citeproof.graphs.wiring import COMPOSER, MethodBuilder
+from citeproof.parameters import Parameters
 from citeproof.state import LLatrievalResult, LLatrievalState, QuestionInput, last_round
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
@@ -121,24 +118,16 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
 `citeproof eval` puts its sub-questions in place of the question."""
 
 
-def build_llatrieval(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "llatrieval",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[LLatrievalOptions],
-) -> Graph:
+def build_llatrieval(tools: Toolbox, **options: Unpack[LLatrievalOptions]) -> Graph:
     """The compiled graph of LLatrieval.
 
     Its output has, beside the `answer`, a `retrieval`: the chosen passages, whether they were
     found to suffice, and what each round did. `LLatrievalRetriever` makes a retriever of it. For
     arguments and errors see `build_vtg`; the parameters are fields of `LLatrievalParameters`.
     """
-    schema = override_defaults(LLatrievalParameters, parameters, tools.budget)
-    end = "retrieval_recorder"
-    builder = MethodBuilder(
-        tools, schema, LLatrievalState, LLatrievalResult, end=end, insert_after=insert_after
+    method, end = "llatrieval", "retrieval_recorder"
+    builder = MethodBuilder.of(
+        tools, method, LLatrievalParameters, LLatrievalState, LLatrievalResult, options, end=end
     )
     builder.add_nodes(
         {
@@ -150,9 +139,6 @@ def build_llatrieval(
             "answerer": Answerer(tools.llm_for("answerer")),
             "claims_verifier": ClaimsVerifier(tools.entailment),
             end: RetrievalRecorder(),
-            "answer_composer": AnswerComposer(
-                "llatrieval", "keep", answerability=tools.answerability, evidence=tools.evidence
-            ),
         }
     )
     builder.add_opening("candidate_retriever", "missing_info", route=_first_search)
@@ -182,9 +168,9 @@ def build_llatrieval(
     )
     builder.add_route("answerer", _after_answerer, "claims_verifier", end)
     builder.add_edge("claims_verifier", end)
-    builder.add_edge(end, "answer_composer")
-    builder.add_edge("answer_composer", END)
-    return builder.compile(checkpointer=checkpointer, name=name)
+    builder.add_edge(end, COMPOSER)
+    builder.add_composer(method, unverified="keep")
+    return builder.compile()
 
 
 def _first_search(_: LLatrievalState, parameters: LLatrievalParameters) -> str:

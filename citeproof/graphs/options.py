@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal
+
+from citeproof.graphs.wiring import BuildOptions
 
 __all__ = [
     "BaselineOptions",
@@ -27,7 +29,7 @@ __all__ = [
 ]
 
 
-class Options(TypedDict, total=False):
+class Options(BuildOptions, total=False):
     """Fields of `Parameters`."""
 
     max_calls: int | None

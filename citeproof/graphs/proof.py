@@ -24,12 +24,19 @@ from citeproof.agents.reviewer import Reviewer
 from citeproof.agents.simplifier import Simplifier
 from citeproof.graphs.options import ProofOptions
 from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import Parameters, override_defaults
+from citeproof.parameters import Parameters
 from citeproof.state import DraftState, ProofInput, ProofResult, ProvedState
 from citeproof.tools.entailment import Premise
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["ENTRANCES", "ProofParameters", "add_proof", "build_proof", "enter_proof", "proof_graph"]
+__all__ = [
+    "ENTRANCES",
+    "ProofParameters",
+    "add_proof",
+    "build_proof",
+    "enter_proof",
+    "proof_inside",
+]
 
 Graph: TypeAlias = CompiledStateGraph[ProvedState, Any, ProofInput, ProofResult]
 
@@ -70,14 +77,7 @@ class ProofParameters(Parameters):
     Prompt for Query Generation)."""
 
 
-def build_proof(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "proof",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[ProofOptions],
-) -> Graph:
+def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:
     """The compiled graph of a proof, to stand alone or in any other graph.
 
     It reads `question`, `passages` and `given`, the claims to prove with their citations; `claims`
@@ -85,45 +85,35 @@ def build_proof(
     proves them, and `dropped` those that were left out. For arguments and errors see
     `build_vtg`; the parameters are fields of `ProofParameters`.
     """
-    schema = override_defaults(ProofParameters, parameters, tools.budget)
-    return proof_graph(
-        tools, schema, checkpointer=checkpointer, name=name, insert_after=insert_after
+    how: dict[str, Any] = {"end": END, "question": ProofInput}
+    builder = MethodBuilder.of(
+        tools, "proof", ProofParameters, ProvedState, ProofResult, options, **how
     )
+    return _compile_proof(builder)
 
 
-def proof_graph(
-    tools: Toolbox,
-    schema: type[ProofParameters],
-    *,
-    checkpointer: Any = None,
-    name: str = "proof",
-    insert_after: Insertions | None = None,
+def proof_inside(
+    tools: Toolbox, schema: type[ProofParameters], insert_after: Insertions | None
 ) -> Graph:
     """The graph of `build_proof`, with the parameters of the graph that it is a part of."""
-    builder = MethodBuilder(
-        tools,
-        schema,
-        ProvedState,
-        ProofResult,
-        end=END,
-        question=ProofInput,
-        insert_after=insert_after,
+    how: dict[str, Any] = {"end": END, "question": ProofInput, "insert_after": insert_after}
+    return _compile_proof(
+        MethodBuilder(tools, schema, ProvedState, ProofResult, name="proof", **how)
     )
+
+
+def _compile_proof(builder: MethodBuilder) -> Graph:
     source = "claim_source"
     builder.add_nodes({source: ClaimSource()})
-    add_proof(builder, tools, writers=[source])
+    add_proof(builder, writers=[source])
     builder.add_edge(START, source)
     builder.add_route(source, _after_claim_source, *ENTRANCES, END)
     builder.add_edge("claim_acceptor", source)
-    return builder.compile(checkpointer=checkpointer, name=name)
+    return builder.compile()
 
 
 def add_proof(
-    builder: MethodBuilder,
-    tools: Toolbox,
-    *,
-    writers: Sequence[str],
-    writer: Callable[[Any], str] | None = None,
+    builder: MethodBuilder, *, writers: Sequence[str], writer: Callable[[Any], str] | None = None
 ) -> None:
     """Add the nodes from `generation_verifier` to `claim_acceptor`, and the edges among them.
 
@@ -131,11 +121,11 @@ def add_proof(
 
     Args:
         builder: The graph under construction; its state is a `DraftState`.
-        tools: Models and retriever.
         writers: The nodes that offer drafts.
         writer: Which of them offers a draft again, perhaps in other words, where it failed; by
             default the first.
     """
+    tools = builder.tools
     builder.add_nodes(
         {
             "generation_verifier": GenerationVerifier(tools.entailment),

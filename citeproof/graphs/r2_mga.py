@@ -10,16 +10,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, Unpack
 
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.assessor import Assessor
-from citeproof.agents.base import current_place
+from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.case_recorder import CaseRecorder, Gate
-from citeproof.agents.claims_assessor import Assess, ClaimsAssessor
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
@@ -27,8 +23,9 @@ from citeproof.agents.refiner import Execution, Refiner
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import R2MGAOptions
-from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import Parameters, override_defaults
+from citeproof.graphs.wiring import COMPOSER, MethodBuilder
+from citeproof.parameters import Parameters
+from citeproof.runtime.place import current_place
 from citeproof.state import QuestionInput, R2MGAResult, R2MGAState, last_round
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.toolbox import Toolbox
@@ -115,14 +112,7 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
 are chosen by `citeproof eval`."""
 
 
-def build_r2_mga(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "r2-mga",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[R2MGAOptions],
-) -> Graph:
+def build_r2_mga(tools: Toolbox, **options: Unpack[R2MGAOptions]) -> Graph:
     """The compiled graph of R²-MGA.
 
     The result holds, beside the answer, `rounds`: a `Reflection` for each assessment, with its
@@ -132,12 +122,8 @@ def build_r2_mga(
     shown, and nothing is kept. For arguments and errors see `build_vtg`; the parameters are
     fields of `R2MGAParameters`.
     """
-    schema = override_defaults(R2MGAParameters, parameters, tools.budget)
     reflecting, bank = tools.llm_for("demonstrator"), tools.bank
-    end = "answer_composer"
-    builder = MethodBuilder(
-        tools, schema, R2MGAState, R2MGAResult, end=end, insert_after=insert_after
-    )
+    builder = MethodBuilder.of(tools, "r2-mga", R2MGAParameters, R2MGAState, R2MGAResult, options)
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever),
@@ -152,9 +138,6 @@ def build_r2_mga(
             "refiner": Refiner(tools.llm_for("refiner")),
             "claims_verifier": ClaimsVerifier(tools.entailment),
             "case_recorder": CaseRecorder(bank),
-            end: AnswerComposer(
-                "r2-mga", answerability=tools.answerability, evidence=tools.evidence
-            ),
         }
     )
 
@@ -171,10 +154,10 @@ def build_r2_mga(
     assessments = ("assessment_demonstrator", "claims_assessor")
     builder.add_opening("retriever")
     first = "generation_demonstrator"
-    builder.add_route("retriever", _after_retriever, "summarizer", first, end)
+    builder.add_route("retriever", _after_retriever, "summarizer", first, COMPOSER)
     builder.add_edge("summarizer", first)
     builder.add_edge("generation_demonstrator", "answerer")
-    builder.add_route("answerer", _after_answerer, *assessments, *ends, end)
+    builder.add_route("answerer", _after_answerer, *assessments, *ends, COMPOSER)
     builder.add_edge("assessment_demonstrator", "assessor")
     builder.add_route("assessor", _after_assessor, "planning_demonstrator", *ends)
     builder.add_route("claims_assessor", _after_assessor, "planning_demonstrator", *ends)
@@ -182,20 +165,20 @@ def build_r2_mga(
     builder.add_route("planner", _after_planner, "refiner", *ends)
     builder.add_route("refiner", after_refiner, *assessments, *ends)
     builder.add_edge("claims_verifier", "case_recorder")
-    builder.add_edge("case_recorder", end)
-    builder.add_edge(end, END)
-    return builder.compile(checkpointer=checkpointer, name=name)
+    builder.add_edge("case_recorder", COMPOSER)
+    builder.add_composer("r2-mga")
+    return builder.compile()
 
 
 def _after_retriever(state: R2MGAState, parameters: R2MGAParameters) -> str:
     if not state["passages"]:
-        return "answer_composer"
+        return COMPOSER
     return "summarizer" if parameters.style else "generation_demonstrator"
 
 
 def _after_answerer(state: R2MGAState, parameters: R2MGAParameters) -> str:
     if not state["claims"]:
-        return "answer_composer"
+        return COMPOSER
     return _assess(parameters) if parameters.refine else _finish(parameters)
 
 

@@ -1,21 +1,26 @@
-"""How the methods begin that read the best passages once, and end where none answers."""
+"""Methods that go from step to step: they find passages once, read them, write, and check."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
+from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.base import Node
+from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.retriever import Retriever
-from citeproof.graphs.wiring import MethodBuilder
+from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.parameters import Parameters
+from citeproof.state import Result
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["END_NODE", "ReadingParameters", "add_reading"]
+__all__ = ["ReadingParameters", "Step", "build_steps", "checking", "reading"]
 
-END_NODE = "answer_composer"
+_READING = ("retriever", "answerability_verifier")
 
 
 class ReadingParameters(Parameters):
@@ -27,33 +32,95 @@ class ReadingParameters(Parameters):
     """True takes the first k of the documents that come with a question, in their order."""
 
 
-def add_reading(
-    builder: MethodBuilder, tools: Toolbox, *writers: str, writer: Callable[[Any], str]
-) -> None:
-    """Add the nodes that find passages and see whether they answer, and the edges behind them.
+class Step(NamedTuple):
+    """A node, and the runs that it has a part in."""
+
+    name: str
+    node: Node
+    wanted: Callable[[Any, Any], bool] | None = None
+    """Tells by state and parameters whether a run takes the step; None: every run does."""
+    else_end: bool = False
+    """Whether a run that does not take it ends, instead of going on behind it."""
+    instead: bool = False
+    """Whether it is taken by every run that does not take the step before it."""
+
+
+def reading(tools: Toolbox, *, searches: bool = True) -> list[Step]:
+    """Find passages and see whether they answer the question; a run ends where none do.
+
+    With `searches=False` only documents that come with the question are read.
+    """
+    asks = tools.answerability is not None
+    return [
+        Step("retriever", Retriever(tools.retriever if searches else None)),
+        Step(
+            "answerability_verifier",
+            AnswerabilityVerifier(tools.retriever, tools.answerability),
+            lambda _, parameters: asks and parameters.check_answer,
+        ),
+    ]
+
+
+def checking(tools: Toolbox, wanted: Callable[[Any, Any], bool] | None = None) -> Step:
+    """Check the claims against what they cite, by default where the parameters say `prove`."""
+    verifier = ClaimsVerifier(tools.entailment)
+    return Step("claims_verifier", verifier, wanted or (lambda _, parameters: parameters.prove))
+
+
+def build_steps(
+    tools: Toolbox,
+    method: str,
+    schema: type[Parameters],
+    state: type[Any],
+    steps: Sequence[Step],
+    options: Mapping[str, Any],
+    **composer: Any,
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The compiled graph of steps, one after the other; then the answer is composed.
 
     Args:
-        builder: The graph under construction; it has a node `answer_composer`.
-        tools: Retriever, and the model of answerability.
-        *writers: The nodes that the method may go on with.
-        writer: Says which of them by the parameters.
+        tools: Models and retriever.
+        method: Its name.
+        schema: The method's parameters.
+        state: What flows along the edges.
+        steps: In order; the first is part of every run.
+        options: What the method's builder was given beside the tools.
+        **composer: Fields of the `AnswerComposer`.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range, or there is no node for one of the
+            caller's own to go behind.
     """
-    retriever, verifier = "retriever", "answerability_verifier"
-    builder.add_nodes(
-        {
-            retriever: Retriever(tools.retriever),
-            verifier: AnswerabilityVerifier(tools.answerability, tools.retriever),
-        }
-    )
+    builder = MethodBuilder.of(tools, method, schema, state, Result, options)
+    builder.add_nodes({step.name: step.node for step in steps})
+    builder.add_opening(steps[0].name)
+    for place, step in enumerate(steps, start=1):
+        after = _reachable(steps[place:])
+        targets = [one.name for one in after]
+        may_skip = not after or after[-1].else_end or not _is_certain(after)
+        if may_skip or step.name in _READING:
+            targets.append(COMPOSER)
+        if len(targets) == 1:
+            builder.add_edge(step.name, targets[0])
+        else:
+            builder.add_route(step.name, partial(_next, step.name, after), *targets)
+    builder.add_composer(method, unverified="keep", **composer)
+    return builder.compile()
 
-    def after_retriever(state: Any, parameters: ReadingParameters) -> str:
-        asks = tools.answerability is not None and parameters.check_answer
-        return verifier if asks and state["passages"] else after_verifier(state, parameters)
 
-    def after_verifier(state: Any, parameters: ReadingParameters) -> str:
-        ends = not state["passages"] or state.get("answerable") is False
-        return END_NODE if ends else writer(parameters)
+def _reachable(steps: Sequence[Step]) -> list[Step]:
+    """The steps that may be the next, up to the first that no run goes past."""
+    ends = (n for n, step in enumerate(steps, 1) if step.else_end or _is_certain(steps[:n]))
+    return list(steps[: next(ends, len(steps))])
 
-    builder.add_opening(retriever)
-    builder.add_route(retriever, after_retriever, verifier, *writers, END_NODE)
-    builder.add_route(verifier, after_verifier, *writers, END_NODE)
+
+def _is_certain(steps: Sequence[Step]) -> bool:
+    """Whether every run takes one of these, and if no other, the last."""
+    return steps[-1].wanted is None or (steps[-1].instead and len(steps) > 1)
+
+
+def _next(source: str, after: Sequence[Step], state: Any, parameters: Any) -> str:
+    if source in _READING and (not state["passages"] or state.get("answerable") is False):
+        return COMPOSER
+    wanted = (step.name for step in after if not step.wanted or step.wanted(state, parameters))
+    return next(wanted, COMPOSER)

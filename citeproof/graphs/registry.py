@@ -49,7 +49,7 @@ class Method:
         return own
 
     def paper_parameters(self, data: str) -> dict[str, Any]:
-        """What the method's paper says of a data set, such as `asqa` or `asqa:summ`.
+        """The parameters of the method's paper for a data set, such as `asqa` or `asqa:summ`.
 
         Those that the builder takes: `method.build(tools, **method.paper_parameters("asqa"))`.
 

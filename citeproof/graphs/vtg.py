@@ -10,11 +10,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.citation_generator import CitationGenerator
@@ -22,8 +20,7 @@ from citeproof.agents.claim_generator import UNLIMITED, ClaimGenerator
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.options import VTGOptions
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_proof
-from citeproof.graphs.wiring import Insertions, MethodBuilder
-from citeproof.parameters import override_defaults
+from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.state import QuestionInput, Result, VTGState
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
@@ -91,46 +88,33 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
 of Table 6: `build_vtg(tools, **PAPER_PARAMETERS["asqa"])`."""
 
 
-def build_vtg(
-    tools: Toolbox,
-    *,
-    checkpointer: Any = None,
-    name: str = "vtg",
-    insert_after: Insertions | None = None,
-    **parameters: Unpack[VTGOptions],
-) -> Graph:
+def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     """The compiled graph of VTG.
 
     Args:
         tools: Models and retriever.
-        checkpointer: A LangGraph checkpointer; none by default, as the LangGraph server brings
-            its own.
-        name: The graph's name in traces.
-        insert_after: Nodes of your own: name of a node → what goes behind it, or a pair of
-            names → what goes between the two.
-        **parameters: Fields of `VTGParameters`. They become the defaults of the graph's
-            context, which a run may override: `graph.invoke(…, context={"k": 8})`.
+        **options: `checkpointer`: a LangGraph checkpointer; none by default, as the LangGraph
+            server brings its own. `name`: the graph's name in traces. `insert_after`: nodes of
+            your own, name of a node → what goes behind it, or a pair of names → what goes
+            between the two. All others are fields of `VTGParameters`. They become the defaults
+            of the graph's context, which a run may override:
+            `graph.invoke(…, context={"k": 8})`.
 
     Raises:
         SettingsError: A parameter is unknown or out of range, or there is no such node.
     """
-    schema = override_defaults(VTGParameters, parameters, tools.budget)
-    end, writer = "answer_composer", "claim_generator"
-    builder = MethodBuilder(tools, schema, VTGState, Result, end=end, insert_after=insert_after)
-    namer = "answerer"
+    writer, namer, end = "claim_generator", "answerer", COMPOSER
+    builder = MethodBuilder.of(tools, "vtg", VTGParameters, VTGState, Result, options)
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever),
-            "answerability_verifier": AnswerabilityVerifier(tools.answerability, tools.retriever),
+            "answerability_verifier": AnswerabilityVerifier(tools.retriever, tools.answerability),
             writer: ClaimGenerator(tools.llm_for("claim_generator")),
             "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
             namer: Answerer(tools.llm_for("answerer"), from_claims=True),
-            end: AnswerComposer(
-                announce=False, answerability=tools.answerability, evidence=tools.evidence
-            ),
         }
     )
-    add_proof(builder, tools, writers=[writer])
+    add_proof(builder, writers=[writer])
     builder.add_opening("retriever")
     asks = tools.answerability is not None
     builder.add_route(
@@ -141,13 +125,13 @@ def build_vtg(
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
     builder.add_route("claim_acceptor", _after_claim_acceptor, writer, namer, end)
     builder.add_edge(namer, end)
-    builder.add_edge(end, END)
-    return builder.compile(checkpointer=checkpointer, name=name)
+    builder.add_composer("vtg", announce=False)
+    return builder.compile()
 
 
 def _after_retriever(asks: bool, state: VTGState, parameters: VTGParameters) -> str:
     if not state["passages"] or state.get("answerable") is False:
-        return "answer_composer"
+        return COMPOSER
     return "answerability_verifier" if asks and parameters.check_answer else "claim_generator"
 
 
@@ -163,4 +147,4 @@ def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:
 
 def _finish(state: VTGState, parameters: VTGParameters) -> str:
     names = parameters.form != "prose" and state["claims"]
-    return "answerer" if names else "answer_composer"
+    return "answerer" if names else COMPOSER

@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from typing_extensions import TypedDict
 
+from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.errors import SettingsError
 from citeproof.graphs.finishing import finish_at
 from citeproof.graphs.inputs import check_input
-from citeproof.parameters import Parameters, current_parameters
+from citeproof.parameters import Parameters, current_parameters, override_defaults
 from citeproof.state import Question
 from citeproof.text import snake_case
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["Insertions", "MethodBuilder"]
+__all__ = ["COMPOSER", "BuildOptions", "Insertions", "MethodBuilder"]
 
 Insertions: TypeAlias = (
     Mapping[str, Any] | Mapping[tuple[str, str], Any] | Mapping[str | tuple[str, str], Any]
 )
 """Name of a node → a node of one's own to go behind it; or a pair of names → one to go between."""
 
+COMPOSER = "answer_composer"
+"""The node that ends a method with an answer."""
 STEPS = 25_000
 """Most steps of a run. Routes count rounds themselves; this is for a mistake in them."""
+
+
+class BuildOptions(TypedDict, total=False):
+    """The arguments that all builders of graphs take beside the parameters of their graph."""
+
+    checkpointer: Any
+    """A LangGraph checkpointer; none by default, as the LangGraph server brings its own."""
+    name: str
+    """The graph's name in traces; by default the method's."""
+    insert_after: Insertions | None
+    """Nodes of the caller's own."""
 
 
 class MethodBuilder:
@@ -40,6 +55,8 @@ class MethodBuilder:
         schema: The graph's parameters, which nodes and routes are handed.
         state: What flows along the edges.
         result: What a run gives.
+        name: The graph's name in traces.
+        checkpointer: A LangGraph checkpointer.
         end: The node that a run is led to when its budget is spent; without one, every error
             ends the run. A graph of graphs has none: LangGraph could resume a run that failed
             in a part only at the beginning of that part.
@@ -54,7 +71,9 @@ class MethodBuilder:
         state: type[Any],
         result: type[Any],
         *,
-        end: str = "",
+        name: str,
+        checkpointer: Any = None,
+        end: str = COMPOSER,
         question: type[Any] = Question,
         insert_after: Insertions | None = None,
     ) -> None:
@@ -63,19 +82,62 @@ class MethodBuilder:
         )
         if end:
             self.graph.set_node_defaults(error_handler=finish_at(end, schema))
-        self._tools, self._schema, self._question = tools, schema, question
+        self.tools, self._question = tools, question
+        self.schema: Any = schema
+        self._name, self._checkpointer = name, checkpointer
         nodes: dict[Any, Any] = dict(insert_after or {})
         self._inserted = {seam: _name_of(node) for seam, node in nodes.items()}
         self._unused = set(self._inserted)
-        for seam, name in self._inserted.items():
-            self.graph.add_node(name, nodes[seam])
+        for seam, inserted in self._inserted.items():
+            self.graph.add_node(inserted, nodes[seam])
+
+    @classmethod
+    def of(
+        cls,
+        tools: Toolbox,
+        method: str,
+        schema: type[Parameters],
+        state: type[Any],
+        result: type[Any],
+        options: Mapping[str, Any],
+        **more: Any,
+    ) -> Self:
+        """The builder that a `build_…` function begins with.
+
+        Args:
+            tools: Models, retriever and stores; their budget applies where the options set none.
+            method: Names the graph, unless the options do.
+            schema: The graph's parameters, for which the options may set other defaults.
+            state: What flows along the edges.
+            result: What a run gives.
+            options: `BuildOptions` and parameters.
+            **more: As above.
+
+        Raises:
+            SettingsError: A parameter is unknown or out of range.
+        """
+        wiring = {"name": method, **more}
+        parameters = dict(options)
+        for key in BuildOptions.__annotations__.keys() & parameters.keys():
+            wiring[key] = parameters.pop(key)
+        schema = override_defaults(schema, parameters, tools.budget)
+        return cls(tools, schema, state, result, **wiring)
+
+    def add_composer(self, method: str, **how: Any) -> None:
+        """End with an `AnswerComposer`; `how` are fields of it."""
+        tools = self.tools
+        composer = AnswerComposer(
+            method, answerability=tools.answerability, evidence=tools.evidence, **how
+        )
+        self.add_nodes({COMPOSER: composer})
+        self.add_edge(COMPOSER, END)
 
     def add_nodes(self, nodes: Mapping[str, Any]) -> None:
         """Add nodes of ours, or graphs, by name."""
         for name, node in nodes.items():
-            changed: dict[str, Any] = {"parameters": self._schema}
+            changed: dict[str, Any] = {"parameters": self.schema}
             if isinstance(node, LLMNode):
-                changed["prompts"] = {**self._tools.prompts, **node.prompts}
+                changed["prompts"] = {**self.tools.prompts, **node.prompts}
             self.graph.add_node(name, replace(node, **changed) if isinstance(node, Node) else node)
 
     def add_opening(self, *targets: str, route: Callable[[Any, Any], str] | None = None) -> None:
@@ -88,8 +150,8 @@ class MethodBuilder:
         reader, rewriter = "question_reader", "question_rewriter"
         self.add_nodes(
             {
-                reader: QuestionReader(english_only=self._tools.english_only),
-                rewriter: QuestionRewriter(self._tools.llm_for(rewriter)),
+                reader: QuestionReader(english_only=self.tools.english_only),
+                rewriter: QuestionRewriter(self.tools.llm_for(rewriter)),
             }
         )
 
@@ -113,7 +175,7 @@ class MethodBuilder:
 
     def add_route(self, source: str, route: Callable[[Any, Any], str], *targets: str) -> None:
         """Go where the route says, which is given state and parameters; it names a target."""
-        schema = self._schema
+        schema = self.schema
 
         def path(state: Any) -> str:
             return route(state, current_parameters(schema))
@@ -123,7 +185,7 @@ class MethodBuilder:
         ends: dict[Any, str] = {target: self._between(source, target) for target in targets}
         self.graph.add_conditional_edges(self._behind(source), path, ends)
 
-    def compile(self, *, checkpointer: Any, name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    def compile(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """The compiled graph, with room for as many steps as a run may take.
 
         Raises:
@@ -135,7 +197,7 @@ class MethodBuilder:
                 f"Nothing can be inserted after {seams}",
                 fix=f"Nodes of this graph: {', '.join(self.graph.nodes)}.",
             )
-        graph = self.graph.compile(checkpointer=checkpointer, name=name)
+        graph = self.graph.compile(checkpointer=self._checkpointer, name=self._name)
         # In `batch`, and in a chain, langchain-core hands a graph its own default of 25 steps as if
         # the caller had set it, and LangGraph's `ensure_config` takes any number for the
         # caller's. So that number is taken out again; ten claims take more.
@@ -145,7 +207,7 @@ class MethodBuilder:
 
     def _check_input(self, stream: Callable[..., Any]) -> Callable[..., Any]:
         def checked_stream(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002
-            check_input(input, self._question, self._schema)
+            check_input(input, self._question, self.schema)
             return stream(input, *args, **options)
 
         return checked_stream

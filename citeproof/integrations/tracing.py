@@ -51,7 +51,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
     """Makes a span of each graph, node, model call, tool and retriever.
 
     Model calls have their tokens, those read from a cache as well; nodes have what they have cost,
-    and for each verdict they reach an event `gen_ai.evaluation.result`. What is said in prompts
+    and for each verdict they reach an event `gen_ai.evaluation.result`. The text of prompts
     and replies is told only where the environment has
     `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true`.
 

@@ -207,6 +207,10 @@ class Store:
             told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
             why = f"its vectors are from {held or 'no model'}, and the settings say "
             raise StoreError(told, why=why + (embedder or "none"), fix=self._fix)
+        if (space := collection.configuration_json["hnsw"]["space"]) != self.space:
+            told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
+            why = f"its vectors are compared by {space}, and those of the model by {self.space}"
+            raise StoreError(told, why=why, fix=self._fix)
 
     def list_names(self, start: str) -> list[str]:
         """The names of all collections that start so."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from citeproof.models.fetch import fetch, fill_folder, model_folder
 from citeproof.models.manifest import MPNET
-from citeproof.models.stamps import check_stamp, flush, stamp
+from citeproof.models.stamps import check, flush, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,10 +86,10 @@ def entailment_folder(settings: ModelSettings, progress: Progress | None = None)
         CorruptModelError: The base is damaged and may not be downloaded (`offline`).
     """
     folder = merged_folder(settings)
-    if check_stamp(folder) != "good":
+    if check(folder) != "good":
         base = fetch(MPNET, settings, progress=progress)
         with fill_folder(folder, "The entailment model") as partial:
-            if check_stamp(folder) != "good":
+            if check(folder) != "good":
                 merge(base, _ADAPTER, partial)
                 shutil.copyfile(_ADAPTER / "README.md", partial / "README.md")
                 stamp(partial)

@@ -11,30 +11,26 @@ file system, so that whatever interrupts it leaves no half model behind.
 from __future__ import annotations
 
 import errno
-import hashlib
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 from filelock import FileLock
 from platformdirs import user_cache_path
 
 from citeproof.errors import CorruptModelError, FetchError
 from citeproof.models import hub, wheels
-from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed
+from citeproof.models.manifest import EmbeddedModel, Hub, SourceFailed
 from citeproof.models.progress import Progress, silent, size_of, watch_folder
-from citeproof.models.stamps import STAMP, flush
+from citeproof.models.stamps import check, flush
 from citeproof.paths import expand
 from citeproof.settings import ModelSettings
 
 __all__ = [
-    "check",
     "fetch",
     "fetch_gguf",
     "fill_folder",
-    "is_stamped",
     "model_folder",
     "named_gguf",
 ]
@@ -69,7 +65,7 @@ def fetch(
     folder = model_folder(model, settings)
     first = folder / model.files[0].name
     path = first if first.suffix.lower() == ".gguf" else folder
-    state = check(model, folder)
+    state = check(folder, model.files)
     if state == "good":  # a cache that others may only read needs no lock
         return path
     if settings.offline:
@@ -81,7 +77,7 @@ def fetch(
             fix=f"Allow downloads (`models.offline = false`), or: {_without(model, folder)}",
         )
     with fill_folder(folder, f"The {model.role} {model.name}") as partial:
-        if check(model, folder) != "good":
+        if check(folder, model.files) != "good":
             _get(model, folder, partial, progress or silent)
     return path
 
@@ -130,30 +126,6 @@ def fetch_gguf(
     return named_gguf(fetch(model, settings, progress=progress))
 
 
-def check(model: EmbeddedModel, folder: Path) -> Literal["missing", "good", "corrupt"]:
-    """Whether `folder` holds the model.
-
-    A stamp beside the files keeps their sizes, times and hashes: only what changed is hashed anew.
-    """
-    if any(not (folder / file.name).is_file() for file in model.files):
-        return "missing"
-    if is_stamped(model, folder):
-        return "good"
-    if any(not _is(folder / file.name, file) for file in model.files):
-        return "corrupt"
-    with suppress(OSError):  # a cache shared read-only: each start hashes anew, and is still right
-        (folder / STAMP).write_text(_stamp(model, folder), encoding="utf-8")
-    return "good"
-
-
-def is_stamped(model: EmbeddedModel, folder: Path) -> bool:
-    """Whether all files are those that were hashed before, by size and time of last change."""
-    try:
-        return (folder / STAMP).read_text(encoding="utf-8") == _stamp(model, folder)
-    except (OSError, ValueError):
-        return False
-
-
 def named_gguf(path: Path) -> Path:
     """A model file that the user named; any GGUF will do.
 
@@ -197,7 +169,7 @@ def _get(model: EmbeddedModel, folder: Path, partial: Path, progress: Progress) 
         except SourceFailed as reason:
             reasons.append(f"{source}: {reason}")
             continue
-        if check(model, ready) == "good":
+        if check(ready, model.files) == "good":
             tell(model.size)
             flush(ready)
             shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
@@ -210,24 +182,9 @@ def _get(model: EmbeddedModel, folder: Path, partial: Path, progress: Progress) 
         f"The {model.role} {model.name} cannot be downloaded",
         why="; ".join(reasons),
         fix=f"{_without(model, folder)} Behind a proxy, set HTTPS_PROXY. "
-        "What has come whole is kept; run the command again to go on.",
+        "Files that have come whole are kept; run the command again to go on.",
     )
 
 
 def _without(model: EmbeddedModel, folder: Path) -> str:
     return f"Copy {folder} from a machine that has it, or {model.instead}."
-
-
-def _stamp(model: EmbeddedModel, folder: Path) -> str:
-    stats = ((file, (folder / file.name).stat()) for file in model.files)
-    return "".join(f"{s.st_size} {s.st_mtime_ns} {f.sha256} {f.name}\n" for f, s in stats)
-
-
-def _is(path: Path, file: ModelFile) -> bool:
-    try:
-        if path.stat().st_size != file.size:
-            return False
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-    except OSError:  # the disk, or another user's permissions
-        return False

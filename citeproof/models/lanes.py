@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def in_lanes(run: Callable[[Part], Result], parts: Sequence[Part], device: str) -> list[Result]:
-    """What `run` gives for each part, in order.
+    """The results of `run` for each part, in order.
 
     On a CPU as many parts run at once as there are cores, each on a core of its own: one pass on
     all cores leaves some idle between its products. (On two cores the entailment model takes 17%

@@ -1,14 +1,17 @@
-"""Notes the content of a folder when it is made, so that later damage is noticed."""
+"""Notes the content of a folder when it was verified, so that later damage is noticed."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["STAMP", "check_stamp", "flush", "stamp"]
+from citeproof.models.manifest import ModelFile
+
+__all__ = ["STAMP", "check", "flush", "is_stamped", "stamp"]
 
 STAMP = ".verified"
 """Each line is a file's size, time of last change, sha256 and name."""
@@ -20,34 +23,47 @@ def stamp(folder: Path) -> None:
     The files get the permissions of any new file: some libraries write theirs for one user alone,
     and a cache may be shared.
     """
-    files = [file for file in sorted(folder.iterdir()) if file.name != STAMP]
+    paths = [path for path in sorted(folder.iterdir()) if path.name != STAMP]
+    files = [ModelFile(path.name, path.stat().st_size, _hash(path)) for path in paths]
     noted = folder / STAMP
-    noted.write_text("".join(_line(file, _hash(file)) for file in files), encoding="utf-8")
-    for file in files:
-        file.chmod(noted.stat().st_mode)
+    noted.write_text(_lines(folder, files), encoding="utf-8")
+    for path in paths:
+        path.chmod(noted.stat().st_mode)
 
 
-def check_stamp(folder: Path) -> Literal["missing", "good", "corrupt"]:
-    """Whether a folder still holds what it was stamped with: only what changed is hashed anew."""
-    if not folder.is_dir():
+def check(
+    folder: Path, files: Sequence[ModelFile] | None = None
+) -> Literal["missing", "good", "corrupt"]:
+    """Whether a folder holds these files, by default those that it was stamped with.
+
+    Only a file that changed since the stamp is hashed anew.
+    """
+    if files is None:
+        if not folder.is_dir():
+            return "missing"
+        try:
+            rows = (line.split(" ", 3) for line in _read(folder).splitlines())
+            files = [ModelFile(name, int(size), digest) for size, _, digest, name in rows]
+        except (OSError, ValueError):  # no stamp, or half of one
+            return "corrupt"
+        return "good" if files and check(folder, files) == "good" else "corrupt"
+    if any(not (folder / file.name).is_file() for file in files):
         return "missing"
-    try:
-        noted = (folder / STAMP).read_text(encoding="utf-8")
-        changed = False
-        for line in noted.splitlines():
-            size, _, digest, name = line.split(" ", 3)
-            file = folder / name
-            if line + "\n" == _line(file, digest):
-                continue
-            if file.stat().st_size != int(size) or _hash(file) != digest:
-                return "corrupt"
-            changed = True
-    except (OSError, ValueError):  # no stamp, half of one, or a file of it is gone
+    if is_stamped(folder, files):
+        return "good"
+    if any(not _is(folder / file.name, file) for file in files):
         return "corrupt"
-    if changed:
-        with suppress(OSError):  # a cache shared read-only: each start hashes anew
-            stamp(folder)
-    return "good" if noted else "corrupt"
+    with suppress(OSError):  # a cache shared read-only: each start hashes anew, and is still right
+        (folder / STAMP).write_text(_lines(folder, files), encoding="utf-8")
+    return "good"
+
+
+def is_stamped(folder: Path, files: Sequence[ModelFile]) -> bool:
+    """Whether all files are those that were hashed before, by size and time of last change."""
+    try:
+        return _read(folder) == _lines(folder, files)
+    except (OSError, ValueError):
+        return False
 
 
 def flush(folder: Path) -> None:
@@ -58,9 +74,20 @@ def flush(folder: Path) -> None:
                 os.fsync(opened.fileno())
 
 
-def _line(file: Path, digest: str) -> str:
-    told = file.stat()
-    return f"{told.st_size} {told.st_mtime_ns} {digest} {file.name}\n"
+def _read(folder: Path) -> str:
+    return (folder / STAMP).read_text(encoding="utf-8")
+
+
+def _lines(folder: Path, files: Sequence[ModelFile]) -> str:
+    stats = ((file, (folder / file.name).stat()) for file in files)
+    return "".join(f"{s.st_size} {s.st_mtime_ns} {f.sha256} {f.name}\n" for f, s in stats)
+
+
+def _is(path: Path, file: ModelFile) -> bool:
+    try:
+        return path.stat().st_size == file.size and _hash(path) == file.sha256
+    except OSError:  # the disk, or another user's permissions
+        return False
 
 
 def _hash(file: Path) -> str:

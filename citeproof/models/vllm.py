@@ -78,7 +78,7 @@ class VLLMServer:
 
     @property
     def arguments(self) -> list[str]:
-        """What `vllm` is started with."""
+        """The arguments that `vllm` is started with."""
         return [
             *("serve", self.model),
             *("--host", "127.0.0.1", "--port", str(self.port)),

@@ -1,7 +1,7 @@
 """Events of a run, beyond those that LangGraph can know.
 
 Events travel on LangGraph's `custom` stream: `graph.astream(input, stream_mode="custom")`
-yields them one by one, as the frozen models below. Which node begins and ends is told by its
+yields them one by one, as the frozen models below. The node that begins or ends is told by its
 `tasks` stream. Outside a stream `emit` does nothing.
 `docs/events.schema.json` says what they are as JSON.
 """

@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
+from citeproof.memory.postgres import PostgresIndex
 from citeproof.server.errors import NotFoundError, describe
 from citeproof.server.library import Library, Upload
 from citeproof.server.opening import Opening
@@ -73,10 +74,14 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
     return router
 
 
-async def _index(opening: Opening) -> Index:
+async def _index(opening: Opening) -> Index | PostgresIndex:
     index = (await opening.tools()).index
     if index is None:
-        raise InputError("This server has no index of its own")
+        raise InputError(
+            "The documents of this server can neither be listed nor changed here",
+            why="a retriever of its own searches them, and no index of citeproof's",
+            fix="Use that retriever's own tools.",
+        )
     return index
 
 

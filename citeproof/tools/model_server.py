@@ -164,7 +164,7 @@ class ModelServer:
 
 
 def _said(response: httpx.Response, data: bytes) -> str:
-    """What a refusal says of itself, as vLLM, text-embeddings-inference and FastAPI put it."""
+    """The reason of a refusal, as vLLM, text-embeddings-inference and FastAPI put it."""
     try:
         told = read_json(content_type(response), data)
     except BadReplyError as error:

@@ -90,9 +90,10 @@ class Toolbox:
         self.prompts = dict(prompts or {})
         for name, text in self.prompts.items():
             check_template(name, text)
-        self.index: Index | None = None
+        self.index: Index | PostgresIndex | None = None
+        """What the settings have opened; None where a retriever of another kind searches."""
         self.embeddings: Embeddings | None = None
-        """What embeds for the index, where the settings have opened one."""
+        """The embedding model of the index, where the settings have opened one."""
         self.english_only = False
         """Whether the entailment model knows no other language; answers to questions in another
         one then say so."""
@@ -208,7 +209,7 @@ class Toolbox:
             budget=chosen.budget,
             prompts=prompts,
         )
-        tools.index = index if isinstance(index, Index) else None
+        tools.index = None if isinstance(index, OwnRetriever) else index
         tools.embeddings = embeddings
         tools.english_only = chosen.entailment.own
         tools._closing.callback(model.close)

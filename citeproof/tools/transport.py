@@ -58,7 +58,7 @@ async def cap(response: Any) -> None:
 
 
 def content_type(response: Any) -> str:
-    """What a response says that it is, without its parameters."""
+    """The content type of a response, without its parameters."""
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 

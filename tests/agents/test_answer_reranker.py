@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citeproof.agents.answer_reranker import AnswerReranker
+from citeproof.agents.answer_selector import AnswerReranker
 from citeproof.errors import BudgetExceededError
 from citeproof.testing import TableEntailment
 from tests.agents.baseline_states import sampled

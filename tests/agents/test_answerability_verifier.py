@@ -17,7 +17,7 @@ D = Passage(id="d", title="Storm", text="A storm broke the lamp in 1902.")
 def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
     model = TableEntailment(lambda text, _: next((s for k, s in score.items() if k in text), 0.1))
     retriever = None if found is None else ListRetriever(lambda _: found)
-    return AnswerabilityVerifier(model, retriever)
+    return AnswerabilityVerifier(retriever, model)
 
 
 async def test_a_memory_that_answers_stays() -> None:
@@ -30,8 +30,12 @@ async def test_two_passages_can_answer_together() -> None:
     def score(text: str, _: str) -> float:
         return 0.8 if "Tower" in text and "Light" in text else 0.3
 
-    assert await AnswerabilityVerifier(TableEntailment(score))(state()) == {"answerable": True}
-    doubtful = AnswerabilityVerifier(TableEntailment(lambda *args: score(*args) - 0.1))
+    assert await AnswerabilityVerifier(answerability=TableEntailment(score))(state()) == {
+        "answerable": True
+    }
+    doubtful = AnswerabilityVerifier(
+        answerability=TableEntailment(lambda *args: score(*args) - 0.1)
+    )
     assert (await doubtful(state()))["answerable"] is False
 
 
@@ -48,7 +52,10 @@ async def test_where_nothing_answers_the_nearest_are_kept() -> None:
 
 @pytest.mark.parametrize(
     "verifier",
-    [AnswerabilityVerifier(), AnswerabilityVerifier(TableEntailment({}), check_answer=False)],
+    [
+        AnswerabilityVerifier(),
+        AnswerabilityVerifier(answerability=TableEntailment({}), check_answer=False),
+    ],
 )
 async def test_nobody_is_asked_where_nobody_is_to_be(verifier: AnswerabilityVerifier) -> None:
     assert await verifier(state()) == {"answerable": None}

@@ -20,12 +20,11 @@ from typing_extensions import TypedDict
 from citeproof import LLM, agents
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.base import LLMNode, Node, Place, current_place
+from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.corrector import Corrector
-from citeproof.agents.draft_refiner import DraftRefiner
 from citeproof.agents.missing_info import MissingInfo
-from citeproof.agents.refiner import Refiner
+from citeproof.agents.refiner import DraftRefiner, Refiner
 from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.retriever import Retriever
@@ -42,6 +41,7 @@ from citeproof.errors import (
 from citeproof.parameters import Parameters
 from citeproof.runtime.events import AnswerReady
 from citeproof.runtime.meter import note, spend
+from citeproof.runtime.place import Place, current_place
 from citeproof.state import (
     Draft,
     Ledger,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import Passage
-from citeproof.agents.candidate_retriever import CandidateRetriever
+from citeproof.agents.retriever import CandidateRetriever
 from citeproof.errors import InputError, RetrievalError
 from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, passage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citeproof.agents.claims_assessor import ClaimsAssessor
+from citeproof.agents.assessor import ClaimsAssessor
 from citeproof.state import Reflection
 from citeproof.testing import TableEntailment
 from tests.agents.calm_states import BUILT, claim

@@ -9,7 +9,7 @@ from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from citeproof import Answer, Usage, Verdict, build_vtg
-from citeproof.agents.draft_reader import DraftReader
+from citeproof.agents.claim_source import DraftReader
 from citeproof.errors import InputError
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import NodeCost, ProvedState

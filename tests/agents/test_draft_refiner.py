@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
-from citeproof.agents.draft_refiner import DraftRefiner
+from citeproof.agents.refiner import DraftRefiner
 from citeproof.state import RefiningState
 from citeproof.testing import ScriptedChatModel
 from tests.agents.calm_states import BUILT, LIT, claim

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from citeproof import Passage
-from citeproof.agents.input_preparer import InputPreparer
+from citeproof.agents.corrector import InputPreparer
 from citeproof.state import memory_passages
 from tests.agents.calm_states import BUILT, LIT, candidate, claim
 

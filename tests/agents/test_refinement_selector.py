@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import Claim, Verdict
-from citeproof.agents.refinement_selector import RefinementSelector, share
+from citeproof.agents.refiner import RefinementSelector, share
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import RefiningState
 from tests.agents.calm_states import BROKE, BUILT, KEPT, LIT, claim

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from citeproof.agents.retrieval_recorder import RetrievalRecorder
+from citeproof.agents.retrieval_verifier import RetrievalRecorder
 from citeproof.state import Retrieval, SearchRound, Swap
 from tests.agents.search_states import BY_NAME, search_state
 

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import pytest
 
 from citeproof import Toolbox
-from citeproof.agents.answer_reranker import AnswerReranker
+from citeproof.agents.answer_selector import AnswerReranker
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
-from citeproof.agents.claims_assessor import ClaimsAssessor
+from citeproof.agents.assessor import ClaimsAssessor
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.simplifier import Simplifier
@@ -84,7 +84,7 @@ async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
 
 
 async def test_passages_that_cannot_be_asked_may_answer() -> None:
-    update, note = await noted(AnswerabilityVerifier(OUT), state())
+    update, note = await noted(AnswerabilityVerifier(answerability=OUT), state())
     assert update == {"answerable": None}
     assert "not checked" in note
 

@@ -296,6 +296,18 @@ LIGHT = Passage(id="Light", title="Light", text="Bo kept it.")
             ),
             {"id": "-5", "task": "asqa", "answers": (("Ann",),), "references": ("Ann.",)},
         ),
+        (
+            "hotpot.jsonl",  # without its context: a pool of one's own is searched
+            json.dumps(
+                {
+                    "question": "Who?",
+                    "answers": ["Ann"],
+                    "supporting_facts": [["Tower", 0]],
+                    "gold_passages": ["p7"],
+                }
+            ),
+            {"answers": (("Ann",),), "gold": ("p7",)},
+        ),
         ("nq-test.qa.csv", "Who?\t['Ann', \"L'Ann\"]\n", {"answers": (("Ann", "L'Ann"),)}),
         ("nq-test.qa.csv", '"Who?"\t["Ann"]\n', {"answers": (("Ann",),)}),
         (

@@ -166,6 +166,27 @@ async def test_the_answer_says_whether_it_is_an_abstention() -> None:
     assert [own["not_found"] for own in await score(rows, None)] == [1, 0]
 
 
+def claim(text: str, number: int, status: str) -> dict[str, Any]:
+    citation = {"number": number, "passage_id": PASSAGES[number - 1].id}
+    return {"text": text, "citations": [citation], "verdict": {"status": status}}
+
+
+async def test_proofs_that_the_judge_does_not_share() -> None:
+    """Two claims are given as proved, one of them by a passage that does not state it."""
+    claims = [
+        claim("Ann Lee built it.", 1, "supported"),
+        claim("Ann Lee kept it.", 2, "supported"),
+        claim("Cy sold it.", 2, "unsupported"),
+    ]
+    known = {"question": "Who?", "method": "vtg", "passages": PASSAGES}
+    some = Answer.model_validate({**known, "status": "partial", "claims": claims})
+    none = Answer.model_validate({**known, "status": "partial", "claims": claims[2:]})
+    table = TableEntailment(lambda premise, text: float(text.split()[0] in premise))
+    found = await score([(example(), output(""), own) for own in (some, none)], table)
+    assert [own["wrongly_proved"] for own in found] == [1 / 2, None]
+    assert [pair.hypothesis for pair in table.pairs] == ["Ann Lee built it.", "Ann Lee kept it."]
+
+
 class Reader:
     """Finds the words that follow the question's last one."""
 

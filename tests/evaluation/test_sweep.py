@@ -9,7 +9,7 @@ from citeproof.errors import InputError
 from citeproof.evaluation.sweep import read_sweep
 from citeproof.graphs.registry import find_method
 
-SWEEPS = sorted((Path(__file__).parents[2] / "benchmarks/sweeps").glob("*.toml"))
+SWEEPS = sorted((Path(__file__).parents[2] / "benchmarks").glob("*/*.toml"))
 
 
 def written(folder: Path, text: str) -> Path:

@@ -18,6 +18,7 @@ from citeproof.settings import RetrieverSettings, Settings
 from citeproof.types import Passage
 from tests.memory.conftest import Server
 from tests.memory.fakes import WordEmbeddings
+from tests.server.serving import client, events, toolbox
 
 PASSAGES = [Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.") for n in range(7)]
 
@@ -116,10 +117,54 @@ async def test_another_model_or_no_index_is_told(server: Server, collection: str
         await retrieve(index, "hill", 1)
     index.add(PASSAGES)
     index.close()
+    told = "from words, and the settings say others"
     other = opened(server, collection, embeddings=WordEmbeddings("others"))
-    with pytest.raises(StoreError, match="from words, and the settings say others"):
+    with pytest.raises(StoreError, match=told):
         other.add(PASSAGES)
+    with pytest.raises(RetrievalError, match=told):
+        await other.retrieve("hill", 1)
     other.close()
+    by_words = opened(server, collection, "bm25", embeddings=WordEmbeddings("others"))
+    assert await by_words.retrieve("hill 4", 1) == [PASSAGES[4]]
+    by_words.close()
+
+
+async def test_passages_are_read_by_id_and_by_document(
+    server: Server, collection: str, documents: Path
+) -> None:
+    index = opened(server, collection)
+    assert (index.get(["p1"]), index.document("p"), index.documents()) == ([], [], [])
+    assert index.count() == 0
+    index.update([documents])
+    index.add([one.model_copy(update={"source": "a list"}) for one in PASSAGES])
+    assert [one.id for one in index.get(["p3", "none", "p1"])] == ["p3", "p1"]
+    [sheep] = index.document(str(documents / "sheep.txt"))
+    assert sheep.text == "Forty sheep live on the hill."
+    assert len(index.document("a list")) == 7
+    index.close()
+
+
+async def test_a_server_over_it_lists_adds_and_removes_documents(
+    server: Server, collection: str, tmp_path: Path
+) -> None:
+    index = opened(server, collection)
+    async with client(tmp_path / "store", toolbox(index=index)) as http:
+        assert (await http.get("/api/documents")).json() == {"documents": []}
+        sent = await http.post(
+            "/api/documents",
+            files=[("files", ("tower.md", b"Ann Lee built the tower."))],
+            headers={"x-citeproof": "upload"},
+        )
+        assert events(sent.text)[-1][1]["added"] == ["tower.md"]
+        [held] = (await http.get("/api/documents")).json()["documents"]
+        assert (await http.get(held["file"])).text == "Ann Lee built the tower."
+        assert [one.text for one in await index.retrieve("tower", 1)] == [
+            "Ann Lee built the tower."
+        ]
+        assert (await http.delete(f"/api/documents/{held['id']}")).is_success
+        assert (await http.get("/api/documents")).json() == {"documents": []}
+    assert index.count() == 0
+    index.close()
 
 
 async def test_settings_open_it(server: Server, collection: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from citeproof.errors import FetchError
 from citeproof.models import entailment
 from citeproof.models.entailment import LABELS, calibration, entailment_folder, merge
-from citeproof.models.stamps import STAMP, check_stamp
+from citeproof.models.stamps import STAMP, check
 from citeproof.settings import ModelSettings
 from tests.models.tiny import tiny_mpnet
 
@@ -154,7 +154,7 @@ def test_what_was_changed_since_is_made_anew(shipped: list[int], tmp_path: Path)
     whole, made = weights.read_bytes(), len(shipped)
     for damage in (whole[:-4] + b"\xff\xff\xff\xff", whole[:100], b""):
         weights.write_bytes(damage)
-        assert check_stamp(folder) == "corrupt"
+        assert check(folder) == "corrupt"
         assert entailment_folder(settings) == folder
         assert weights.read_bytes() == whole
     (folder / "config.json").unlink()

@@ -13,10 +13,9 @@ import pytest
 from huggingface_hub.utils.tqdm import are_progress_bars_disabled
 
 from citeproof.errors import CorruptModelError, FetchError, InputError
-from citeproof.models import fetch as module
-from citeproof.models import wheels
+from citeproof.models import stamps, wheels
 from citeproof.models.fetch import fetch, fetch_gguf, model_folder, named_gguf
-from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed, Wheels
+from citeproof.models.manifest import EmbeddedModel, Hub, SourceFailed, Wheels
 from citeproof.models.stamps import STAMP
 from citeproof.settings import ModelSettings
 from tests.models.parts import (
@@ -333,13 +332,13 @@ def test_only_a_changed_file_is_hashed(
 ) -> None:
     path = fetch(tiny(HUB), settings)
     hashed: list[Path] = []
-    real = module._is
+    real = stamps._hash
 
-    def noted(path: Path, file: ModelFile) -> bool:
+    def noted(path: Path) -> str:
         hashed.append(path)
-        return real(path, file)
+        return real(path)
 
-    monkeypatch.setattr(module, "_is", noted)
+    monkeypatch.setattr(stamps, "_hash", noted)
     fetch(tiny(HUB), settings)
     assert hashed == []
     os.utime(path, ns=(1, 1))

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from citeproof.actors import Actors
+from citeproof.console.on_ray import keep_apart
 from citeproof.errors import MissingExtraError, SettingsError
 from citeproof.settings import RaySettings, Settings
 from citeproof.testing import TableEntailment
@@ -89,3 +92,24 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_share_that_ray_does_not_have_is_refused(share: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="write a whole number, or a share below 1"):
         Settings(**{"ray": share})
+
+
+def test_what_ray_tells_of_a_dead_actor_is_not_on_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def die_once(judge: Judge) -> str:
+        if not (tmp_path / "died").exists():
+            (tmp_path / "died").touch()
+            os._exit(1)
+        return "lives"
+
+    told = ""
+    with keep_apart(), Actors(open_judge, RaySettings(actors=1)) as actors:
+        sys.stdout.write(actors.submit(die_once).result() + "\n")
+        end = time.monotonic() + 30
+        while "A worker died" not in told:
+            assert time.monotonic() < end, told
+            time.sleep(0.1)
+            output, errors = capsys.readouterr()
+            told += errors
+            assert output in ("lives\n", "")

@@ -14,9 +14,9 @@ from citeproof.agents.answerer import _HEADING as ANSWERED
 from citeproof.agents.claim_generator import sentences
 from citeproof.agents.corrector import _HEADING as CORRECTED
 from citeproof.agents.demonstrator import _numbered_from
-from citeproof.agents.draft_refiner import DraftRefiner
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.planner import read_actions
+from citeproof.agents.refiner import DraftRefiner
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import RetrievalError
 from citeproof.prompts import Prompt

@@ -16,6 +16,7 @@ import uvicorn
 
 from citeproof import Toolbox
 from citeproof.memory.index import Index
+from citeproof.memory.postgres import PostgresIndex
 from citeproof.server.app import create_app
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
@@ -37,7 +38,7 @@ def reply(prompt: str) -> str:
     return LIT if BUILT in task else BUILT
 
 
-def toolbox(model: Any = None, index: Index | None = None) -> Toolbox:
+def toolbox(model: Any = None, index: Index | PostgresIndex | None = None) -> Toolbox:
     """Tools without real models; without an index, over two passages."""
     tools = Toolbox(
         model or ScriptedChatModel(reply),

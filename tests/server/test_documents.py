@@ -138,3 +138,15 @@ async def test_without_documents_a_question_is_refused(http: httpx.AsyncClient) 
     response = await http.post("/api/ask", json=body)
     assert response.status_code == 400
     assert response.json()["error"]["message"].startswith("There are no documents yet")
+
+
+async def test_documents_of_ones_own_retriever_are_not_to_be_had(tmp_path: Path) -> None:
+    async with client(tmp_path / "store", toolbox()) as http:
+        response = await http.get("/api/documents")
+        assert response.status_code == 400
+        assert "a retriever of its own searches them" in response.json()["error"]["message"]
+        [(name, told)] = await send(http, tower__md=TOWER.encode())
+        assert (name, "neither be listed nor changed" in told["error"]["message"]) == (
+            "error",
+            True,
+        )

@@ -25,7 +25,7 @@ class Reader(Protocol):
 
 
 def reader_scores(found: Sequence[str], answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
-    """What was found for each sub-question against its best alias: words, exactly, and all so.
+    """Compare what was found for each sub-question with its best alias: words, exactly, and all so.
 
     Args:
         found: What a reader found for each sub-question in the answer, at least one.

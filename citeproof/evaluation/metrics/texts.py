@@ -30,7 +30,7 @@ def plain(text: str, mode: Mode) -> str:
 
 
 def first_line(text: str) -> str:
-    """What ALCE's evaluator reads of an answer: its first line, without a chat model's end."""
+    """An answer as ALCE's evaluator reads it: the first line, without a chat model's end."""
     return text.strip().split("\n")[0].replace(_CHAT_END, "")
 
 

@@ -18,6 +18,7 @@ __all__ = ["read_epub"]
 
 _FIX = "Download it anew, or convert it with calibre."
 _CONTAINER = "META-INF/container.xml"
+_END = b"</html"
 _LOCKED = "META-INF/encryption.xml"
 
 
@@ -33,11 +34,14 @@ def read_epub(data: bytes, path: Path) -> Document:
     problems: list[str] = []
     for number, name in enumerate(chapters, start=1):
         try:
-            chapter = read_html(archive.read(name), Path(name))
+            chapter = read_html(content := archive.read(name), Path(name))
         except DocumentError as error:
             if (why := error.why) and "holds no text" not in why:
                 problems.append(f"chapter {number} ({name}) was left out: {why}")
             continue
+        problems += [f"chapter {number} ({name}): {problem}" for problem in chapter.problems]
+        if _END not in content.replace(b"\0", b"").lower():
+            problems.append(f"chapter {number} ({name}) breaks off: it does not end as XHTML does")
         own = chapter.title if chapter.title not in {title, Path(name).stem} else ""
         for part in chapter.parts:
             if part.text[part.start : part.end].strip():

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from citeproof.tools.documents.base import Document, Part, sections, unusable
 from citeproof.tools.documents.encodings import decode_html
 from citeproof.tools.documents.html_blocks import Writer
+from citeproof.tools.documents.html_marks import CODE
 
 __all__ = ["read_html"]
 
 _TAG = re.compile(r"<[^<>]*>")
 _ILLEGAL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
+_END = re.compile(r"</html[^<>]*>", re.IGNORECASE)
+"""libxml2 ends there; browsers show what follows."""
+_XHTML = "http://www.w3.org/1999/xhtml"
+_HEAD = 4096
+"""Characters at the beginning of a page in which it may say that it is XHTML."""
+_CDATA = re.compile(r"<!\[CDATA\[((?:(?!\]\]>).)*+)(?:\]\]>)?", re.DOTALL)
+_OPEN = re.compile(
+    r"<(?P<tag>script|style|title|textarea)\b[^<>]*(?<!/)>|(?P<comment><!--)", re.IGNORECASE
+)
+"""Marks after which nothing is text until they are closed."""
+_MOST = 100
+"""Words that a page may leave out in silence; beyond, they are told if they are most of it."""
 
 
 def read_html(data: bytes, path: Path) -> Document:
@@ -29,6 +43,10 @@ def read_html(data: bytes, path: Path) -> Document:
 
     markup, problems = decode_html(data, path)
     markup = _DECLARATION.sub("", _ILLEGAL.sub(" ", markup))
+    if _XHTML in markup[:_HEAD]:
+        markup = _CDATA.sub(lambda found: escape(found[1]), markup)
+    markup = _END.sub("", markup)
+    problems += _unclosed(markup)
     parser = html.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
     )
@@ -49,7 +67,35 @@ def read_html(data: bytes, path: Path) -> Document:
         writer.write(page)
     text, headings, kept = writer.pieces.result()
     title = name or next((name for *_, level, name in headings if level < 7), path.stem)
-    return Document(str(path), title, sections(text, headings, title, kept=kept), problems)
+    parts = sections(text, headings, title, kept=kept)
+    return Document(str(path), title, parts, (*problems, *_left_out(page, text)))
+
+
+def _unclosed(markup: str) -> tuple[str, ...]:
+    """What is told of a page whose end is in a comment, a script or the like."""
+    place = 0
+    while found := _OPEN.search(markup, place):
+        tag = "" if found["comment"] else found["tag"].lower()
+        end = re.compile(f"</{tag}" if tag else "-->", re.IGNORECASE)
+        if not (closed := end.search(markup, found.start() + 2)):
+            name = f"<{tag}>" if tag else "a comment"
+            return (f"{name} in it is not closed, so what follows it was left out",)
+        place = closed.end()
+    return ()
+
+
+def _left_out(page: Any, text: str) -> tuple[str, ...]:
+    """What is told of a page that reads as less than half of its words outside of links."""
+    from lxml import etree
+
+    etree.strip_elements(page, *CODE, "a", with_tail=False)  # tables of contents are links
+    there = sum(len(said.split()) for said in page.itertext())
+    left = there - len(text.split())
+    if left <= max(_MOST, there / 2):
+        return ()
+    return (
+        f"{left:,} of its {there:,} words outside of links were left out: menus, buttons, hidden",
+    )
 
 
 def _flat(markup: str, path: Path, problems: tuple[str, ...]) -> Document:

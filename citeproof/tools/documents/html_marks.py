@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["BLOCKS", "DROPPED", "HEADINGS", "LINES", "is_hidden", "is_navigation", "is_permalink"]
+__all__ = [
+    "BLOCKS",
+    "CODE",
+    "DROPPED",
+    "HEADINGS",
+    "LINES",
+    "is_hidden",
+    "is_navigation",
+    "is_permalink",
+]
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption", "td", "th"}
@@ -17,8 +26,11 @@ BLOCKS = {
     *HEADINGS,
     *LINES,
 }
+CODE = {"script", "style", "noscript", "template", "title"}
+"""Tags whose text is for programs, or shown elsewhere."""
 DROPPED = {
-    *("script", "style", "noscript", "template", "svg", "button", "iframe", "title", "select"),
+    *CODE,
+    *("svg", "button", "iframe", "select"),
     *("canvas", "object", "audio", "video"),
 }
 _UNSEEN = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,6 +14,7 @@ __all__ = [
     "Entailment",
     "Pair",
     "Score",
+    "blend_odds",
     "contradicts",
     "halfway",
     "pair",
@@ -63,6 +65,18 @@ def stretch(score: float, threshold: float, onto: float = 0.5) -> float:
         return onto * score / threshold
     rest = 1.0 - threshold
     return onto + (1.0 - onto) * (score - threshold) / rest if rest else 1.0
+
+
+def blend_odds(scores: Sequence[float], weights: Sequence[float], constant: float = 0.0) -> float:
+    """One probability of several: the logistic function of a weighted sum of their log-odds.
+
+    One that is quite certain counts as 0.001 or 0.999, or it would outweigh all others.
+    """
+    bounded = [min(max(score, 0.001), 0.999) for score in scores]
+    odds = [math.log(score / (1.0 - score)) for score in bounded]
+    return 1.0 / (
+        1.0 + math.exp(-math.fsum([constant, *(w * o for w, o in zip(weights, odds, strict=True))]))
+    )
 
 
 class Entailment(Protocol):

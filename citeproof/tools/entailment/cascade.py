@@ -1,28 +1,32 @@
-"""Two entailment models in a row: a fast one decides where it is sure, a slow one where not."""
+"""Two entailment models in a row: a fast one refuses claims, and a slow one has a say in the rest.
+
+The fast one misses most of what words do not show: of the claims that it would prove, the judge's
+score tells true from false far better (area 0.87 against 0.67 on 157 claims made to mislead, 0.89
+against 0.73 on 55 of FoolMeTwice, 0.74 against 0.68 on 48 of WiCE). Neither is best alone.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
-from citeproof.tools.entailment.base import Entailment, Pair, Score, stretch
+from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, stretch
 from citeproof.tools.entailment.details import missing_details
 
 __all__ = ["Cascade"]
 
 
 class Cascade:
-    """Asks `first` about every pair, and `judge` only about those that `first` is unsure of.
+    """Asks `first` about every pair, and `judge` about those that `first` does not refuse.
 
-    A pair whose first score lies in the band gets a score from both: the logistic function of a
-    weighted sum of their log-odds. What `first` would prove though the premise lacks a number or a
-    name of the hypothesis, both must prove: the lower score counts, the judge's on the scale of
-    `first`. So all scores have one scale and one threshold, that of `first`.
+    A pair whose first score lies in the band gets a score from both (`blend_odds`). What `first`
+    would prove though the premise lacks a number or a name of the hypothesis, both must prove: the
+    lower score counts, the judge's on the scale of `first`. So all scores have one scale and one
+    threshold, that of `first`.
 
     Args:
         first: Scores every pair.
         judge: Gives the model that is asked about the rest; called when the first such pair comes.
-        band: Scores of `first`, from and below, that are not sure.
+        band: Scores of `first`, from and to, that the judge has a say in.
         blend: Weights of the log-odds of `first`, of those of the judge, and of 1.
         judge_name: How reports name the judge.
     """
@@ -48,7 +52,7 @@ class Cascade:
         """Both models, and what decides between them, so that kept scores are not mixed up."""
         low, high = self._band
         weights = "/".join(f"{weight:g}" for weight in self._blend)
-        return f"{self._first.name} + {self._judge_name} [{low:g}, {high:g}) {weights}"
+        return f"{self._first.name} + {self._judge_name} [{low:g}, {high:g}] {weights}"
 
     @property
     def first(self) -> Entailment:
@@ -74,7 +78,7 @@ class Cascade:
             for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
             if score >= min(low, self.threshold) and missing_details(pair.premise, pair.hypothesis)
         }
-        unsure = [i for i, score in enumerate(scores) if low <= score < high or i in lacking]
+        unsure = [i for i, score in enumerate(scores) if low <= score <= high or i in lacking]
         if unsure:
             if self._judge is None:
                 self._judge = self._open()
@@ -82,17 +86,7 @@ class Cascade:
             for i, score in zip(unsure, judged, strict=True):
                 against = getattr(scores[i], "contradiction", None)
                 onto = stretch(score, self._judge.threshold, self.threshold)
-                both = min(scores[i], onto) if i in lacking else self._combine(scores[i], score)
-                scores[i] = Score(both, against)
+                *weights, constant = self._blend
+                both = blend_odds((scores[i], score), weights, constant)
+                scores[i] = Score(min(scores[i], onto) if i in lacking else both, against)
         return scores
-
-    def _combine(self, first: float, judged: float) -> float:
-        of_first, of_judge, constant = self._blend
-        odds = of_first * _log_odds(first) + of_judge * _log_odds(judged) + constant
-        return 1.0 / (1.0 + math.exp(-odds))
-
-
-def _log_odds(probability: float) -> float:
-    # A model that is quite certain must not outweigh the other by an infinite amount.
-    bounded = min(max(probability, 0.001), 0.999)
-    return math.log(bounded / (1.0 - bounded))

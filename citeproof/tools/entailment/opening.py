@@ -1,9 +1,9 @@
 """Makes the entailment model that the settings name.
 
-Back ends: sentence-transformers cross-encoders (`cross_encoder.py`), citeproof's own among them,
-the language model as judge (`judge.py`), the first in front of the second (`cascade.py`),
-published verifiers (`presets.py`), a classifier at an address (`remote.py`), and several of these
-together (`ensemble.py`).
+Back ends: sentence-transformers cross-encoders (`cross_encoder.py`), of which citeproof's own reads
+closely (`close_reader.py`), the language model as judge (`judge.py`), the first in front of the
+second (`cascade.py`), published verifiers (`presets.py`), a classifier at an address
+(`remote.py`), and several of these together (`ensemble.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from citeproof.tools.entailment.base import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.chat_verifier import ChatVerifier
+from citeproof.tools.entailment.close_reader import CloseReader
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.judge import Judge
@@ -234,14 +235,16 @@ class _Opener:
         return open_remote(settings, threshold, offline=self.models.offline)
 
     def _own(self, threshold: float | None) -> Entailment:
-        """The shipped cross-encoder."""
+        """The shipped cross-encoder, which reads closely."""
         fitted = calibration()
-        return CrossEncoder(
-            fitted.name,
-            shipped_threshold(self.settings) if threshold is None else threshold,
-            self.settings.batch_size,
-            contradiction=fitted.contradiction,
-            locate=lambda: str(entailment_folder(self.models, self.progress)),
+        return CloseReader(
+            CrossEncoder(
+                fitted.name,
+                shipped_threshold(self.settings) if threshold is None else threshold,
+                self.settings.batch_size,
+                contradiction=fitted.contradiction,
+                locate=lambda: str(entailment_folder(self.models, self.progress)),
+            )
         )
 
 

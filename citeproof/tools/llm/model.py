@@ -60,7 +60,7 @@ class LLM:
 
     Args:
         model: Any LangChain chat model; `open_llm` makes one from settings.
-        role: Who asks; stands in events and errors.
+        role: The asker, for events and errors.
         retries: Further attempts after a failure that passes, such as a timeout or a 429.
         backoff: Seconds before the first retry, doubled for each further one, with jitter;
             a server's Retry-After goes before it.
@@ -403,7 +403,7 @@ def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
     Args:
         model: An `LLM`; a LangChain chat model; or its name as in the setting `llm`:
             `openai:gpt-4o`, or `local` for the embedded model.
-        role: Who asks, where the model has no role yet.
+        role: The asker, where the model has no role yet.
 
     Raises:
         SettingsError: It is none of these, or its name is malformed.

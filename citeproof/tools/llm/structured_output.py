@@ -94,7 +94,7 @@ def _by_tool(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any
 def _response_format(
     model: BaseChatModel, schema: Mapping[str, Any] | type[BaseModel]
 ) -> dict[str, Any]:
-    """What OpenAI's protocol has beside a request so that the reply keeps to a schema.
+    """The fields of OpenAI's protocol by which a reply keeps to a schema.
 
     Given as an argument, as LangChain does it, the client would parse the reply, and throw away
     one that is cut, with what it cost.

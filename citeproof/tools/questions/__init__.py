@@ -1,1 +1,1 @@
-"""What a question brings: its words, its parts, the conversation before it, its documents."""
+"""The parts of a question: its words, the conversation before it, its documents."""

@@ -1,4 +1,4 @@
-"""What a question asks in several parts: "Who founded Debian, and when?" asks two things."""
+"""The parts of a question: "Who founded Debian, and when?" asks two things."""
 
 from __future__ import annotations
 

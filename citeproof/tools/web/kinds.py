@@ -1,4 +1,4 @@
-"""Which reader reads a page: its content type decides."""
+"""The reader of a page: its content type decides."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_chapters_are_read_in_the_order_of_the_spine() -> None:
 
 def test_a_chapter_that_is_missing_is_told() -> None:
     document = parse(
-        book({"a.xhtml": "<p>It burns.</p>", "b.xhtml": ""}, ["a.xhtml", "b.xhtml"]), PATH
+        book({"a.xhtml": "<html>It burns.</html>", "b.xhtml": ""}, ["a.xhtml", "b.xhtml"]), PATH
     )
     assert "chapter 2 (in/b.xhtml) was left out" in document.problems[0]
 
@@ -60,3 +60,15 @@ def test_a_chapter_that_is_missing_is_told() -> None:
 def test_a_book_without_text_is_refused() -> None:
     with pytest.raises(DocumentError, match="no chapter holds any text"):
         parse(book({}, []), PATH)
+
+
+def test_a_chapter_that_breaks_off_or_has_problems_is_told() -> None:
+    chapters = {
+        "a.xhtml": "<html><body><p>It burns.</p></body></html>",
+        "b.xhtml": f"<html><body><p>{STORY}",
+        "c.xhtml": f"<html><body><p>{STORY}</p><!-- <p>{STORY}</p></body></html>",
+    }
+    assert parse(book(chapters, list(chapters)), PATH).problems == (
+        "chapter 2 (in/b.xhtml) breaks off: it does not end as XHTML does",
+        "chapter 3 (in/c.xhtml): a comment in it is not closed, so what follows it was left out",
+    )

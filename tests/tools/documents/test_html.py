@@ -195,3 +195,37 @@ def test_a_guessed_encoding_is_told() -> None:
 def test_a_page_may_leave_out_where_its_head_ends(head: str) -> None:
     found = passages(f"<html>{head}<body><p>Anna kept the light.</body>")
     assert [(p.title, p.text) for p in found] == [("Keepers", "Anna kept the light.")]
+
+
+def test_text_behind_the_end_of_the_page_is_read_as_browsers_do() -> None:
+    page = (
+        "<html><body><p>One shop.</p></body></html>\n<p>Two mills.</p></HTML ><p>Three wells.</p>"
+    )
+    assert text(page) == "One shop.\n\nTwo mills.\n\nThree wells."
+
+
+def test_xhtml_may_hold_text_in_cdata_sections() -> None:
+    start = '<html xmlns="http://www.w3.org/1999/xhtml"><body>'
+    script = "<script>//<![CDATA[\nif (a < b) {}\n//]]></script>"
+    assert text(f"{start}{script}<p>Salt <![CDATA[< & fish]]>.</p>") == "Salt < & fish."
+    assert text(f"{start}<p>Salt.</p><![CDATA[Fish") == "Salt.\n\nFish"
+
+
+def test_a_page_that_reads_as_less_than_half_of_its_words_says_so() -> None:
+    half = read(f"<p>{STORY}</p><div hidden>{STORY}</div>")
+    most = read(f"<script>{STORY}</script><p>{STORY}</p><select>{STORY} {STORY}</select>")
+    assert half.problems == ()
+    assert most.problems == (
+        "840 of its 1,260 words outside of links were left out: menus, buttons, hidden",
+    )
+    assert read(f"<p>One shop.</p><nav>{'<a>Home</a> ' * 900}</nav>").problems == ()
+    assert read(f"<p>One shop.</p><nav>{'Home ' * 100}</nav>").problems == ()
+
+
+@pytest.mark.parametrize("mark", ["<style>", "<SCRIPT type='x'>", "<!-- old", "<title>"])
+def test_a_page_that_ends_in_what_is_no_text_says_so(mark: str) -> None:
+    closed = "<p>A.<!-- b --><script src='x'/></p><style>p {}</STYLE ><script>'<!--'</script>"
+    assert read(closed).problems == ()
+    name = "a comment" if "!" in mark else mark.split()[0].rstrip(">").lower() + ">"
+    (problem,) = read(f"{closed}{mark}<p>{STORY}</p>").problems
+    assert problem == f"{name} in it is not closed, so what follows it was left out"

@@ -1,0 +1,117 @@
+"""Where in a run a node is called: its parameters, and what it may still spend."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from langgraph.runtime import get_runtime
+
+from citeproof.parameters import Parameters, parameters_from
+from citeproof.runtime.meter import note, spend
+from citeproof.settings import BudgetSettings
+from citeproof.state import Ledger, calls_of, total_usage
+from citeproof.types import Answer, Usage
+
+__all__ = ["Place", "adopt_cost", "budget_of", "current_place", "fields_of"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a run a node or a route is called."""
+
+    call: str
+    """The checkpoint namespace: `node:task`, behind those of the subgraphs around it."""
+    context: object
+    """The parameters of the run, in whatever form its caller gave them."""
+    thread: str | None
+    """The thread whose checkpoints keep the run; None where the run names none."""
+
+    @property
+    def graph(self) -> str:
+        """The checkpoint namespace of the graph; empty for the outermost."""
+        return self.call.rpartition("|")[0]
+
+    @property
+    def drafts(self) -> bool:
+        """Whether the graph answers for another one, inside of a node that is called `draft`."""
+        return any(part.startswith("draft:") for part in self.graph.split("|"))
+
+
+def current_place() -> Place:
+    """Where the caller runs; outside of a graph, a place of its own."""
+    try:
+        runtime = get_runtime()
+    except RuntimeError:
+        runtime = None
+    info = runtime.execution_info if runtime else None
+    if runtime is None or info is None:
+        return Place(uuid.uuid4().hex, runtime.context if runtime else None, None)
+    return Place(info.checkpoint_ns, runtime.context, info.thread_id)
+
+
+def adopt_cost(answer: Answer, ledger: Ledger) -> None:
+    """Report what another graph's answer has cost, unless that graph has told it in the ledger."""
+    graph = current_place().graph
+    if not any("|" in call.removeprefix(f"{graph}|") for call in calls_of(ledger, graph)):
+        spend(answer.usage)
+        for text in answer.notes:
+            note(text)
+
+
+def fields_of(context: object) -> Iterable[tuple[str, Any]]:
+    """The fields of a run's context, whichever kind of object it is."""
+    if isinstance(context, Mapping):
+        return context.items()
+    if is_dataclass(context):  # one with slots has no `__dict__`
+        return [(one.name, getattr(context, one.name)) for one in fields(context)]
+    return vars(context).items() if hasattr(context, "__dict__") else ()
+
+
+def budget_of(
+    place: Place,
+    schema: type[Parameters] | None,
+    outer: BudgetSettings | None,
+    ledger: Ledger,
+) -> BudgetSettings | None:
+    """The most that the run may have spent when it ends, by its budget and those around it.
+
+    Args:
+        place: Where the node runs that asks.
+        schema: The parameters of its graph, if it has some.
+        outer: What is known of the graph around it, or was found at the beginning of the run.
+        ledger: What was spent by now.
+    """
+    own = None if schema is None else parameters_from(place.context, schema)
+    budgets = [outer, None if own else _budget_in(place.context)]
+    if schema is not None:
+        inside = calls_of(ledger, place.graph)
+        around = {call: cost for call, cost in ledger.items() if call not in inside}
+        budgets.append(_on_top((own or schema()).budget(), total_usage(around)))
+    limits = {
+        name: min((limit for b in budgets if b and (limit := getattr(b, name))), default=None)
+        for name in BudgetSettings.model_fields
+    }
+    return BudgetSettings(**limits) if any(limits.values()) else None
+
+
+def _budget_in(context: object) -> BudgetSettings:
+    """The limits that a run's context sets with `max_calls`, `max_tokens` and `max_seconds`."""
+    values = dict(fields_of(context))
+    return BudgetSettings(
+        **{name: values.get(f"max_{name}") for name in BudgetSettings.model_fields}
+    )
+
+
+def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:
+    """A budget of a part of a run as one of the run, which has spent something before."""
+    before = {
+        "calls": spent.llm_calls,
+        "tokens": spent.prompt_tokens + spent.completion_tokens,
+        "seconds": spent.seconds,
+    }
+    return BudgetSettings(
+        **{name: None if limit is None else limit + before[name] for name, limit in budget}
+    )
