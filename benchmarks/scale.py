@@ -120,7 +120,8 @@ def main() -> None:
     parser.add_argument("--passages", type=Path, required=True)
     parser.add_argument("--questions", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    sizes = [10_000, 100_000, 250_000, 500_000, 1_000_000]
+    parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
     parser.add_argument("--opened", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     with chosen.questions.open(encoding="utf-8") as lines:

@@ -24,6 +24,7 @@ MARKED = {
         "integration/test_server.py",
         "integration/test_trace_page.py",
         "integration/test_vllm.py",
+        "memory/test_killed_servers.py",
         "memory/test_postgres.py",
         "memory/test_server.py",
     ],

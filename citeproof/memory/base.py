@@ -74,8 +74,8 @@ class PassageStore(Protocol):
     ) -> Iterator[tuple[Passage, Any]]:
         """All passages, or those of a document or a source; each with its vector, or None."""
 
-    def count(self, document: str | None = None) -> int:
-        """How many passages there are, or a document has."""
+    def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
+        """How many passages there are, or a document has, or all whole documents have."""
 
     def candidates(
         self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool

@@ -173,7 +173,7 @@ class Update:
     def report(self) -> IndexReport:
         """The report of the update."""
         done = {name: tuple(own) for name, own in self._done.items()}
-        return IndexReport(passages=self.place.count(), **done)
+        return IndexReport(passages=self.place.count(of_whole=True), **done)
 
     def _look_up(self, names: Sequence[str] | None) -> dict[str, Mark]:
         """The marks of documents."""
@@ -323,6 +323,8 @@ class Update:
             )
             self._there[one.name] = one.hash
         self._there |= dict.fromkeys(moved, GONE)
+        for one in accepted:
+            self.progress(Step(one.name, "done", len(one.passages), len(one.passages)))
         return refused
 
     def _store(
@@ -354,9 +356,8 @@ class Update:
             self.place.write(change, self._embedder)
             begun, emptied = {}, []
             left -= (stored := Counter(name for name, _ in some))
-            for name in counts if is_last else stored:
-                state: Literal["storing", "done"] = "done" if is_last else "storing"
-                self.progress(Step(name, state, counts[name] - left[name], counts[name]))
+            for name in () if is_last else stored:
+                self.progress(Step(name, "storing", counts[name] - left[name], counts[name]))
 
     def _embed(self, passages: Sequence[Passage], known: Mapping[str, Any]) -> list[Any] | None:
         """The vectors of passages, of which some are known by what is embedded."""

@@ -221,8 +221,8 @@ class PostgresPassages:
         for data, vector in self._all(_PASSAGES, {"name": document, "vectors": with_vectors}):
             yield Passage.model_validate(data), vector and json.loads(vector)
 
-    def count(self, document: str | None = None) -> int:
-        """How many passages there are, or a document has."""
+    def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
+        """How many passages there are, or a document has; no document is there in part."""
         return sum(number for (number,) in self._all(_COUNT, {"name": document}))
 
     def candidates(

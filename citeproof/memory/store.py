@@ -522,6 +522,8 @@ def _errors(where: str, fix: str) -> Iterator[None]:
     except CiteproofError:
         raise
     except BaseException as error:
+        import httpx
+
         # Chroma raises its own errors, ValueError, those of SQLite, httpx and the system, and
         # where its Rust part panics over a damaged file, one that is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
@@ -532,8 +534,11 @@ def _errors(where: str, fix: str) -> Iterator[None]:
             raise StoreError(told, why=" ".join(str(error).split())[:300], fix=fix) from error
         if isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
             fix = "Make sure that you may write there (readers do, too), and that there is room."
-        why = " ".join(str(error).split())[:300]
-        raise StoreError(f"The Chroma store {where} cannot be used", why=why, fix=fix) from error
+        told, why = f"The Chroma store {where} cannot be used", " ".join(str(error).split())[:300]
+        if isinstance(error, httpx.TransportError):
+            told = f"The Chroma server {where} does not answer"
+            fix = "Start it (chroma run), or correct `chroma.host`; what was stored is kept."
+        raise StoreError(told, why=why, fix=fix) from error
 
 
 def _is_nearly_full(where: str) -> bool:

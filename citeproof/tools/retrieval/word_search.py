@@ -113,6 +113,12 @@ class Words:
         with self._lock, self._errors():
             return str(self._db.execute("SELECT text FROM note").fetchone()[0])
 
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        with self._lock, self._errors():
+            return int(self._db.execute("SELECT rows FROM note").fetchone()[0])
+
     def change(
         self, documents: Collection[str] | None, rows: Iterable[Row], note: str = ""
     ) -> None:
