@@ -13,7 +13,6 @@ from citeproof.console.reports import unread
 from citeproof.console.standing import Standing, show_standing, sizes
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
-from citeproof.memory.postgres import PostgresIndex
 from citeproof.paths import expand, is_folder
 from citeproof.settings import Settings
 from citeproof.tools.documents.base import decode
@@ -29,16 +28,14 @@ __all__ = [
 ]
 
 
-def read(index: Index | PostgresIndex, documents: Sequence[Path], console: Console) -> IndexReport:
+def read(index: Index, documents: Sequence[Path], console: Console) -> IndexReport:
     """Bring an index in line with documents, and show how far it is."""
     standing = Standing(sizes(documents))
     with show_standing(console, standing):
         return index.update(documents, progress=standing)
 
 
-def read_first(
-    index: Index | PostgresIndex | None, documents: Sequence[Path], console: Console
-) -> None:
+def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:
     """Read what a question is to be answered from, and tell what could not be read.
 
     Raises:

@@ -11,7 +11,6 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
-from citeproof.memory.postgres import PostgresIndex
 from citeproof.server.errors import NotFoundError, describe
 from citeproof.server.library import Library, Upload
 from citeproof.server.opening import Opening
@@ -74,7 +73,7 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
     return router
 
 
-async def _index(opening: Opening) -> Index | PostgresIndex:
+async def _index(opening: Opening) -> Index:
     index = (await opening.tools()).index
     if index is None:
         raise InputError(

@@ -18,7 +18,6 @@ from citeproof.tools.documents.files import READERS
 
 if TYPE_CHECKING:
     from citeproof.memory.index import Index
-    from citeproof.memory.postgres import PostgresIndex
 
 __all__ = ["Library", "Progress", "Upload"]
 
@@ -51,11 +50,11 @@ class Library:
         self._folder = folder.resolve()  # as the index names its documents
         self._lock = asyncio.Lock()
 
-    async def documents(self, index: Index | PostgresIndex) -> list[dict[str, Any]]:
+    async def documents(self, index: Index) -> list[dict[str, Any]]:
         """Id, name, and the address of the file where it is still there."""
         return await asyncio.to_thread(_list, index)
 
-    async def path(self, index: Index | PostgresIndex, key: str) -> Path:
+    async def path(self, index: Index, key: str) -> Path:
         """The path of a document.
 
         Raises:
@@ -63,14 +62,14 @@ class Library:
         """
         return Path(await self._name(index, key))
 
-    async def _name(self, index: Index | PostgresIndex, key: str) -> str:
+    async def _name(self, index: Index, key: str) -> str:
         for one in await asyncio.to_thread(index.documents):
             if document_id(one.document) == key:
                 return one.document
         raise NotFoundError("There is no such document", fix="List them first.")
 
     async def add(
-        self, index: Index | PostgresIndex, uploads: Sequence[Upload]
+        self, index: Index, uploads: Sequence[Upload]
     ) -> AsyncIterator[Progress | IndexReport]:
         """Keep files and read them into the index; the report comes last.
 
@@ -93,7 +92,7 @@ class Library:
                 if str(path) not in kept:
                     path.unlink(missing_ok=True)
 
-    async def remove(self, index: Index | PostgresIndex, key: str) -> None:
+    async def remove(self, index: Index, key: str) -> None:
         """Take a document out of the index, and delete its file if it was added here.
 
         Raises:
@@ -103,13 +102,13 @@ class Library:
             name = await self._name(index, key)
             await asyncio.to_thread(self._remove, index, name)
 
-    def _remove(self, index: Index | PostgresIndex, name: str) -> None:
+    def _remove(self, index: Index, name: str) -> None:
         index.remove([name])
         if Path(name).parent == self._folder:
             Path(name).unlink(missing_ok=True)
 
 
-def _list(index: Index | PostgresIndex) -> list[dict[str, Any]]:
+def _list(index: Index) -> list[dict[str, Any]]:
     names = (one.document for one in index.documents() if one.whole)
     return [
         {
@@ -121,9 +120,7 @@ def _list(index: Index | PostgresIndex) -> list[dict[str, Any]]:
     ]
 
 
-async def _update(
-    index: Index | PostgresIndex, paths: Sequence[Path]
-) -> AsyncIterator[Progress | IndexReport]:
+async def _update(index: Index, paths: Sequence[Path]) -> AsyncIterator[Progress | IndexReport]:
     queue: asyncio.Queue[Progress | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 

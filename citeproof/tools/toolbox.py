@@ -90,7 +90,7 @@ class Toolbox:
         self.prompts = dict(prompts or {})
         for name, text in self.prompts.items():
             check_template(name, text)
-        self.index: Index | PostgresIndex | None = None
+        self.index: Index | None = None
         """What the settings have opened; None where a retriever of another kind searches."""
         self.embeddings: Embeddings | None = None
         """The embedding model of the index, where the settings have opened one."""

@@ -119,10 +119,10 @@ async def test_another_model_or_no_index_is_told(server: Server, collection: str
     with pytest.raises(StoreError, match=told):
         other.add(PASSAGES)
     with pytest.raises(RetrievalError, match=told):
-        await other.retrieve("hill", 1)
+        await retrieve(other, "hill", 1)
     other.close()
     by_words = opened(server, collection, "bm25", embeddings=WordEmbeddings("others"))
-    assert await by_words.retrieve("hill 4", 1) == [PASSAGES[4]]
+    assert await retrieve(by_words, "hill 4", 1) == [PASSAGES[4]]
     by_words.close()
 
 
@@ -155,7 +155,7 @@ async def test_a_server_over_it_lists_adds_and_removes_documents(
         assert events(sent.text)[-1][1]["added"] == ["tower.md"]
         [held] = (await http.get("/api/documents")).json()["documents"]
         assert (await http.get(held["file"])).text == "Ann Lee built the tower."
-        assert [one.text for one in await index.retrieve("tower", 1)] == [
+        assert [one.text for one in await retrieve(index, "tower", 1)] == [
             "Ann Lee built the tower."
         ]
         assert (await http.delete(f"/api/documents/{held['id']}")).is_success

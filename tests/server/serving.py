@@ -16,7 +16,6 @@ import uvicorn
 
 from citeproof import Toolbox
 from citeproof.memory.index import Index
-from citeproof.memory.postgres import PostgresIndex
 from citeproof.server.app import create_app
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
@@ -38,7 +37,7 @@ def reply(prompt: str) -> str:
     return LIT if BUILT in task else BUILT
 
 
-def toolbox(model: Any = None, index: Index | PostgresIndex | None = None) -> Toolbox:
+def toolbox(model: Any = None, index: Index | None = None) -> Toolbox:
     """Tools without real models; without an index, over two passages."""
     tools = Toolbox(
         model or ScriptedChatModel(reply),
