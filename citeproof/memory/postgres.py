@@ -27,6 +27,8 @@ from citeproof.types import Passage
 
 __all__ = ["PostgresPassages"]
 
+_log = logging.getLogger("citeproof")
+
 _PATIENCE = 10.0
 """Seconds to wait for a connection."""
 _LEAST_REACH, _MOST_REACH = 100, 1000
@@ -144,7 +146,7 @@ class PostgresPassages:
     def updating(
         self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
     ) -> Iterator[PostgresPassages]:
-        """What is to be written to, with its tables made; others may write other documents."""
+        """The only turn to change the passages; gives what is to be written to."""
         name, literal = embedder_name(embeddings), self._literal
         dimension = len(embed_queries(embeddings, ["length"])[0]) if embeddings else 0
         with self._using() as connection:
@@ -160,7 +162,13 @@ class PostgresPassages:
                 why=f"its vectors are from {held}, and the settings say {name}",
                 fix="Set `embedding.model` to that model, or `chroma.collection` to another name.",
             )
-        yield copy.copy(self)
+        mine = [f"citeproof {self._names['passages']}"]
+        with self._using() as turn:
+            lock = "SELECT pg_try_advisory_xact_lock(hashtext(%s))"
+            if not turn.execute(lock, mine).fetchone()[0]:
+                _log.warning("Waiting: another process updates the index in %s.", self._where)
+                turn.execute(lock.replace("_try", ""), mine)
+            yield copy.copy(self)
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from citeproof.errors import InputError, ModelError, RetrievalError, StoreError
-from citeproof.memory.index import Index
+from citeproof.memory.index import Index, Step
 from citeproof.memory.postgres import PostgresPassages
 from citeproof.memory.searched import open_searched
 from citeproof.settings import RetrieverSettings, Settings
@@ -195,3 +198,26 @@ async def test_a_document_is_as_it_was_until_it_is_whole(
     assert index.update([file]).updated == (str(file),)
     assert sorted(passage.text for passage in index.passages()) == [f"Goat {n}." for n in range(6)]
     index.close()
+
+
+def test_two_updates_take_turns(
+    server: Server, collection: str, documents: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, other = opened(server, collection), opened(server, collection)
+    more = Passage(id="new", text="Goats.")
+    adding = threading.Thread(target=lambda: other.add([more], name="more"))
+
+    def begin(step: Step) -> None:
+        if adding.ident is None:
+            adding.start()
+            while "Waiting: another process" not in caplog.text:
+                time.sleep(0.05)
+            assert other.get(["new"]) == []
+
+    with caplog.at_level(logging.WARNING, "citeproof"):
+        one.update([documents / "sheep.txt"], progress=begin)
+    adding.join()
+    assert other.get(["new"]) == [more]
+    assert one.count() == 2
+    for index in (one, other):
+        index.close()
