@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from citeproof.actors import Actors
-from citeproof.errors import InputError, SettingsError
+from citeproof.errors import InputError, SettingsError, StoreError
 from citeproof.memory.base import PassageStore
 from citeproof.memory.chroma import ChromaPassages
 from citeproof.memory.documents import IndexedDocument, list_documents, match, validators
@@ -319,10 +319,17 @@ class Index:
         """Of the queries; none if the index is empty, so that no model is loaded for it."""
         if (embedder := self._place.embedder(of_passages=True)) is None:
             return []
-        if self._embeddings is None or embedder_name(self._embeddings) != embedder:
+        if self._embeddings is None or not embedder:
             raise SettingsError(
                 "The index was made or opened without an embedding model",
                 fix="Search it with the kind `bm25`, or give a model and build the index anew: "
+                "citeproof index --rebuild PATH.",
+            )
+        if (name := embedder_name(self._embeddings)) != embedder:
+            raise StoreError(
+                "The index does not fit the embedding model",
+                why=f"its vectors are from {embedder}, and the settings say {name}",
+                fix="Set `embedding.model` to that model, or build the index anew: "
                 "citeproof index --rebuild PATH.",
             )
         return embed_queries(self._embeddings, queries)
