@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -22,7 +22,7 @@ class Asked(TableEntailment):
         super().__init__(score)
         self.premises: list[str] = []
 
-    async def scores(self, pairs: list[Pair]) -> list[float]:  # type: ignore[override]
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         self.premises += [pair.premise for pair in pairs]
         return await super().scores(pairs)
 
