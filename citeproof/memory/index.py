@@ -329,8 +329,8 @@ class Index:
             raise StoreError(
                 "The index does not fit the embedding model",
                 why=f"its vectors are from {embedder}, and the settings say {name}",
-                fix="Set `embedding.model` to that model, or index anew: citeproof index --rebuild, "
-                "or in PostgreSQL under another `chroma.collection`.",
+                fix="Set `embedding.model` to that model, or index anew: citeproof index "
+                "--rebuild; in PostgreSQL, under another `chroma.collection`.",
             )
         return embed_queries(self._embeddings, queries)
 
