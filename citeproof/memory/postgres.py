@@ -159,6 +159,11 @@ class PostgresIndex:
         # It tells of each attempt to connect; what comes of it is told by our error.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
+    @property
+    def embeddings(self) -> Embeddings:
+        """What makes vectors."""
+        return self._embeddings
+
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """At most `k` passages, the best first; none for an empty query.
 
