@@ -9,7 +9,6 @@ from typing import Any, Literal
 from langchain_core.embeddings import Embeddings
 
 from citeproof.evaluation.examples import Example
-from citeproof.memory.index import Index
 from citeproof.tools.retrieval import HybridRetriever, Kind, Retriever
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
@@ -58,7 +57,7 @@ def searching_documents(tools: Toolbox) -> Toolbox:
     the same kind of search, whether the passages come from an index or with the questions.
     """
     found = tools.retriever
-    if not isinstance(tools.index, Index) or not isinstance(found, HybridRetriever):
+    if found is None or tools.index is None or not isinstance(found, HybridRetriever):
         return tools
     return tools.over(DocumentSearch(found, tools.index.embeddings, found.kind))
 
