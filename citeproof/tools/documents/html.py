@@ -88,8 +88,15 @@ def _left_out(page: Any, text: str) -> tuple[str, ...]:
     """What is told of a page that reads as less than half of its words outside of links."""
     from lxml import etree
 
-    etree.strip_elements(page, *CODE, "a", with_tail=False)  # tables of contents are links
-    there = sum(len(said.split()) for said in page.itertext())
+    there = 0
+    walk = etree.iterwalk(page, events=("start", "end"))
+    for event, tag in walk:
+        if event == "end":
+            there += len((tag.tail or "").split())
+        elif tag.tag == "a" or tag.tag in CODE:  # tables of contents are links
+            walk.skip_subtree()
+        else:
+            there += len((tag.text or "").split())
     left = there - len(text.split())
     if left <= max(_MOST, there / 2):
         return ()

@@ -1,0 +1,107 @@
+"""Reads real files of every format, and counts the words that a reference finds and we do not.
+
+    python benchmarks/document_formats.py FOLDER [FOLDER ...] [--most 40] [--only .pdf .html]
+
+The reference is pandoc, for PDF pdftotext, for slides and sheets their own XML; both programs must
+be on the PATH. A word has at least three letters or digits. Lists the files that lose words while
+neither an error nor a problem says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import random
+import re
+import subprocess
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+from citeproof.errors import CiteproofError
+from citeproof.tools.documents.files import load
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.sandbox import read_safely
+
+WORD = re.compile(r"[^\W_]{3,}")
+MARK = re.compile(r"<[^<>]*>")
+HYPHENATED = re.compile(r"[-\u00ad]\n\s*")
+PANDOC = {
+    ".html": "html",
+    ".docx": "docx",
+    ".odt": "odt",
+    ".epub": "epub",
+    ".ipynb": "ipynb",
+    ".rst": "rst",
+    ".md": "markdown",
+}
+SHEETS = {".pptx": r"ppt/slides/slide\d+\.xml", ".xlsx": r"xl/sharedStrings\.xml"}
+FEW = 5
+"""Words; fewer that are lost are not worth a line."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--most", type=int, default=40, help="files of a format, chosen at random")
+    parser.add_argument("--only", nargs="+", help="endings, as in .pdf")
+    chosen = parser.parse_args()
+    kinds: dict[str, list[Path]] = {kind: [] for kind in (*PANDOC, ".pdf", *SHEETS)}
+    for folder in chosen.folders:
+        for file in sorted(folder.rglob("*")):
+            if file.suffix.lower() in kinds and file.is_file():
+                kinds[file.suffix.lower()].append(file)
+    print("| format | read | refused | with problems | words | lost | lost in silence |")
+    print("|---" * 7 + "|")
+    for kind, files in kinds.items():
+        random.Random(0).shuffle(files)
+        if files and kind in (chosen.only or kinds):
+            run(kind, files[: chosen.most])
+
+
+def run(kind: str, files: list[Path]) -> None:
+    """One line of the table, and one for each file that loses words in silence."""
+    counts: Counter[str] = Counter()
+    for file in files:
+        try:
+            document = read_safely(load(file), file)
+        except CiteproofError as error:
+            counts["refused"] += 1
+            print(f"  {file}: {error.why or error}")
+            continue
+        ours = " ".join(f"{passage.title} {passage.text}" for passage in cut(document))
+        there = words(reference(kind, file))
+        lost = there - words(ours)
+        counts["read"] += 1
+        counts["told"] += bool(document.problems)
+        counts["words"] += there.total()
+        counts["lost"] += lost.total()
+        if lost.total() > max(FEW, there.total() / 50) and not document.problems:
+            counts["silent"] += lost.total()
+            most = " ".join(f"{word}*{count}" for word, count in lost.most_common(12))
+            print(f"  {file}: {lost.total()} of {there.total()}: {most}")
+    columns = (counts[name] for name in ("read", "refused", "told", "words", "lost", "silent"))
+    print(f"| {kind[1:]} | {' | '.join(f'{count:,}' for count in columns)} |", flush=True)
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(WORD.findall(HYPHENATED.sub("", text).lower()))
+
+
+def reference(kind: str, file: Path) -> str:
+    """The text of a file as another program has it."""
+    if kind in SHEETS:
+        with zipfile.ZipFile(io.BytesIO(file.read_bytes())) as archive:
+            names = [name for name in archive.namelist() if re.fullmatch(SHEETS[kind], name)]
+            return " ".join(MARK.sub(" ", archive.read(name).decode()) for name in names)
+    command = ["pandoc", "-f", PANDOC.get(kind, ""), "-t", "plain", "--wrap=none", str(file)]
+    if kind == ".pdf":
+        command = ["pdftotext", "-enc", "UTF-8", str(file), "-"]
+    done = subprocess.run(["timeout", "300", *command], capture_output=True)
+    if done.returncode:
+        print(f"  {file}: the reference fails: {done.stderr.decode()[:200].strip()}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+if __name__ == "__main__":
+    main()
