@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from langgraph.runtime import get_runtime
@@ -63,8 +64,12 @@ def override_defaults(
     limits = {f"max_{name}": limit for name, limit in budget or () if limit is not None}
     values = {**limits, **values}
     if unknown := sorted(values.keys() - known.keys()):
+        near = [name for word in unknown for name in get_close_matches(word, known, n=1)]
         raise SettingsError(
-            f"Unknown parameter {', '.join(unknown)}", fix=f"Known: {', '.join(sorted(known))}."
+            f"Unknown parameter {', '.join(unknown)}",
+            fix=f"Did you mean {', '.join(near)}?"
+            if near
+            else f"Known: {', '.join(sorted(known))}.",
         )
     try:
         checked = schema.model_validate(values)

@@ -18,6 +18,7 @@ from citeproof.models.manifest import EmbeddedModel
 from citeproof.models.stamps import is_stamped
 from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
+from citeproof.tools.documents.files import READERS
 
 __all__ = ["checks", "documents", "methods", "models", "print_index_report", "unread"]
 
@@ -34,7 +35,7 @@ def print_index_report(report: IndexReport, console: Console, *, details: bool =
         ("moved", len(report.moved)),
         ("removed", len(report.removed)),
     ):
-        if number or name != "moved":
+        if number:
             table.add_row(name, Text(count(number, "document"), style="bold"))
     table.add_row("in all", Text(count(report.passages, "passage"), style="bold"))
     console.print(table)
@@ -42,7 +43,8 @@ def print_index_report(report: IndexReport, console: Console, *, details: bool =
         _print(console, Text(f"moved: {plain(old)} → {plain(new)}"))
     unread(report, console, details=details)
     if not (report.passages or report.errors):
-        _print(console, Text("There is no document of a known kind to read.", style="yellow"))
+        told = "There is no document of a known kind to read. Known endings: "
+        _print(console, Text(f"{told}{', '.join(sorted(READERS))}.", style="yellow"))
 
 
 def unread(report: IndexReport, console: Console, *, details: bool = False) -> None:

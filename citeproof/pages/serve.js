@@ -227,7 +227,7 @@
         if (target !== again) return;
         if (again.ariaExpanded === "true") return reword();
         again.ariaExpanded = "true";
-        again.textContent = "Check the new words";
+        again.textContent = "Check the edit";
         find(".rewording", form).hidden = false;
         words.value = claim.text;
         words.focus();
