@@ -136,7 +136,7 @@ def page(board: Board, against: Sequence[str]) -> str:
 
 def plots(board: Board) -> dict[tuple[str, str], str]:
     """(File, title) of each plot → its SVG."""
-    drawn = {}
+    drawn: dict[tuple[str, str], str] = {}
     for metric, cost in PLOTS:
         for judge in _judges(board, metric):
             if series := list(_series(board[judge], metric, cost)):
