@@ -1,6 +1,6 @@
 """Judges the answers of `run.sh` by two models, and makes tables and plots of them.
 
-    python benchmarks/leaderboard/table.py RUNS --out FOLDER [--against vanilla] [--judge cross-encoder]
+    python benchmarks/leaderboard/table.py RUNS --out FOLDER [--against METHOD] [--judge KIND]
 
 RUNS is what `run.sh` has written, or still writes: RUNS/<set>/<round>/<method>. Judgements are
 kept in RUNS/judged.sqlite, so that a second time only new answers cost. FOLDER/table.md holds the
