@@ -1,6 +1,6 @@
 """Judges the answers of `run.sh` by two models, and makes tables and plots of them.
 
-    python benchmarks/leaderboard/table.py RUNS --out FOLDER [--against vanilla] [--config FILE]
+    python benchmarks/leaderboard/table.py RUNS --out FOLDER [--against METHOD] [--judge KIND]
 
 RUNS is what `run.sh` has written, or still writes: RUNS/<set>/<round>/<method>. Judgements are
 kept in RUNS/judged.sqlite, so that a second time only new answers cost. FOLDER/table.md holds the
@@ -136,7 +136,7 @@ def page(board: Board, against: Sequence[str]) -> str:
 
 def plots(board: Board) -> dict[tuple[str, str], str]:
     """(File, title) of each plot → its SVG."""
-    drawn = {}
+    drawn: dict[tuple[str, str], str] = {}
     for metric, cost in PLOTS:
         for judge in _judges(board, metric):
             if series := list(_series(board[judge], metric, cost)):
@@ -186,12 +186,13 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--against", action="append", help="a method; by default vanilla")
+    parser.add_argument("--judge", action="append", choices=JUDGES, help="by default both")
     parser.add_argument("--config", type=Path, help="settings, with the model that judges")
     given = parser.parse_args()
     runs, board = find_runs(given.runs), {}
     if not runs:
         raise InputError(f"{given.runs} holds no answers", fix="Ask first: run.sh.")
-    for kind in JUDGES:
+    for kind in given.judge or JUDGES:
         settings = Settings.load(given.config, **{"entailment.kind": kind})
         with verifier(settings, Console(stderr=True)) as entailment:
             kept = CachedEntailment(entailment, file=given.runs / "judged.sqlite")

@@ -114,7 +114,7 @@ def test_rounds_ask_every_method_a_part_of_each_set(tmp_path: Path) -> None:
     fake.write_text(f'#!/bin/sh\nprintf "%s " "$@" >> {log}\necho >> {log}\nexit 1\n', "utf-8")
     fake.chmod(0o755)
     asked = {"PATH": f"{tmp_path}:/usr/bin:/bin", "ROUNDS": "5", "FIRST": "2", "LAST": "3"}
-    command = [FOLDER / "run.sh", tmp_path / "runs", "sets/a.jsonl", "b.jsonl"]
+    command = [str(FOLDER / "run.sh"), f"{tmp_path}/runs", "sets/a.jsonl", "b.jsonl"]
     subprocess.run(command, env={**asked, "SWEEPS": "cheap", "STORE": "kept"}, check=True)
     told = log.read_text("utf-8").splitlines()
     parts = [re.search(r"--data (\S+) .*--shard (\S+) --out (\S+)", line) for line in told]
