@@ -23,7 +23,7 @@ from citeproof.graphs.options import (
     RerankOptions,
     SamplingOptions,
 )
-from citeproof.graphs.reading import Step, build_steps, checking, reading
+from citeproof.graphs.reading import Step, build_steps, check_step, reading_steps
 from citeproof.parameters import Parameters
 from citeproof.state import BaselineState, QuestionInput, Result
 from citeproof.tools.citations.answer_text import AnyForm
@@ -135,13 +135,13 @@ def build_vanilla(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
 
     For arguments and errors see `build_vtg`; the parameters are fields of `BaselineParameters`.
     """
-    steps = [*reading(tools), _answering(tools), checking(tools)]
+    steps = [*reading_steps(tools), _answer_step(tools), check_step(tools)]
     return build_steps(tools, "vanilla", BaselineParameters, BaselineState, steps, options)
 
 
 def build_cot(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     """CoT: VANILLA, but the model reasons first; see `build_vanilla`."""
-    steps = [*reading(tools), _answering(tools), checking(tools)]
+    steps = [*reading_steps(tools), _answer_step(tools), check_step(tools)]
     values = {"reasoning": True, **options}
     return build_steps(tools, "cot", BaselineParameters, BaselineState, steps, values)
 
@@ -153,7 +153,7 @@ def build_oracle(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     their order, and has no retriever. `tools.oracle` chooses them:
     `graph.invoke({"question": q, "documents": oracle_passages(found, answers)})`.
     """
-    steps = [*reading(tools, searches=False), _answering(tools), checking(tools)]
+    steps = [*reading_steps(tools, searches=False), _answer_step(tools), check_step(tools)]
     values = {"ranked": True, **options}
     return build_steps(tools, "oracle", BaselineParameters, BaselineState, steps, values)
 
@@ -165,13 +165,23 @@ def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     the role `summarizer`. For the arguments see `build_vtg`; the parameters are fields of
     `CondensingParameters`.
     """
-    steps = [*reading(tools), _condensing(tools, "summary"), _answering(tools), checking(tools)]
+    steps = [
+        *reading_steps(tools),
+        _summary_step(tools, "summary"),
+        _answer_step(tools),
+        check_step(tools),
+    ]
     return build_steps(tools, "summ", CondensingParameters, BaselineState, steps, options)
 
 
 def build_snippet(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
-    steps = [*reading(tools), _condensing(tools, "snippet"), _answering(tools), checking(tools)]
+    steps = [
+        *reading_steps(tools),
+        _summary_step(tools, "snippet"),
+        _answer_step(tools),
+        check_step(tools),
+    ]
     return build_steps(tools, "snippet", CondensingParameters, BaselineState, steps, options)
 
 
@@ -182,8 +192,8 @@ def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
     the paper's definition the verdicts come with the choice, `prove` or not.
     """
     choosing = Step("answer_reranker", AnswerReranker(tools.entailment))
-    proof = checking(tools, lambda _, own: own.prove and own.definition == "released")
-    steps = [*reading(tools), _answering(tools), choosing, proof]
+    proof = check_step(tools, lambda _, own: own.prove and own.definition == "released")
+    steps = [*reading_steps(tools), _answer_step(tools), choosing, proof]
     return build_steps(tools, "rerank", RerankParameters, BaselineState, steps, options)
 
 
@@ -194,7 +204,7 @@ def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
     are fields of `SamplingParameters`.
     """
     choosing = Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
-    steps = [*reading(tools), _answering(tools), choosing, checking(tools)]
+    steps = [*reading_steps(tools), _answer_step(tools), choosing, check_step(tools)]
     return build_steps(tools, "usc", SamplingParameters, BaselineState, steps, options)
 
 
@@ -206,16 +216,16 @@ def build_closedbook(tools: Toolbox, **options: Unpack[ClosedbookOptions]) -> Gr
     steps = [
         Step("answerer", Answerer(tools.llm_for("answerer"), closed_book=True)),
         Step("citation_attacher", CitationAttacher(tools.retriever), lambda _, own: own.cite),
-        checking(tools),
+        check_step(tools),
     ]
     return build_steps(
         tools, "closedbook", ClosedbookParameters, BaselineState, steps, options, closed_book=True
     )
 
 
-def _answering(tools: Toolbox) -> Step:
+def _answer_step(tools: Toolbox) -> Step:
     return Step("answerer", Answerer(tools.llm_for("answerer")))
 
 
-def _condensing(tools: Toolbox, style: Literal["summary", "snippet"]) -> Step:
+def _summary_step(tools: Toolbox, style: Literal["summary", "snippet"]) -> Step:
     return Step("summarizer", Summarizer(tools.llm_for("summarizer"), style=style))

@@ -15,7 +15,7 @@ from citeproof.agents.answerer import Answerer
 from citeproof.agents.grounded_answerer import GroundedAnswerer
 from citeproof.agents.quote_verifier import QuoteVerifier
 from citeproof.graphs.options import QuoteFirstOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, checking, reading
+from citeproof.graphs.reading import ReadingParameters, Step, build_steps, check_step, reading_steps
 from citeproof.state import GroundingState, QuestionInput, Result
 from citeproof.tools.toolbox import Toolbox
 
@@ -45,11 +45,11 @@ def build_quote_first(tools: Toolbox, **options: Unpack[QuoteFirstOptions]) -> G
     """
     model = tools.llm_for("answerer")
     steps = [
-        *reading(tools),
+        *reading_steps(tools),
         Step("quote_extractor", Answerer(model, quoting=True, may_abstain=True)),
         Step("quote_verifier", QuoteVerifier()),
         Step("grounded_answerer", GroundedAnswerer(model), _writes, else_end=True),
-        checking(tools),
+        check_step(tools),
     ]
     return build_steps(tools, "quote-first", QuoteFirstParameters, GroundingState, steps, options)
 

@@ -18,7 +18,7 @@ from citeproof.parameters import Parameters
 from citeproof.state import Result
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["ReadingParameters", "Step", "build_steps", "checking", "reading"]
+__all__ = ["ReadingParameters", "Step", "build_steps", "check_step", "reading_steps"]
 
 _READING = ("retriever", "answerability_verifier")
 
@@ -45,7 +45,7 @@ class Step(NamedTuple):
     """Whether it is taken by every run that does not take the step before it."""
 
 
-def reading(tools: Toolbox, *, searches: bool = True) -> list[Step]:
+def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
     """Find passages and see whether they answer the question; a run ends where none do.
 
     With `searches=False` only documents that come with the question are read.
@@ -61,7 +61,7 @@ def reading(tools: Toolbox, *, searches: bool = True) -> list[Step]:
     ]
 
 
-def checking(tools: Toolbox, wanted: Callable[[Any, Any], bool] | None = None) -> Step:
+def check_step(tools: Toolbox, wanted: Callable[[Any, Any], bool] | None = None) -> Step:
     """Check the claims against what they cite, by default where the parameters say `prove`."""
     verifier = ClaimsVerifier(tools.entailment)
     return Step("claims_verifier", verifier, wanted or (lambda _, parameters: parameters.prove))

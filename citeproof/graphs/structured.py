@@ -13,7 +13,7 @@ from pydantic import Field
 
 from citeproof.agents.answerer import Answerer
 from citeproof.graphs.options import StructuredOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, checking, reading
+from citeproof.graphs.reading import ReadingParameters, Step, build_steps, check_step, reading_steps
 from citeproof.state import BaselineState, QuestionInput, Result
 from citeproof.tools.toolbox import Toolbox
 
@@ -41,8 +41,8 @@ def build_structured(tools: Toolbox, **options: Unpack[StructuredOptions]) -> Gr
     `StructuredParameters`.
     """
     steps = [
-        *reading(tools),
+        *reading_steps(tools),
         Step("answerer", Answerer(tools.llm_for("answerer").in_json())),
-        checking(tools, lambda state, parameters: parameters.prove and bool(state["claims"])),
+        check_step(tools, lambda state, parameters: parameters.prove and bool(state["claims"])),
     ]
     return build_steps(tools, "structured", StructuredParameters, BaselineState, steps, options)

@@ -14,7 +14,7 @@ from pydantic import Field
 from citeproof.agents.quote_verifier import QuoteVerifier
 from citeproof.agents.sentence_selector import SentenceSelector
 from citeproof.graphs.options import VerbatimOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, reading
+from citeproof.graphs.reading import ReadingParameters, Step, build_steps, reading_steps
 from citeproof.state import GroundingState, QuestionInput, Result
 from citeproof.tools.toolbox import Toolbox
 
@@ -43,7 +43,7 @@ def build_verbatim(tools: Toolbox, **options: Unpack[VerbatimOptions]) -> Graph:
     parameters are fields of `VerbatimParameters`.
     """
     steps = [
-        *reading(tools),
+        *reading_steps(tools),
         Step("sentence_selector", SentenceSelector(tools.answerability)),
         Step("quote_verifier", QuoteVerifier()),
     ]

@@ -17,7 +17,7 @@ from citeproof.agents.claims_verifier import EvidenceSelector
 from citeproof.agents.grounded_answerer import GroundedAnswerer
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import VeriCiteOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, checking, reading
+from citeproof.graphs.reading import ReadingParameters, Step, build_steps, check_step, reading_steps
 from citeproof.state import GroundingState, QuestionInput, Result
 from citeproof.tools.toolbox import Toolbox
 
@@ -55,12 +55,12 @@ def build_vericite(tools: Toolbox, **options: Unpack[VeriCiteOptions]) -> Graph:
     writer = tools.llm_for("answerer")
     reader = Summarizer(tools.llm_for("summarizer"), style="evidence")
     steps = [
-        *reading(tools),
+        *reading_steps(tools),
         Step("answerer", Answerer(writer), lambda _, own: own.statements != "evidence"),
         Step("summarizer", reader, lambda _, own: own.statements != "draft", instead=True),
         Step("evidence_selector", EvidenceSelector(tools.entailment)),
         Step("grounded_answerer", GroundedAnswerer(writer), _refines, else_end=True),
-        checking(tools),
+        check_step(tools),
     ]
     return build_steps(tools, "vericite", VeriCiteParameters, GroundingState, steps, options)
 

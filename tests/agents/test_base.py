@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from citeproof import LLM, agents
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.base import LLMNode, Node
+from citeproof.agents.base import LLMNode, Node, SearchNode
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.corrector import Corrector
 from citeproof.agents.missing_info import MissingInfo
@@ -816,6 +816,9 @@ async def test_the_words_of_a_node_are_those_of_what_it_asks(
 # Every node
 
 
+BASES = (Node, LLMNode, SearchNode)
+
+
 def every_kind() -> list[type[Node]]:
     """All nodes of the package."""
     found = []
@@ -824,7 +827,7 @@ def every_kind() -> list[type[Node]]:
         own = [kind for kind in vars(module).values() if isinstance(kind, type)]
         found += [kind for kind in own if kind.__module__ == module.__name__]
     return sorted(
-        (kind for kind in found if issubclass(kind, Node) and kind not in (Node, LLMNode)),
+        (kind for kind in found if issubclass(kind, Node) and kind not in BASES),
         key=lambda kind: kind.__name__,
     )
 
@@ -865,6 +868,6 @@ async def test_every_node_does_with_a_state_of_nothing_but_a_question(kind: type
 
 
 def test_all_nodes_are_known() -> None:
-    names = {kind.__name__ for kind in every_kind()}
-    files = {file.stem for file in Path(agents.__path__[0]).glob("*.py")} - {"__init__", "base"}
-    assert len(names) == len(files)
+    homes = {kind.__module__.rpartition(".")[2] for kind in every_kind()}
+    files = {file.stem for file in Path(agents.__path__[0]).glob("*.py")}
+    assert homes == files - {"__init__", "base"}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from citeproof import Claim, Verdict
-from citeproof.agents.refiner import RefinementSelector, share
+from citeproof.agents.refiner import RefinementSelector
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.state import RefiningState
+from citeproof.state import RefiningState, proved_share
 from tests.agents.calm_states import BROKE, BUILT, KEPT, LIT, claim
 from tests.agents.r2_mga_states import reflecting
 
@@ -69,6 +69,6 @@ async def test_without_a_refinement_there_is_no_choice() -> None:
 
 
 def test_the_share_of_supported_claims() -> None:
-    assert share([]) == 0.0
-    assert share([yes(BUILT), no(LIT)]) == 0.5
-    assert share([yes(BUILT)], [LIT, KEPT, BROKE]) == 0.25
+    assert proved_share([]) == 0.0
+    assert proved_share([yes(BUILT), no(LIT)]) == 0.5
+    assert proved_share([yes(BUILT)], [LIT, KEPT, BROKE]) == 0.25
