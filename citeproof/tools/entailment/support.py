@@ -5,7 +5,7 @@ finds support that no passage gives: on 160 pairs its area falls from .86 with t
 alone to .73 with four others around it. So passages are scored apart, and together only in twos
 and threes; what no such set entails is not proved. Of 47 false claims that no passage proves, a
 pair of three near passages scores over the threshold for 12, and half-way from there to 1 for 2:
-that is what is asked of a set.
+that is what is asked of a set, and that its passages speak of one another (`links.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Literal
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
+from citeproof.tools.entailment.links import are_linked
 from citeproof.types import Passage, Verdict
 
 __all__ = [
@@ -208,7 +209,13 @@ def _search(
         tried = numbers
         if size > 1:
             tried = sorted(sorted(numbers, key=lambda n: -scores[(n,)])[:_TRIED])
-        sets = list(combinations(tried, size))
+        sets = [
+            some
+            for some in combinations(tried, size)
+            if are_linked([passages[number] for number in some], claim)
+        ]
+        if not sets:
+            continue
         given = yield [pair(question, {n: passages[n] for n in some}, claim) for some in sets]
         scores |= dict(zip(sets, given, strict=True))
         if size == 1:
