@@ -82,7 +82,7 @@ def test_the_standard_input_is_a_document(docs: Path) -> None:
     result = index("-", "--name", "note.md", input="# Tides\n\n" + TIDES)
     assert result.exit_code == 0, result.output
     again = index("-", "--name", "note.md", input="# Tides\n\n" + SHEEP)
-    assert "updated    1 document" in again.stdout
+    assert "updated  1 document" in again.stdout
     [listed] = json.loads(index("--list", "--json").stdout)
     assert (listed["document"], listed["origin"], listed["kind"]) == ("note.md", "text", "md")
     index("docs")
@@ -134,7 +134,7 @@ def test_a_failure_is_told_at_the_end_and_by_the_exit_code(docs: Path) -> None:
     result = index("docs")
     assert result.exit_code == 1
     assert f"✗ {docs / 'bad.pdf'} cannot be read" in result.stdout.splitlines()[-1]
-    assert "added      2 documents" in result.stdout
+    assert "added   2 documents" in result.stdout
     (docs / "bad.pdf").unlink()
     (docs / "rows.jsonl").write_text('{"text": ""}\n{"text": "A row."}\n')
     result = index("docs")

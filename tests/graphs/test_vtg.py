@@ -240,13 +240,14 @@ def test_two_passages_that_only_together_entail_both_stay() -> None:
 
 def test_the_memory_is_trimmed_to_what_is_needed() -> None:
     claim = "Ann Lee built what Bo Ray kept."
+    keeper = C.model_copy(update={"text": "Bo Ray kept the tower."})
     script = Script(
         claims=[claim, "DONE"],
         citations=[[2]],
-        needs={claim: [BUILT, KEPT]},
-        passages={"": [A, B, C, D]},
+        needs={claim: [BUILT, keeper.text]},
+        passages={"": [A, B, keeper, D]},
     )
-    assert script.run().passages == (A, C)
+    assert script.run().passages == (A, keeper)
 
 
 def test_numbers_are_given_in_order_of_first_use() -> None:

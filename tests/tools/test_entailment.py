@@ -164,12 +164,12 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
     assert own.name.startswith("citeproof-entailment-")
     assert " + judge " in own.name
     alone = open_entailment(EntailmentSettings(kind="cross-encoder", threshold=0.7), never)
-    assert (alone.name, alone.threshold) == (calibration().name, 0.7)
+    assert (alone.name, alone.threshold) == (f"{calibration().name} read closely", 0.7)
     both = open_entailment(
         EntailmentSettings(model="some/nli", kind="cascade", band=(0.1, 0.9)), never
     )
     weights = "/".join(f"{weight:g}" for weight in calibration().blend)
-    assert both.name == f"some/nli + judge [0.1, 0.9) {weights}"
+    assert both.name == f"some/nli + judge [0.1, 0.9] {weights}"
     nli = open_entailment(EntailmentSettings(model="some/nli", threshold=0.3), never)
     assert (nli.name, nli.threshold) == ("some/nli", 0.3)
     true = open_entailment(EntailmentSettings(model="some/t5", kind="seq2seq"), never)

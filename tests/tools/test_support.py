@@ -51,6 +51,18 @@ async def test_what_only_more_than_three_passages_entail_is_not_proved() -> None
     assert support.score < 0.5
 
 
+@pytest.mark.parametrize(("name", "holds"), [("Pier", False), ("Lamp", True)])
+async def test_passages_that_do_not_speak_of_one_another_prove_nothing_together(
+    name: str, holds: bool
+) -> None:
+    passages = {
+        1: Passage(id="p", title="Tower", text=f"<p> The {name} is near."),
+        2: Passage(id="q", title="Lamp", text="<q>"),
+    }
+    support = await find_support(entailment("pq"), "?", passages, "claim")
+    assert support.holds == holds
+
+
 async def test_of_several_passages_the_best_is_taken() -> None:
     model = TableEntailment(lambda premise, _: {"<p>": 0.6, "<q>": 0.9}.get(premise, 0.7))
     assert kept(await find_support(model, "?", PASSAGES, "claim")) == "q"

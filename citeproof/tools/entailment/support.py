@@ -99,8 +99,8 @@ async def find_support(
     """The fewest passages that entail a claim, of several such sets the one with the best score.
 
     Pairs are tried where no passage does, and sets of three where no pair does: these must score
-    half-way from the threshold to 1. None of a set can be left out, since all smaller ones were
-    tried.
+    half-way from the threshold to 1, and their passages be linked. None of a set can be left out
+    but for the link, since all smaller ones were tried.
 
     Args:
         entailment: The model that scores, and its threshold.
