@@ -39,7 +39,7 @@ _MARKED_END = re.compile(
 )
 # "Guardians of the Galaxy Vol. 2", "c. 700 BC": what is counted stands behind the abbreviation.
 _COUNTED = re.compile(
-    r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r)\.\s*$"
+    r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r|BWV|KV|RV)\.\s*$"
 )
 # "1. It is old.": the number of an item is no sentence of its own.
 _NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])[.)]\s+")
