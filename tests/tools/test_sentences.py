@@ -129,9 +129,13 @@ def test_marks_belong_to_their_letters() -> None:
 
 
 def test_what_is_counted_stays_with_its_abbreviation() -> None:
-    text = "She plays in Guardians, Vol. 2 (2017). It is No. 1 of them. See fig. 3 on pp. 10 to 12."
+    text = (
+        "She plays in Guardians, Vol. 2 (2017). It is No. 1 of them. See fig. 3 on pp. 10 to 12. "
+        "Then she hears KV. 550."
+    )
     assert [text[s.start : s.end] for s in split(text)] == [
         "She plays in Guardians, Vol. 2 (2017).",
         "It is No. 1 of them.",
         "See fig. 3 on pp. 10 to 12.",
+        "Then she hears KV. 550.",
     ]
