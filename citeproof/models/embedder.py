@@ -54,7 +54,6 @@ class LocalEmbeddings(Embeddings):
     ) -> None:
         self._settings = settings or EmbeddingSettings()
         self.name = self._settings.full_name(name)
-        self.batch_size = self._settings.batch_size
         self.similarity = self._settings.similarity
         self._locate = locate
         self._offline = offline
@@ -106,13 +105,14 @@ class LocalEmbeddings(Embeddings):
                     return encode(
                         part,
                         prompt=prefix,
-                        batch_size=self.batch_size,
+                        batch_size=len(part),
                         convert_to_tensor=True,
                         show_progress_bar=False,
                     )
 
             order = sorted(range(len(texts)), key=lambda place: len(texts[place]), reverse=True)
-            lanes, size = lanes_of(device), self.batch_size
+            lanes, most = lanes_of(device), 16 if device == "cpu" else 64
+            size = most = self._settings.batch_size or most
             if len(texts) >= 16 * lanes > 16:
                 size = min(size, len(texts) // (2 * lanes))  # so that each lane has its two parts
             parts = [
@@ -125,7 +125,7 @@ class LocalEmbeddings(Embeddings):
                 vectors = torch.nn.functional.normalize(ranked, dim=-1)
             listed: list[list[float]] = vectors[torch.tensor(order).argsort()].tolist()
             del ranked, vectors
-            if len(texts) > self.batch_size:
+            if len(texts) > most:
                 trim_heap()
             return listed
 

@@ -63,14 +63,20 @@ def strip_marks(text: str) -> str:
 
 
 def marks(claim: Claim) -> str:
-    """The claim with its marks before the full stop, as in `The tower is old [1][2].`."""
+    """The claim with its marks before each full stop, as in `The tower is old [1][2].`.
+
+    Of a claim of several sentences each has them: whoever reads one of these sees what proves it.
+    """
     text = "".join(f"[{citation.number}]" for citation in claim.citations)
     if not text:
         return claim.text
-    body, end = claim.text, ""
-    if match := _END.search(claim.text):
-        body, end = claim.text[: match.start()], match[1]
-    return f"{body} {text}{end}"
+    marked, done = "", 0
+    for span in split(claim.text):
+        body, end = claim.text[done : span.end], ""
+        if match := _END.search(body):
+            body, end = body[: match.start()], match[1]
+        marked, done = f"{marked}{body} {text}{end}", span.end
+    return marked
 
 
 def cite(passages: Mapping[int, Passage], claim: str) -> tuple[Citation, ...]:

@@ -88,7 +88,7 @@ class RemoteEmbeddings(Embeddings):
         part: list[str] = []
         for text in texts:
             full = sum(map(len, part)) + len(text) > _MOST_CHARACTERS
-            if part and (full or len(part) == self._settings.batch_size):
+            if part and (full or len(part) == (self._settings.batch_size or 64)):
                 yield part
                 part = []
             part.append(text)

@@ -39,6 +39,7 @@ def test_strip_marks(text: str, bare: str) -> None:
         ('He said "no."', 'He said "no [1][3]."'),
         ("It is old", "It is old [1][3]"),
         ("Is it old?!", "Is it old [1][3]?!"),
+        ("It is old. It is tall!", "It is old [1][3]. It is tall [1][3]!"),
     ],
 )
 def test_marks_stand_before_the_full_stop(text: str, marked: str) -> None:
