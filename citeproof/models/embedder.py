@@ -105,7 +105,7 @@ class LocalEmbeddings(Embeddings):
                     return encode(
                         part,
                         prompt=prefix,
-                        batch_size=len(part),
+                        batch_size=most,
                         convert_to_tensor=True,
                         show_progress_bar=False,
                     )
