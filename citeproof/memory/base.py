@@ -19,7 +19,7 @@ Mark = Mapping[str, Any]
 
 
 class Change(NamedTuple):
-    """What is written as one."""
+    """A change that is written as one."""
 
     begun: Mapping[str, Mark] = {}
     """Marks of documents, written first."""

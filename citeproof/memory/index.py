@@ -64,7 +64,7 @@ class Index:
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """What makes vectors; None where the index is searched by words only."""
+        """The embedding model; None where the index is searched by words only."""
         return self._embeddings
 
     @classmethod

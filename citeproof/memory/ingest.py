@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 Progress = Callable[[Step], None]
 _Read = tuple[Sequence[str], list[Passage]]
-"""What was not read of a document as a whole, and its passages."""
+"""The problems of a document as a whole, and its passages."""
 
 
 @dataclass(frozen=True)

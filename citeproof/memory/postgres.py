@@ -252,7 +252,7 @@ class PostgresPassages:
             return list(connection.execute(self._fill(query), values))
 
     def _comment(self, connection: Any) -> str | None:
-        """What is noted of the table of passages: the embedding model; None if there is none."""
+        """The embedding model, noted with the table of passages; None if there is no table."""
         table = self._names["passages"].as_string(connection)
         row = connection.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", [table])
         return row.fetchone()[0]  # type: ignore[no-any-return]

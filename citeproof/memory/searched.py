@@ -24,7 +24,7 @@ class OwnRetriever:
         self._retriever = make_retriever(source, settings)
 
     def retriever(self) -> Retriever:
-        """What searches."""
+        """The retriever that searches."""
         return self._retriever
 
     def close(self) -> None:

@@ -181,7 +181,7 @@ class Store:
                 getattr(collection, act)(ids=list(ids[some]), **part)
 
     def nearest(self, collection: Any, vectors: Sequence[Any], k: int, **options: Any) -> Any:
-        """What Chroma's `query` finds; a `StoreError` where most vectors are lost."""
+        """The results of Chroma's `query`; a `StoreError` where most vectors are lost."""
         from chromadb.errors import InternalError
 
         for pause in (0.05, 0.05, 0.05, None):

@@ -83,7 +83,7 @@ def ask_routes(asking: Asking) -> APIRouter:
 
     @router.post("/ask/{run}/decision", summary="Decide on a claim", response_model=None)
     async def decide(run: str, body: Decision) -> Response:
-        """What becomes of the claim of the last `review_requested`."""
+        """The decision on the claim of the last `review_requested`."""
         asking.reviews.decide(run, body.model_dump())
         return Response(status_code=204)
 

@@ -51,7 +51,7 @@ class Opening:
             raise ModelError("The models cannot be opened", why=why) from error
 
     def state(self) -> dict[str, Any]:
-        """What `/readyz` tells: `ready`, and either `loading` or `error`."""
+        """The reply of `/readyz`: `ready`, and either `loading` or `error`."""
         if self._task is None or not self._task.done():
             told = [
                 {"what": what, "done": done, "total": total}

@@ -10,7 +10,7 @@ __all__ = ["Reviews"]
 
 
 class Reviews:
-    """What runs wait for, by the id of the run."""
+    """The decisions that runs wait for, by the id of the run."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[dict[str, str]]] = {}
@@ -20,7 +20,7 @@ class Reviews:
         self._waiting[run] = asyncio.get_running_loop().create_future()
 
     async def decision(self, run: str) -> dict[str, str]:
-        """What a person has decided, as soon as it is there."""
+        """The decision of a person, as soon as it is there."""
         try:
             return await self._waiting[run]
         finally:

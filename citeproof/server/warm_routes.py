@@ -29,7 +29,7 @@ __all__ = ["warm_routes"]
 
 
 class Wish(BaseModel):
-    """What a command line asks for."""
+    """A request of a command line."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -91,7 +91,7 @@ class Toolbox:
         for name, text in self.prompts.items():
             check_template(name, text)
         self.index: Index | None = None
-        """What the settings have opened; None where a retriever of another kind searches."""
+        """The index that the settings name; None where a retriever of another kind searches."""
         self.embeddings: Embeddings | None = None
         """The embedding model of the index, where the settings have opened one."""
         self.english_only = False

@@ -40,7 +40,7 @@ def to_json(result: Document | errors.CiteproofError) -> bytes:
 
 
 def from_json(data: bytes) -> Document:
-    """What `to_json` wrote.
+    """Read the JSON of `to_json`.
 
     Raises:
         CiteproofError: It was an error.

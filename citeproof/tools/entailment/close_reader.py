@@ -20,7 +20,7 @@ __all__ = ["CloseReader", "excerpts"]
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
 _FLOOR = 0.1
-"""What scores less as a whole is not read again: only an excerpt above 0.93 could prove it."""
+"""A premise that scores less is not read again: only an excerpt above 0.95 could prove the claim."""
 _MOST = 20_000
 """Scores kept: the sets of passages that are tried for a claim share them."""
 

@@ -131,7 +131,7 @@ class Seq2Seq:
 
 
 def _answers(tokenizer: Any) -> tuple[list[int], int, int]:
-    """What 1 and 0 begin with alike, and the first token in which they differ.
+    """The tokens that 1 and 0 begin with alike, and the first in which they differ.
 
     T5's vocabulary holds 1 with a word-start mark and 0 without: the answers are 209 and 3, 632,
     so that 209 is to be held against 3 (as MiniCheck does).

@@ -36,8 +36,8 @@ __all__ = [
 ]
 
 Premise = Literal["fewest", "whole"]
-"""What must entail a claim: the fewest passages that do (`find_support`), or all that a verifier
-looks at, as one premise (`whole_support`), which the simplifier then trims (`trimmed_support`)."""
+"""The premise that must entail a claim: the fewest passages that do (`find_support`), or all that
+a verifier looks at (`whole_support`), which the simplifier then trims (`trimmed_support`)."""
 
 OUTAGE = "the entailment model did not answer"
 """Why a claim is unchecked that would have been checked."""

@@ -139,7 +139,7 @@ def defuse_marks(text: str, marks: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class ReadText:
-    """What is read at once: one text, or a pair where the second is not empty."""
+    """A reading: one text, or a pair where the second is not empty."""
 
     first: str
     second: str

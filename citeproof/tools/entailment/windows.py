@@ -26,7 +26,7 @@ class Window:
 
 
 def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]:
-    """What a cross-encoder reads of pairs.
+    """The windows of pairs that a cross-encoder reads.
 
     A hypothesis longer than half of what the model reads leaves no room, and has no windows.
 

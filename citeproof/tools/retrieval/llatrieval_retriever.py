@@ -35,7 +35,7 @@ class LLatrievalRetriever(BaseRetriever):
     """
 
     graph: Any
-    """What `build_llatrieval` gives."""
+    """The graph of `build_llatrieval`."""
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """At most `k` passages, and no more than the graph chooses; none for an empty query.

@@ -109,7 +109,7 @@ class Words:
 
     @property
     def note(self) -> str:
-        """What `change` noted last; empty at first."""
+        """The last note of `change`; empty at first."""
         with self._lock, self._errors():
             return str(self._db.execute("SELECT text FROM note").fetchone()[0])
 
