@@ -66,7 +66,7 @@ def validators(marks: Mapping[str, Mark], cut: str) -> dict[str, dict[str, str]]
 
 
 def list_documents(marks: Mapping[str, Mark], count: Callable[[str], int]) -> list[IndexedDocument]:
-    """The documents that the index holds or is to hold, by name; the pieces of an import count as one."""
+    """The documents of the index, or to come into it, by name; the pieces of an import are one."""
     found: dict[str, IndexedDocument] = {}
     for name, mark in marks.items():
         is_whole = mark["hash"] not in ("", WAITING)
