@@ -20,7 +20,7 @@ __all__ = ["CloseReader", "excerpts"]
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
 _FLOOR = 0.1
-"""A premise that scores less is not read again: only an excerpt above 0.95 could prove the claim."""
+"""A premise that scores less is not read again: an excerpt would have to score 0.95."""
 _MOST = 20_000
 """Scores kept: the sets of passages that are tried for a claim share them."""
 
