@@ -20,6 +20,7 @@ from citeproof.settings import (
     RetrieverSettings,
     Settings,
 )
+from citeproof.tools.entailment.close_reader import name_close_reader
 from tests.tools.model_stub import Reply, serve, tei
 
 
@@ -169,9 +170,11 @@ def test_models_at_an_address_are_asked(fresh: Settings) -> None:
     def answer(path: str, body: Any) -> Reply:
         if path == "/v1/embeddings":
             return Reply({"data": [{"index": 0, "embedding": [1.0, 0.0]}]})
-        return tei(calibration().name, lambda texts: {"entailment": 1.0}, more={"citeproof": "1"})(
-            path, body
-        )
+        return tei(
+            name_close_reader(calibration().name),
+            lambda texts: {"entailment": 1.0},
+            more={"citeproof": "1"},
+        )(path, body)
 
     def at(url: str) -> dict[str, Check]:
         return look(
@@ -187,7 +190,9 @@ def test_models_at_an_address_are_asked(fresh: Settings) -> None:
         found = at(stub.url)
     model, vectors = found["Entailment model"], found["Embedding model"]
     assert (model.status, vectors.status) == ("ok", "ok")
-    assert model.detail.startswith(f"{calibration().name}, citeproof serve at {stub.url}; from")
+    assert model.detail.startswith(
+        f"{name_close_reader(calibration().name)}, citeproof serve at {stub.url}; from"
+    )
     assert vectors.detail == f"all-minilm-l6-v2 at {stub.url}/v1, 2 numbers each"
     found = at(stub.url)  # which is gone by now
     for name in ("Entailment", "Embedding"):

@@ -23,6 +23,7 @@ from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, S
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair, pair, premise
 from citeproof.tools.entailment.cache import CachedEntailment
+from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_entailment
 
@@ -164,7 +165,7 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
     assert own.name.startswith("citeproof-entailment-")
     assert " + judge " in own.name
     alone = open_entailment(EntailmentSettings(kind="cross-encoder", threshold=0.7), never)
-    assert (alone.name, alone.threshold) == (f"{calibration().name} read closely", 0.7)
+    assert (alone.name, alone.threshold) == (name_close_reader(calibration().name), 0.7)
     both = open_entailment(
         EntailmentSettings(model="some/nli", kind="cascade", band=(0.1, 0.9)), never
     )

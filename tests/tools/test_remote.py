@@ -16,6 +16,7 @@ from citeproof.errors import CiteproofError, ModelError, SettingsError, Verifier
 from citeproof.settings import EntailmentSettings, ModelSettings, Settings
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.entailment import Entailment, Pair, contradicts
+from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
 from citeproof.tools.entailment.presets import PRESETS
@@ -58,7 +59,7 @@ def own(read: Callable[[list[str]], Mapping[str, float]], **more: Any) -> Any:
     from citeproof.models.entailment import calibration
 
     return tei(
-        calibration().name,
+        name_close_reader(calibration().name),
         read,
         labels=("entailment", "contradiction"),
         more={"citeproof": "0", **more},

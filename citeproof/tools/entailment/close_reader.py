@@ -16,7 +16,7 @@ from itertools import pairwise
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds
 from citeproof.tools.sentences import split
 
-__all__ = ["CloseReader", "excerpts"]
+__all__ = ["CloseReader", "excerpts", "name_close_reader"]
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
 _FLOOR = 0.1
@@ -43,7 +43,7 @@ class CloseReader:
     @property
     def name(self) -> str:
         """The model, and that it reads twice, so that kept scores are not mixed up."""
-        return f"{self._first.name} read closely"
+        return name_close_reader(self._first.name)
 
     @property
     def threshold(self) -> float:
@@ -92,6 +92,11 @@ class CloseReader:
             self._known = {}
         self._known |= known
         return known
+
+
+def name_close_reader(model: str) -> str:
+    """The name of the close reader of a model."""
+    return f"{model} read closely"
 
 
 def excerpts(premise: str) -> list[list[str]]:

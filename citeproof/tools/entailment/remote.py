@@ -18,6 +18,7 @@ from citeproof.models.entailment import calibration
 from citeproof.settings import EntailmentSettings
 from citeproof.tools.entailment.base import Entailment, Pair, Score
 from citeproof.tools.entailment.batcher import Batcher
+from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.dialects import Classifier, Text, find_classifier
 from citeproof.tools.entailment.labels import contradiction_index, entailment_index
 from citeproof.tools.entailment.preset_model import PresetOptions
@@ -50,7 +51,7 @@ def open_remote(
     preset = None if model == "local" else find_preset(model, settings.preset)
     named = model if preset is None or model != preset.name else preset.hub
     if model == "local":
-        named = calibration().name
+        named = name_close_reader(calibration().name)
     server = ModelServer("entailment", settings)
     classifier = find_classifier(server, settings.server, named, settings.batch_size or 0)
     if classifier.kind == "citeproof":
