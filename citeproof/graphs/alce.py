@@ -165,24 +165,12 @@ def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     the role `summarizer`. For the arguments see `build_vtg`; the parameters are fields of
     `CondensingParameters`.
     """
-    steps = [
-        *reading_steps(tools),
-        _summary_step(tools, "summary"),
-        _answer_step(tools),
-        check_step(tools),
-    ]
-    return build_steps(tools, "summ", CondensingParameters, BaselineState, steps, options)
+    return _build_condensing(tools, "summ", "summary", options)
 
 
 def build_snippet(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
-    steps = [
-        *reading_steps(tools),
-        _summary_step(tools, "snippet"),
-        _answer_step(tools),
-        check_step(tools),
-    ]
-    return build_steps(tools, "snippet", CondensingParameters, BaselineState, steps, options)
+    return _build_condensing(tools, "snippet", "snippet", options)
 
 
 def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
@@ -227,5 +215,12 @@ def _answer_step(tools: Toolbox) -> Step:
     return Step("answerer", Answerer(tools.llm_for("answerer")))
 
 
-def _summary_step(tools: Toolbox, style: Literal["summary", "snippet"]) -> Step:
-    return Step("summarizer", Summarizer(tools.llm_for("summarizer"), style=style))
+def _build_condensing(
+    tools: Toolbox,
+    name: Literal["summ", "snippet"],
+    style: Literal["summary", "snippet"],
+    options: CondensingOptions,
+) -> Graph:
+    summarizing = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style=style))
+    steps = [*reading_steps(tools), summarizing, _answer_step(tools), check_step(tools)]
+    return build_steps(tools, name, CondensingParameters, BaselineState, steps, options)

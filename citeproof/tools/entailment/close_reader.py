@@ -50,11 +50,6 @@ class CloseReader:
         """Scores from here on count as entailed."""
         return self._first.threshold
 
-    @property
-    def place(self) -> str:
-        """The server that computes; empty for this process."""
-        return str(getattr(self._first, "place", ""))
-
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order; see the class.
 
@@ -84,7 +79,8 @@ class CloseReader:
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
         """The scores of pairs, the new ones in one batch."""
         pairs = dict.fromkeys(asked)
-        known = {pair: self._known[pair] for pair in pairs if pair in self._known}
+        kept = self._known  # another thread's run may put a new one in its place
+        known = {pair: kept[pair] for pair in pairs if pair in kept}
         new = [pair for pair in pairs if pair not in known]
         if new:
             known |= dict(zip(new, await self._first.scores(new), strict=True))
