@@ -24,7 +24,8 @@ from citeproof.types import Passage
 
 __all__ = ["AnswerabilityVerifier", "score_answers"]
 
-_SMOOTHING = 5
+_SMOOTHING = 3
+"""From 2 to 8 it makes no difference (benchmarks/results/manual_questions.md)."""
 
 
 class AnswerabilityState(MemoryState, SourceState):
@@ -113,8 +114,8 @@ class AnswerabilityVerifier(SearchNode):
 def _rank(passages: Sequence[Passage], scores: Mapping[str, float]) -> list[Passage]:
     """Passages by the place where the search had them and by that of their score, fused.
 
-    Each place counts by its reciprocal (Cormack et al. 2009), here with a small constant: few
-    passages are ranked, and both rankings are best at their top.
+    Each place counts by its reciprocal (Cormack et al. 2009), with a small constant, since few
+    passages are ranked and both rankings are best at their top.
     """
     by_score = sorted(passages, key=lambda passage: -scores[passage.id])
     fused = {passage.id: 1 / (_SMOOTHING + place) for place, passage in enumerate(passages)}
