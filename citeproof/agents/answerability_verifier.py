@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,7 +18,7 @@ from citeproof.tools.entailment import (
     premise,
     question_hypothesis,
 )
-from citeproof.tools.questions.parts import question_parts
+from citeproof.tools.questions.parts import name_topic, question_parts
 from citeproof.tools.questions.sources import select_source
 from citeproof.types import Passage
 
@@ -71,13 +71,14 @@ class AnswerabilityVerifier(SearchNode):
         if source is not None:
             [found] = await self.search(source, [question], self.candidates)
         read = append_new(memory, found)
-        scores = await self._scores(question, read)
-        best = _rank(read, scores)[: len(memory)]
+        by_part = await self._scores(question, [passage.premise for passage in read])
+        best = [read[place] for place in _rank(by_part)][: len(memory)]
         if fresh := tuple(passage for passage in best if passage not in memory):
             emit(PassagesRetrieved(passages=fresh))
+        scores = list(map(max, zip(*by_part, strict=True)))
         answerable = (
-            max(scores[passage.id] for passage in memory) >= limit
-            or max(scores.values()) >= halfway(limit)
+            max(scores[: len(memory)]) >= limit
+            or max(scores) >= halfway(limit)
             or await self._answer_together(question, read, scores)
         )
         return {
@@ -87,7 +88,7 @@ class AnswerabilityVerifier(SearchNode):
         }
 
     async def _answer_together(
-        self, question: str, passages: list[Passage], scores: dict[str, float]
+        self, question: str, passages: Sequence[Passage], scores: Sequence[float]
     ) -> bool:
         """Whether two of the three best passages answer the question, as some need two.
 
@@ -95,39 +96,41 @@ class AnswerabilityVerifier(SearchNode):
         MuSiQue questions 10 and 18. Of 60 unanswerable ones of SQuAD 2.0 it is 25 both times.
         """
         assert self.answerability is not None
-        best = sorted(passages, key=lambda passage: -scores[passage.id])[:3]
+        best = [passages[place] for place in _order(scores)[:3]]
         texts = [premise(some) for some in combinations(best, 2)]
-        if not texts:
-            return False
-        by_part = await score_answers(self.answerability, question_parts(question), texts)
+        by_part = await self._scores(question, texts) if texts else [[0.0]]
         # Several pairs are tried, of which some seem to answer by chance.
         return max(map(max, by_part)) >= halfway(self.answerability.threshold)
 
-    async def _scores(self, question: str, passages: list[Passage]) -> dict[str, float]:
+    async def _scores(self, question: str, texts: Sequence[str]) -> list[list[float]]:
         assert self.answerability is not None
-        texts = [passage.premise for passage in passages]
-        by_part = await score_answers(self.answerability, question_parts(question), texts)
-        best = map(max, zip(*by_part, strict=True))
-        return {passage.id: score for passage, score in zip(passages, best, strict=True)}
+        return await score_answers(self.answerability, question_parts(question), texts)
 
 
-def _rank(passages: Sequence[Passage], scores: Mapping[str, float]) -> list[Passage]:
-    """Passages by the place where the search had them and by that of their score, fused.
+def _rank(by_part: Sequence[Sequence[float]]) -> list[int]:
+    """The places of passages, the best first: by their order, and by the scores for each part.
 
-    Each place counts by its reciprocal (Cormack et al. 2009), with a small constant, since few
-    passages are ranked and both rankings are best at their top.
+    In each of these rankings a place counts by its reciprocal (Cormack et al. 2009), with a small
+    constant, since few passages are ranked and the rankings are best at their top.
     """
-    by_score = sorted(passages, key=lambda passage: -scores[passage.id])
-    fused = {passage.id: 1 / (_SMOOTHING + place) for place, passage in enumerate(passages)}
-    for place, passage in enumerate(by_score):
-        fused[passage.id] += 1 / (_SMOOTHING + place)
-    return sorted(passages, key=lambda passage: -fused[passage.id])
+    rankings = [range(len(by_part[0])), *map(_order, by_part)]
+    fused = dict.fromkeys(rankings[0], 0.0)
+    for ranking in rankings:
+        for rank, place in enumerate(ranking):
+            fused[place] += 1 / (_SMOOTHING + rank)
+    return _order(list(fused.values()))
+
+
+def _order(scores: Sequence[float]) -> list[int]:
+    """The places of scores, the highest first."""
+    return sorted(range(len(scores)), key=lambda place: -scores[place])
 
 
 async def score_answers(
-    answerability: Entailment, questions: Sequence[str], texts: Sequence[str]
+    answerability: Entailment, parts: Sequence[str], texts: Sequence[str]
 ) -> list[list[float]]:
-    """For each question the probability of each text, in order, that it answers it; one batch."""
-    pairs = [Pair(text, question_hypothesis(asked)) for asked in questions for text in texts]
+    """For each part the probability of each text, in order, that it answers it; one batch."""
+    asked = map(question_hypothesis, name_topic(parts))
+    pairs = [Pair(text, hypothesis) for hypothesis in asked for text in texts]
     scores = iter(await answerability.scores(pairs) if pairs else [])
-    return [[next(scores) for _ in texts] for _ in questions]
+    return [[next(scores) for _ in texts] for _ in parts]

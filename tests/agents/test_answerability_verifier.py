@@ -66,3 +66,14 @@ async def test_what_answers_is_shown_before_what_the_search_had_first() -> None:
 )
 async def test_nobody_is_asked_where_nobody_is_to_be(verifier: AnswerabilityVerifier) -> None:
     assert await verifier(state()) == {"answerable": None}
+
+
+async def test_each_part_of_a_question_brings_its_passage_into_the_memory() -> None:
+    def score(text: str, asked: str) -> float:
+        answers = ("Tower" in text and "built" in asked) or ("Storm" in text and "broke" in asked)
+        return 0.9 if answers else 0.1
+
+    verifier = AnswerabilityVerifier(ListRetriever(lambda _: [B, C, A, D]), TableEntailment(score))
+    question = "Who built it, and what broke the lamp?"
+    update = await verifier(state(question=question, long_term=["a", "b", "c"]))
+    assert set(update["long_term"]) == {"a", "b", "d"}

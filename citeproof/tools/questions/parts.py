@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["question_parts"]
+__all__ = ["name_topic", "question_parts"]
 
 _WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
 _BEFORE = r"(?:(?:in|on|at|by|for|to|of|from|with|under|since|until)\s+)?"
 _AND = re.compile(rf"[,;]?\s+(?:and|or)\s+(?={_BEFORE}{_WH}\b)|\?\s+(?=\S)", re.I)
 _ASKS = re.compile(rf"^{_BEFORE}{_WH}\b(?P<rest>.*)$", re.I)
+_PRONOUN = re.compile(
+    r"\b(?:he|him|his|she|hers?|it|its|they|them|theirs?|this|that|these)\b", re.I
+)
+_AUXILIARY = re.compile(
+    r"^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.I
+)
 _WHOLE = 3
 """Words from which on a part says by itself what it asks."""
 
@@ -31,3 +38,24 @@ def question_parts(question: str) -> list[str]:
             part = f"{part} {first['rest'].strip()}"
         found.append(part)
     return [f"{part[:1].upper()}{part[1:]}?" for part in found]
+
+
+def name_topic(parts: Sequence[str]) -> list[str]:
+    """The parts of a question, so that each can be understood without the others.
+
+    A part with a pronoun gets what the first part says in front of it: "When was it released?"
+    is answered by any release.
+
+    >>> name_topic(["Who founded Debian?", "When was it released?"])
+    ['Who founded Debian?', 'Founded Debian: when was it released?']
+    """
+    first = _ASKS.match(parts[0]) if parts else None
+    if first is None:
+        return list(parts)
+    topic = _AUXILIARY.sub("", first["rest"]).strip(" ?")
+    return [
+        f"{topic[:1].upper()}{topic[1:]}: {part[:1].lower()}{part[1:]}"
+        if number and topic and _PRONOUN.search(part)
+        else part
+        for number, part in enumerate(parts)
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citeproof.tools.questions.parts import question_parts
+from citeproof.tools.questions.parts import name_topic, question_parts
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,23 @@ from citeproof.tools.questions.parts import question_parts
 )
 def test_the_parts(question: str, parts: list[str] | None) -> None:
     assert question_parts(question) == (parts or [question])
+
+
+@pytest.mark.parametrize(
+    ("parts", "asked"),
+    [
+        (
+            ["What is the function of insulin?", "Where is it produced?"],
+            "The function of insulin: where is it produced?",
+        ),
+        (["Who wrote Dune?", "When was he born?"], "Wrote Dune: when was he born?"),
+        (["Who wrote Dune?", "When did Herbert die?"], "When did Herbert die?"),
+        (["Tell me.", "When was it?"], "When was it?"),
+    ],
+)
+def test_a_part_with_a_pronoun_names_what_it_is_about(parts: list[str], asked: str) -> None:
+    assert name_topic(parts) == [parts[0], asked]
+
+
+def test_a_question_of_one_part_stays() -> None:
+    assert name_topic(["When was it built?"]) == ["When was it built?"]
