@@ -340,6 +340,7 @@ def test_a_key_goes_only_where_it_was_meant_for(
             "embedding.base_url",
         ),
         ('[llm]\nmodel = "vllm:m"\nvllm_args = "--trust-remote-code"', [], "llm.vllm_args"),
+        ('[ray]\naddress = "ray://x:10001"', [], "ray.address"),
     ],
 )
 def test_a_folders_file_gets_no_key_for_its_server_unless_it_is_trusted(
