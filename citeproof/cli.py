@@ -197,7 +197,7 @@ def index(
         if ready is not None:
             report = shown.add_import(opened, ready, err, rebuild=rebuild)
         elif given == ["-"]:
-            report = shown.read_stdin(opened, name)
+            report = shown.read_stdin(opened, name, settings)
         else:
             options: dict[str, Any] = {"web": web, "follow_links": follow_links}
             report = shown.update(opened, given, err, rebuild=rebuild, **options)

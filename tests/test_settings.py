@@ -246,6 +246,10 @@ def test_unknown_arguments() -> None:
         ({"llm.base_url": "http://[::1/v1"}, "write it as http://127.0.0.1:8000/v1"),
         ({"roles.judge.retries": -1}, "roles.judge.retries = -1 (from the arguments)"),
         ({"chroma.port": "x", "budget.calls": 0}, "; "),
+        (
+            {"documents.pdf": "docling", "models.offline": True},
+            "documents is not allowed: offline, docling needs documents.docling_models",
+        ),
     ],
 )
 def test_wrong_values_say_what_is_allowed(arguments: dict[str, Any], expected: str) -> None:
