@@ -282,11 +282,9 @@ def test_a_run_and_an_assistant_set_parameters(studio: Studio) -> None:
 
 
 def test_a_parameter_out_of_range_is_refused_by_name(studio: Studio) -> None:
-    refusals = {"k": "greater than or equal to 1", "max_trial": "Extra inputs are not permitted"}
-    for name, why in refusals.items():
-        parts = list(studio.client.runs.stream(None, "vtg", input=GIVEN, context={name: 0}))
-        assert parts[-1].event == "error"
-        assert why in str(parts[-1].data)
+    parts = list(studio.client.runs.stream(None, "vtg", input=GIVEN, context={"k": 0}))
+    assert parts[-1].event == "error"
+    assert "greater than or equal to 1" in str(parts[-1].data)
 
 
 def test_an_interrupted_thread_goes_on(studio: Studio) -> None:
