@@ -144,12 +144,13 @@ class Sandbox:
         module = "citeproof.tools.documents.worker"
         settings = self.settings.model_dump_json()
         limits = (str(self.memory), str(self.processor_seconds), settings)
+        path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = subprocess.Popen(
             [sys.executable, "-m", module, *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=os.environ | path | {"HF_HUB_DISABLE_TELEMETRY": "1"},
             start_new_session=True,  # Ctrl-C is for the main process, which then ends this one
         )
         assert process.stdin

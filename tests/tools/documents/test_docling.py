@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from citeproof.errors import DocumentError, MissingExtraError, ModelError
-from citeproof.memory.index import Index
-from citeproof.settings import ChromaSettings, DocumentSettings, RetrieverSettings
+from citeproof.memory.searched import open_index
+from citeproof.settings import ChromaSettings, DocumentSettings, RetrieverSettings, Settings
+from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.documents import docling_pdf
 from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.docling_blocks import read_blocks
@@ -248,7 +249,8 @@ def test_another_reader_reads_pdf_files_anew(
 
     def indexed(documents: DocumentSettings) -> Any:
         place, words = ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25")
-        with closing(Index.open(place, words, documents=documents)) as index:
+        settings = Settings(chroma=place, retriever=words, documents=documents)
+        with closing(open_index(settings, None)) as index:
             return index.update([folder]), [one.text for one in index.passages()]
 
     indexed(DocumentSettings())
@@ -261,3 +263,12 @@ def test_another_reader_reads_pdf_files_anew(
     assert not any("two" in text for text in texts)
     report, _ = indexed(DOCLING)
     assert len(report.unchanged) == 2
+
+
+def test_what_is_checked_against_is_read_with_it(
+    package: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "isles.pdf").write_bytes(TWO_PAGES)
+    monkeypatch.setattr("citeproof.tools.citations.passage_numbers.read_safely", parse)
+    read = read_numbered(tmp_path, settings=DOCLING)
+    assert any("Isle: North; 2020: 12" in passage.text for passage in read.passages[1])
