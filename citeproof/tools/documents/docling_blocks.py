@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby, takewhile
 from operator import itemgetter, or_
@@ -37,9 +37,13 @@ def read_blocks(document: Any) -> Iterator[Block]:
     """The blocks of a `DoclingDocument` in its reading order.
 
     Headers and footers of pages, which docling keeps apart, and tables of contents are left out.
-    A paragraph that goes on behind a page is a block for each page.
+    A paragraph that goes on on the next page is a block for each page; what has no place of its
+    own stands on the page of the block before it.
     """
-    yield from _below(document.body, document)
+    page = 1
+    for block in _below(document.body, document):
+        page = block.page or page
+        yield replace(block, page=page)
 
 
 def _below(node: Any, document: Any) -> Iterator[Block]:
@@ -65,15 +69,15 @@ def _text(item: Any, document: Any) -> Iterator[Block]:
     text = whole(item.text or item.orig)  # a formula that was not made TeX has the latter only
     level = {"title": 1, "section_header": getattr(item, "level", 0) + 1}.get(item.label, 0)
     mark = f"{item.marker or '-'} " if item.label == "list_item" else ""
+    places = [(own.page_no, own.bbox) for own in item.prov] or [(0, None)]
     begins = [0, *(_word_start(text, own.charspan[0]) for own in item.prov[1:])]
-    ends = [*begins[1:], len(text)]
     said = [
-        (own.page_no, " ".join(text[begin:end].split()), own.bbox)
-        for own, begin, end in zip(item.prov, begins, ends, strict=True)
+        (page, " ".join(text[begin:end].split()), box)
+        for (page, box), begin, end in zip(places, begins, [*begins[1:], len(text)], strict=True)
     ]
     for page, pieces in groupby(filter(itemgetter(1), said), key=itemgetter(0)):
         lines, boxes = zip(*((line, box) for _, line, box in pieces), strict=True)
-        areas = tuple(_area(box, document, page) for box in boxes)
+        areas = tuple(_around([box], document, page) for box in boxes)
         yield Block(page, (mark + lines[0], *lines[1:]), areas, min(level, 6), bool(mark))
         mark = ""
 
@@ -127,6 +131,7 @@ def _names(row: Any) -> bool:
 
 
 def _around(boxes: Iterable[Any], document: Any, page: int) -> Area | None:
+    """The rectangle around those that are known."""
     areas = [area for box in boxes if box and (area := _area(box, document, page))]
     return reduce(or_, areas) if areas else None
 

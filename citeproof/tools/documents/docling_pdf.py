@@ -16,6 +16,7 @@ from citeproof.errors import MissingExtraError, ModelError
 from citeproof.pdfium import LOCK, Area, open_pdf
 from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
 from citeproof.tools.documents.docling_blocks import Block, read_blocks
+from citeproof.tools.documents.docling_notes import insert, noted_blocks
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.titles import usable_title
 from citeproof.types import Box
@@ -42,9 +43,12 @@ def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Do
     """
     with open_pdf(path, data) as own, LOCK:  # it tells what is broken from what is encrypted
         named = usable_title(whole(own.get_metadata_value("Title")).strip())
-        pages = len(own)
+        pages, notes = len(own), list(noted_blocks(own))
     result = _convert(data, path, models)
     blocks = sorted(read_blocks(result.document), key=lambda block: block.page)
+    for note in notes:
+        insert(blocks, note)
+    blocks.sort(key=lambda block: block.page)  # a note may be all that its page says
     problems = tuple(_problems(result, blocks, pages))
     spoken = [block for block in blocks if block.lines]
     if not spoken:

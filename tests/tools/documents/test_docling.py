@@ -172,6 +172,37 @@ def test_a_heading_that_nothing_stands_under_is_text(package: SimpleNamespace) -
     ]
 
 
+def test_text_without_a_place_stands_on_the_page_before_it(package: SimpleNamespace) -> None:
+    hint = item("text", "In metres.")
+    field = item("text", "Height: 40", (2, (60, 700, 300, 680), (0, 10)), children=[hint])
+    [part] = reading(package, field).parts
+    assert (part.text, part.page) == ("Height: 40\n\nIn metres.", 2)
+    assert [part.text[box.start : box.end] for box in part.boxes] == ["Height: 40"]
+
+
+def test_fields_and_notes_are_read_where_they_stand(package: SimpleNamespace) -> None:
+    """Docling reads neither."""
+    fields = [
+        "/FT /Tx /T (keeper) /V (Anna Holm) /Rect [200 715 400 735]",
+        "/FT /Btn /T (paid) /TU (The rent is paid) /AS /On /V /On /Rect [72 680 84 692] "
+        "/AP << /N << /On << >> >> >>",
+        "/FT /Tx /T (day) /V (fourth) /Rect [160 600 200 610]",
+    ]
+    data = make([Sheet(lines("Name of the keeper:"))], fields=fields)
+    name = item("text", "Name of the keeper:", (1, (72, 730, 190, 720), (0, 19)))
+    signed = item("text", "Signed on the fourth of May.", (1, (72, 610, 300, 600), (0, 28)))
+    package.result.document = scripted(name, signed)
+    package.result.document.pages[1].size = SimpleNamespace(width=612, height=792)
+    [part] = docling_pdf.read_with_docling(data, Path("form.pdf")).parts
+    assert part.text.split("\n\n") == [
+        "Name of the keeper: Anna Holm",
+        "[x] The rent is paid",
+        "Signed on the fourth of May.",
+    ]
+    held = [box for box in part.boxes if part.text[box.start : box.end] == "Anna Holm"]
+    assert [(box.left, box.right) for box in held] == [(0.3268, 0.6536)]
+
+
 def test_what_is_missing_or_may_be_wrong_is_told(package: SimpleNamespace) -> None:
     text = item("text", "It rained.", (1, (60, 700, 300, 680), (0, 10)))
     scores = {n: SimpleNamespace(ocr_score=score) for n, score in ((1, 0.8), (2, NAN))}
