@@ -1,6 +1,9 @@
 """How often the passage that answers a question about manuals is among the first five.
 
-    python benchmarks/manual_questions.py FOLDER [--kinds bm25 dense fused] [--store FOLDER]
+    python benchmarks/manual_questions.py FOLDER [--kinds bm25 dense fused memory] [--store FOLDER]
+
+`memory` is what the methods read: twenty passages by the fused search are scored for whether they
+answer, and the best five by both are kept.
 
 The folder holds the manuals, as `citeproof index` takes them; results/manual_questions.md lists
 those that were measured. `manual_questions.jsonl` has the questions, each with strings of which one
@@ -16,10 +19,20 @@ import tempfile
 from pathlib import Path
 from typing import Any, get_args
 
+from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.retriever import Retriever
 from citeproof.memory.index import Index
 from citeproof.models.embedder import load_embedder
-from citeproof.settings import ChromaSettings, EmbeddingSettings, ModelSettings, RetrieverSettings
+from citeproof.settings import (
+    ChromaSettings,
+    EmbeddingSettings,
+    ModelSettings,
+    RetrieverSettings,
+    Settings,
+)
+from citeproof.tools.entailment.opening import open_answerability
 from citeproof.tools.retrieval import Kind
+from citeproof.types import Passage
 
 QUESTIONS = Path(__file__).with_suffix(".jsonl")
 FIRST, DEPTH = 5, 20
@@ -28,17 +41,18 @@ FIRST, DEPTH = 5, 20
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--kinds", nargs="+", choices=get_args(Kind), default=["bm25", "fused"])
+    kinds = [*get_args(Kind), "memory"]
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=["fused", "memory"])
     parser.add_argument("--store", type=Path, help="where to keep the index (default: nowhere)")
     chosen = parser.parse_args()
     lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
     with tempfile.TemporaryDirectory() as scratch:
         index = build(chosen.folder, chosen.store or Path(scratch), chosen.kinds)
-        ranks = {kind: [rank(index, kind, one) for one in questions] for kind in chosen.kinds}
+        ranks = {kind: asyncio.run(rank(index, kind, questions)) for kind in chosen.kinds}
     print(f"| question | {' | '.join(chosen.kinds)} |\n|---{'|---' * len(chosen.kinds)}|")
     for number, one in enumerate(questions):
-        found = [str(own[number] or f"over {DEPTH}") for own in ranks.values()]
+        found = [str(own[number] or "not found") for own in ranks.values()]
         print(f"| {one['question']} | {' | '.join(found)} |")
     counts = [sum(0 < place <= FIRST for place in own) for own in ranks.values()]
     print(f"| among the first {FIRST}, of {len(questions)} | {' | '.join(map(str, counts))} |")
@@ -56,13 +70,31 @@ def build(folder: Path, store: Path, kinds: list[str]) -> Index:
     return index
 
 
-def rank(index: Index, kind: Kind, question: dict[str, Any]) -> int:
-    """The place of the first passage that answers, from 1; 0 if it is beyond the depth."""
-    found = asyncio.run(index.retriever(kind).retrieve(question["question"], DEPTH))
-    for place, passage in enumerate(found, start=1):
+async def rank(index: Index, kind: Any, questions: list[dict[str, Any]]) -> list[int]:
+    """For each question the place of the first passage that answers, from 1; 0 if none does."""
+    if kind != "memory":
+        asked = [one["question"] for one in questions]
+        found = await index.retriever(kind).retrieve_many(asked, DEPTH)
+    else:
+        verifier = AnswerabilityVerifier(index.retriever(), open_answerability(Settings()))
+        found = [await remember(verifier, one["question"]) for one in questions]
+    return [place(some, one["gold"]) for some, one in zip(found, questions, strict=True)]
+
+
+async def remember(verifier: AnswerabilityVerifier, question: str) -> list[Passage]:
+    """The passages that the methods read of those that a search finds, the best first."""
+    state: dict[str, Any] = {"question": question, "documents": [], "short_term": []}
+    state |= await Retriever(verifier.retriever, FIRST)(state)  # type: ignore[arg-type]
+    state |= await verifier(state)  # type: ignore[arg-type]
+    return list(state["passages"][:FIRST])
+
+
+def place(found: list[Passage], gold: list[str]) -> int:
+    """The place of the first passage that has one of the strings, from 1; 0 if none has."""
+    for number, passage in enumerate(found, start=1):
         said = " ".join(passage.text.split())
-        if any(gold in said for gold in question["gold"]):
-            return place
+        if any(one in said for one in gold):
+            return number
     return 0
 
 

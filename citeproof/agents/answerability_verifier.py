@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -24,6 +24,9 @@ from citeproof.types import Passage
 
 __all__ = ["AnswerabilityVerifier", "score_answers"]
 
+_SMOOTHING = 3
+"""From 2 to 8 it makes no difference (benchmarks/results/manual_questions.md)."""
+
 
 class AnswerabilityState(MemoryState, SourceState):
     """The keys that the verifier reads."""
@@ -31,24 +34,23 @@ class AnswerabilityState(MemoryState, SourceState):
 
 @dataclass(frozen=True)
 class AnswerabilityVerifier(SearchNode):
-    """Keeps the memory where one of its passages answers the question; else looks further down.
+    """Says whether passages answer the question, and puts those that do first in the memory.
 
     Without a retriever it looks at the memory alone.
     """
 
     answerability: Entailment | None = None
     """Scores a passage and the question; without it every memory will do."""
-    deeper: int = 10
-    """Passages that are found in the second search. Of many some seem to answer by chance, so these
-    must score half-way from the threshold to 1."""
+    candidates: int = 20
+    """Passages that are found and scored; the best of them are the memory."""
     check_answer: bool = True
 
     async def __call__(self, state: AnswerabilityState) -> Update:
-        """Say whether a passage answers the question, or a part of it, or two of the best together.
+        """Choose the memory among the candidates, and say whether it answers.
 
-        Where none do, more passages are found, and those that answer take the places of the
-        last of the memory. Where none of these answers either, `answerable` is False, and the
-        memory holds the passages that came nearest, the best first.
+        It does where a passage of the old memory answers, or a part of the question; or two of the
+        best together. Of the many further down some seem to answer by chance, so one of these
+        must score half-way from the threshold to 1.
 
         Raises:
             RetrievalError: The retriever failed.
@@ -57,33 +59,30 @@ class AnswerabilityVerifier(SearchNode):
         if self.answerability is None or not self.check_answer or not memory:
             return {"answerable": None}
         try:
-            return await self._looked_over(state, memory)
+            return await self._look_over(state, memory)
         except VerifierOutageError as error:
             note(f"whether the passages answer the question was not checked: {error}")
             return {"answerable": None}
 
-    async def _looked_over(self, state: AnswerabilityState, memory: list[Passage]) -> Update:
+    async def _look_over(self, state: AnswerabilityState, memory: list[Passage]) -> Update:
         assert self.answerability is not None
         question, limit = state["question"], self.answerability.threshold
-        scores = await self._scores(question, memory)
-        if max(scores.values()) >= limit or await self._answer_together(question, memory, scores):
-            return {"answerable": True}
-        source, further = select_source(state, self.retriever), list[Passage]()
+        source, found = select_source(state, self.retriever), list[Passage]()
         if source is not None:
-            [found] = await self.search(source, [question], self.deeper)
-            further = [passage for passage in found if passage.id not in scores]
-        if further:
-            emit(PassagesRetrieved(passages=tuple(further)))
-            scores |= await self._scores(question, further)
-            limit = halfway(limit)
-        best = sorted([*memory, *further], key=lambda passage: -scores[passage.id])[: len(memory)]
-        answerable = scores[best[0].id] >= limit
-        if answerable:  # what was ranked high stays, as far as there is room
-            found = [passage for passage in best if scores[passage.id] >= limit]
-            best = append_new(found, memory)[: len(memory)]
+            [found] = await self.search(source, [question], self.candidates)
+        read = append_new(memory, found)
+        scores = await self._scores(question, read)
+        best = _rank(read, scores)[: len(memory)]
+        if fresh := tuple(passage for passage in best if passage not in memory):
+            emit(PassagesRetrieved(passages=fresh))
+        answerable = (
+            max(scores[passage.id] for passage in memory) >= limit
+            or max(scores.values()) >= halfway(limit)
+            or await self._answer_together(question, read, scores)
+        )
         return {
             "answerable": answerable,
-            "passages": append_new(list(state["passages"]), best),
+            "passages": append_new(best, list(state["passages"])),
             "long_term": [passage.id for passage in best],
         }
 
@@ -110,6 +109,19 @@ class AnswerabilityVerifier(SearchNode):
         by_part = await score_answers(self.answerability, question_parts(question), texts)
         best = map(max, zip(*by_part, strict=True))
         return {passage.id: score for passage, score in zip(passages, best, strict=True)}
+
+
+def _rank(passages: Sequence[Passage], scores: Mapping[str, float]) -> list[Passage]:
+    """Passages by the place where the search had them and by that of their score, fused.
+
+    Each place counts by its reciprocal (Cormack et al. 2009), with a small constant, since few
+    passages are ranked and both rankings are best at their top.
+    """
+    by_score = sorted(passages, key=lambda passage: -scores[passage.id])
+    fused = {passage.id: 1 / (_SMOOTHING + place) for place, passage in enumerate(passages)}
+    for place, passage in enumerate(by_score):
+        fused[passage.id] += 1 / (_SMOOTHING + place)
+    return sorted(passages, key=lambda passage: -fused[passage.id])
 
 
 async def score_answers(

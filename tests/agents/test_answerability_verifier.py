@@ -22,7 +22,8 @@ def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
 
 async def test_a_memory_that_answers_stays() -> None:
     verifier = node({"Tower": 0.6})
-    assert await verifier(state()) == {"answerable": True}
+    expected = {"answerable": True, "passages": [A, B, C], "long_term": ["a", "b"]}
+    assert await verifier(state()) == expected
     assert verifier.answerability.pairs[0].hypothesis == "Who built the tower?"
 
 
@@ -30,24 +31,30 @@ async def test_two_passages_can_answer_together() -> None:
     def score(text: str, _: str) -> float:
         return 0.8 if "Tower" in text and "Light" in text else 0.3
 
-    assert await AnswerabilityVerifier(answerability=TableEntailment(score))(state()) == {
-        "answerable": True
-    }
+    sure = AnswerabilityVerifier(answerability=TableEntailment(score))
+    assert (await sure(state()))["answerable"] is True
     doubtful = AnswerabilityVerifier(
         answerability=TableEntailment(lambda *args: score(*args) - 0.1)
     )
     assert (await doubtful(state()))["answerable"] is False
 
 
-async def test_what_answers_further_down_takes_the_last_place() -> None:
+async def test_what_answers_further_down_comes_into_the_memory() -> None:
     update = await node({"Storm": 0.9}, [A, B, C, D])(state())
-    assert (update["answerable"], update["long_term"]) == (True, ["d", "a"])
-    assert update["passages"] == [A, B, C, D]
+    assert (update["answerable"], update["long_term"]) == (True, ["a", "d"])
+    assert update["passages"] == [A, D, B, C]
 
 
-async def test_where_nothing_answers_the_nearest_are_kept() -> None:
-    update = await node({"Storm": 0.4, "Light": 0.3}, [A, B, D])(state())
-    assert (update["answerable"], update["long_term"]) == (False, ["d", "b"])
+async def test_further_down_a_passage_must_answer_surely() -> None:
+    update = await node({"Storm": 0.7}, [A, B, C, D])(state())
+    assert (update["answerable"], update["long_term"]) == (False, ["a", "d"])
+
+
+async def test_what_answers_is_shown_before_what_the_search_had_first() -> None:
+    update = await node({"Storm": 0.9, "Keeper": 0.5}, [A, B, C, D])(
+        state(long_term=["a", "b", "c"])
+    )
+    assert (update["answerable"], update["long_term"]) == (True, ["a", "d", "c"])
 
 
 @pytest.mark.parametrize(
