@@ -60,6 +60,13 @@ class _Commands(TyperGroup):
                 args[place] = "--paper="
         return super().parse_args(ctx, args)
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command, whose help is as wide as the terminal: Typer keeps the line breaks."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and command.help:
+            command.help = re.sub(r"(?<!\n)\n *(?!\s)", " ", command.help)
+        return command
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command; 2 is the exit code of a refusal, 130 of Ctrl-C."""
         try:
@@ -190,7 +197,7 @@ def index(
         if ready is not None:
             report = shown.add_import(opened, ready, err, rebuild=rebuild)
         elif given == ["-"]:
-            report = shown.read_stdin(opened, name)
+            report = shown.read_stdin(opened, name, settings)
         else:
             options: dict[str, Any] = {"web": web, "follow_links": follow_links}
             report = shown.update(opened, given, err, rebuild=rebuild, **options)

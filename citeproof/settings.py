@@ -35,6 +35,7 @@ __all__ = [
     "BankSettings",
     "BudgetSettings",
     "ChromaSettings",
+    "DocumentSettings",
     "EmbeddingSettings",
     "EntailmentSettings",
     "LLMSettings",
@@ -381,6 +382,17 @@ class BudgetSettings(_Section):
     """Spent in nodes."""
 
 
+class DocumentSettings(_Section):
+    """How documents are read."""
+
+    pdf: Literal["pdfium", "docling"] = "pdfium"
+    """What reads PDF: `pdfium` (the text in the file, and Tesseract for scans), or `docling`
+    (models of layout, tables and text recognition; extra `docling`)."""
+    docling_models: HomePath | None = None
+    """The folder that `docling-tools models download` filled; by default the models come from the
+    Hugging Face hub, with the first PDF."""
+
+
 class ModelSettings(_Section):
     """Where the embedded models are kept."""
 
@@ -431,6 +443,7 @@ class Settings(_Section):
     bank: BankSettings = BankSettings()
     budget: BudgetSettings = BudgetSettings()
     models: ModelSettings = ModelSettings()
+    documents: DocumentSettings = DocumentSettings()
     ray: RaySettings = RaySettings()
     prompts: HomePath | None = None
     """A folder of prompts, `<name>.md` each, that replace the packaged ones."""
@@ -439,6 +452,14 @@ class Settings(_Section):
     address of a PostgreSQL database (`postgresql://…`), which several stores cannot share."""
     trace: Literal["none", "otel"] = "none"
     """`otel`: every run is sent as OpenTelemetry spans to where the `OTEL_…` variables say."""
+
+    @field_validator("documents")
+    @classmethod
+    def _can_be_had(cls, value: DocumentSettings, info: ValidationInfo) -> DocumentSettings:
+        models = info.data.get("models")
+        if models and models.offline and value.pdf == "docling" and value.docling_models is None:
+            raise ValueError("offline, docling needs documents.docling_models, a folder")
+        return value
 
     @field_validator("checkpointer")
     @classmethod

@@ -267,6 +267,8 @@ def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Sou
         what = f"sets {spelled}.source, which gets the questions, and may be a program"
     elif section.get("vllm_args") and origin("vllm_args") is own:
         what = f"sets {spelled}.vllm_args, arguments of a program"
+    elif section.get("address") and origin("address") is own:
+        what = f"sets {spelled}.address, machines that would get your keys and documents"
     elif section.get("api_key") is None or origin("api_key") is not environment:
         return
     elif section.get("base_url") and origin("base_url") is own:

@@ -9,8 +9,11 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["count", "find", "is_web", "plain", "problem", "seconds", "snake_case"]
+__all__ = ["INVISIBLE", "count", "find", "is_web", "plain", "problem", "seconds", "snake_case"]
 
+INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
+"""Tags, which spell out ASCII unseen, and controls that turn the direction of other text: no reader
+sees them, a language model does."""
 _UNSEEN = re.compile(
     # C0 and C1 controls drive terminals; the others reorder or hide what is read.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"

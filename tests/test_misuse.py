@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from citeproof import (
     Settings,
@@ -50,6 +51,12 @@ def test_a_misspelled_parameter(tools: Toolbox) -> None:
         build_composed(tools, serch=False)  # type: ignore[call-arg]
     with pytest.raises(SettingsError, match="Unknown parameter unverifed"):
         verify_with(build_vanilla(tools), tools, unverifed="drop")  # type: ignore[call-arg]
+
+
+def test_a_misspelled_parameter_of_a_run(tools: Toolbox) -> None:
+    for wrong in ("max_trial", "k"):
+        with pytest.raises(ValidationError, match=wrong):
+            answer(build_vtg(tools), "Who?", documents=["Ann."], context={wrong: 0})
 
 
 def test_a_parameter_of_the_wrong_type(tools: Toolbox) -> None:

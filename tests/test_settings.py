@@ -246,6 +246,10 @@ def test_unknown_arguments() -> None:
         ({"llm.base_url": "http://[::1/v1"}, "write it as http://127.0.0.1:8000/v1"),
         ({"roles.judge.retries": -1}, "roles.judge.retries = -1 (from the arguments)"),
         ({"chroma.port": "x", "budget.calls": 0}, "; "),
+        (
+            {"documents.pdf": "docling", "models.offline": True},
+            "documents is not allowed: offline, docling needs documents.docling_models",
+        ),
     ],
 )
 def test_wrong_values_say_what_is_allowed(arguments: dict[str, Any], expected: str) -> None:
@@ -340,6 +344,7 @@ def test_a_key_goes_only_where_it_was_meant_for(
             "embedding.base_url",
         ),
         ('[llm]\nmodel = "vllm:m"\nvllm_args = "--trust-remote-code"', [], "llm.vllm_args"),
+        ('[ray]\naddress = "ray://x:10001"', [], "ray.address"),
     ],
 )
 def test_a_folders_file_gets_no_key_for_its_server_unless_it_is_trusted(

@@ -128,7 +128,7 @@ def against(
         StoreError: The index cannot be searched.
     """
     words = settings.retriever.passage_words
-    read = read_numbered(documents, words) if documents else None
+    read = read_numbered(documents, words, settings.documents) if documents else None
     if read is not None and not with_index:
         yield Evidence(read.passages, None, read.files, read.problems)
         return

@@ -130,7 +130,8 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
         line = " · ".join([count(agreement.pairs, "labelled pair"), *known])
         console.print(Text(line), soft_wrap=True)
     if agreement.unread:
-        line = f"{count(agreement.unread, 'label')} left out: neither entailed nor not entailed"
+        unread = count(agreement.unread, "label")
+        line = f"{unread} left out: write entailed, not_entailed, true or false"
         console.print(Text(line, style="yellow"), soft_wrap=True)
 
 

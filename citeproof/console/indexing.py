@@ -245,8 +245,8 @@ def _echo(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())  # UTF-8 everywhere
 
 
-def read_stdin(index: Index, name: str | None) -> IndexReport:
-    """Index the standard input as a document of this name, whose ending says how it is read.
+def read_stdin(index: Index, name: str | None, settings: Settings) -> IndexReport:
+    """Index the standard input as a document of this name; its ending and settings say how.
 
     Raises:
         InputError: The name cannot be one, or there is nothing to read.
@@ -257,4 +257,4 @@ def read_stdin(index: Index, name: str | None) -> IndexReport:
         raise InputError("The standard input is empty", fix="Pipe a document into it.")
     told = PurePath(name).suffix.lower()
     kind = told if told in READERS else ".txt"
-    return index.add_sources([named_source(name, data, "text", kind)])
+    return index.add_sources([named_source(name, data, "text", kind, settings.documents)])

@@ -18,7 +18,7 @@ from citeproof.memory.base import PassageStore
 from citeproof.memory.chroma import ChromaPassages
 from citeproof.memory.documents import IndexedDocument, list_documents, match, validators
 from citeproof.memory.ingest import IndexReport, Progress, Step, Update, how_cut
-from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.settings import ChromaSettings, DocumentSettings, RetrieverSettings
 from citeproof.tools.documents.files import find
 from citeproof.tools.documents.imports import Import, to_import
 from citeproof.tools.documents.sources import Source, text_sources
@@ -45,6 +45,7 @@ class Index:
         embeddings: May be None where the kind is `bm25`: a new index is then one of words only.
         rebuild: Begin the next update with an empty index.
         actors: They read and cut documents, in place of this process; their bytes travel.
+        documents: How documents are read.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class Index:
         *,
         rebuild: bool = False,
         actors: Actors[Any] | None = None,
+        documents: DocumentSettings | None = None,
     ) -> None:
         self._place = place
         self._settings = settings
         self._embeddings = embeddings
         self._rebuild = rebuild
         self._actors = actors
+        self._documents = documents or DocumentSettings()
 
     @property
     def embeddings(self) -> Embeddings | None:
@@ -76,6 +79,7 @@ class Index:
         *,
         rebuild: bool = False,
         actors: Actors[Any] | None = None,
+        documents: DocumentSettings | None = None,
     ) -> Index:
         """Open the index in Chroma; where there is none, nothing is made yet.
 
@@ -94,7 +98,8 @@ class Index:
             if not rebuild and settings.kind != "bm25":
                 place.check_embedder(embedder_name(embeddings))
             opened.pop_all()
-        return cls(place, settings, embeddings, rebuild=rebuild, actors=actors)
+        more: dict[str, Any] = {"rebuild": rebuild, "actors": actors, "documents": documents}
+        return cls(place, settings, embeddings, **more)
 
     def update(
         self,
@@ -309,7 +314,8 @@ class Index:
             if is_needed or self.count():
                 turn = place.updating(self._embeddings, rebuild=self._rebuild, rows=rows)
                 place = held.enter_context(turn)
-            update = Update(place, self._embeddings, self._settings, told, self._actors)
+            given = (self._embeddings, self._settings, told, self._actors, self._documents)
+            update = Update(place, *given)
             change(update)
             report = update.report()
         self._rebuild = False

@@ -19,7 +19,7 @@ from citeproof.errors import DocumentError, MissingExtraError, StoreError
 from citeproof.memory.base import Change, Mark, PassageStore
 from citeproof.memory.documents import GONE, WAITING, whole
 from citeproof.paths import exists
-from citeproof.settings import RetrieverSettings
+from citeproof.settings import DocumentSettings, RetrieverSettings
 from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.files import Found, find_gone
 from citeproof.tools.documents.imports import Import
@@ -107,6 +107,8 @@ class Update:
     progress: Progress
     actors: Actors[Any] | None = None
     """Where documents are read and cut, if that is not here."""
+    documents: DocumentSettings = field(default_factory=DocumentSettings)
+    """How they are read."""
     _embedder: str = ""
     _there: dict[str, str] = field(default_factory=dict)
     """The hashes of documents that something of may be in the store."""
@@ -125,7 +127,7 @@ class Update:
 
     def add_files(self, found: Found) -> None:
         """Bring the index in line with files, and drop those that are gone."""
-        sources = list(map(file_source, found.files))
+        sources = [file_source(path, self.documents) for path in found.files]
         # A folder may have held documents that are gone.
         is_of_files = all(map(Path.is_file, found.roots))
         held = self._look_up([one.name for one in sources] if is_of_files else None)
@@ -216,7 +218,9 @@ class Update:
         """The page to be indexed; what else became of it goes into the report."""
         done = self._done
         if page.state == "read":
-            return named_source(page.url, page.data, "url", page.ending, **page.validators)
+            return named_source(
+                page.url, page.data, "url", page.ending, self.documents, notes=page.validators
+            )
         if page.state == "unchanged":
             done["unchanged"].append(page.url)
         elif page.state == "left out":
@@ -229,7 +233,10 @@ class Update:
         return None
 
     def _digest(self, source: Source, data: bytes) -> str:
-        head = f"{how_cut(self.settings)}|{source.kind}|".encode()
+        kind = source.kind
+        if kind == ".pdf" and self.documents.pdf != "pdfium":  # another reader, another text
+            kind += f" {self.documents.pdf}"
+        head = f"{how_cut(self.settings)}|{kind}|".encode()
         return hashlib.sha256(head + data).hexdigest()
 
     def _add(self, sources: Iterable[Source]) -> None:

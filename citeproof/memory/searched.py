@@ -58,8 +58,9 @@ def open_index(
         StoreError: The vectors of the index are from another model.
     """
     source, chosen = settings.retriever.source, settings.retriever
+    more: dict[str, Any] = {"actors": actors, "documents": settings.documents}
     if source == "index":
-        return Index.open(settings.chroma, chosen, embeddings, rebuild=rebuild, actors=actors)
+        return Index.open(settings.chroma, chosen, embeddings, rebuild=rebuild, **more)
     if source.startswith("python:"):
         raise SettingsError(
             "There is no index of citeproof's to write to",
@@ -74,4 +75,4 @@ def open_index(
     if embeddings is None:
         raise SettingsError("An index in PostgreSQL needs an embedding model")
     place = PostgresPassages(source, embeddings, settings.chroma.collection)
-    return Index(place, chosen, embeddings, actors=actors)
+    return Index(place, chosen, embeddings, **more)

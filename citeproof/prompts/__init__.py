@@ -20,6 +20,7 @@ from typing import Any
 
 from citeproof.errors import PromptError
 from citeproof.paths import is_folder
+from citeproof.text import INVISIBLE
 from citeproof.types import Passage
 
 __all__ = [
@@ -188,8 +189,8 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
 
 
 def defuse(text: str) -> str:
-    """Untrusted text without what looks like the end of a fence, or a token that marks a role."""
-    return _TILDE.sub(")", _INST.sub("(", _TAG.sub("‹", text)))
+    """Untrusted text without what looks like the end of a fence, a mark of a role, or is unseen."""
+    return _TILDE.sub(")", _INST.sub("(", _TAG.sub("‹", INVISIBLE.sub("", text))))
 
 
 def _quote(title: str) -> str:

@@ -257,7 +257,7 @@ def test_the_agreement_with_labels_is_told(table: TableEntailment) -> None:
     done = run(cli.app, ["entail", "-"], input=given)
     assert done.stderr == (
         "4 labelled pairs · accuracy 0.750 · balanced accuracy 0.750 · AUC 0.750\n"
-        "1 label left out: neither entailed nor not entailed\n"
+        "1 label left out: write entailed, not_entailed, true or false\n"
     )
     assert json.loads(done.stdout.splitlines()[0])["label"] == "entailment"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 
@@ -110,6 +111,17 @@ def test_rouge_reads_stems_and_sentence_by_sentence() -> None:
 def test_a_corrected_sentence_may_go_on_in_the_next_line() -> None:
     wrapped = "the keeper of the light had lived alone in it\nfor many years."
     assert rouge_lsum(wrapped, [" ".join(wrapped.split())], "corrected") == 1
+
+
+@pytest.mark.parametrize("unit", ["x? ", "- x\n", "# h\n"])
+def test_rouge_takes_time_in_proportion_to_the_answer(unit: str) -> None:
+    """Answers of a few thousand characters took seconds where time grew with their square."""
+    reference = ["Ann Lee built the tower. It was lit in 1871."]
+    for mode in MODES:
+        rouge_lsum("A", reference, mode)  # loads the library
+        began = time.process_time()
+        rouge_lsum((unit * 60_000)[:60_000], reference, mode)
+        assert time.process_time() - began < 6
 
 
 ENTITIES = [["Rome", "Roma"], ["Oslo"], ["Bonn"], ["Kyiv", "Kiev"], ["Lima"], ["Bern"], ["Riga"]]

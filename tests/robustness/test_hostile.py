@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM, Passage
+from citeproof import LLM, Passage, Toolbox, answer
 from citeproof.agents.answerer import _HEADING as ANSWERED
 from citeproof.agents.claim_generator import sentences
 from citeproof.agents.corrector import _HEADING as CORRECTED
@@ -19,6 +19,7 @@ from citeproof.agents.planner import read_actions
 from citeproof.agents.refiner import DraftRefiner
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import RetrievalError
+from citeproof.graphs.registry import METHODS, find_method
 from citeproof.prompts import Prompt
 from citeproof.state import Draft
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
@@ -77,6 +78,15 @@ def test_no_reply_keeps_a_reader_busy(reads: Callable[[str], Any], text: str) ->
     began = time.process_time()
     reads(text)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "verbatim"])
+def test_json_of_another_kind_is_no_answer_of_any_method(name: str) -> None:
+    tools = Toolbox(
+        ScriptedChatModel({"": '{"foo": 12}'}), entailment=TableEntailment(lambda *_: 0.1)
+    )
+    found = answer(find_method(name).build(tools), "Who built it?", documents=[BUILT, LIT])
+    assert (found.status, found.text, found.claims) == ("not_found", "", ())
 
 
 def test_a_number_of_thousands_of_digits_in_a_rationale() -> None:

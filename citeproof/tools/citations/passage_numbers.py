@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from citeproof.errors import CiteproofError, InputError
 from citeproof.paths import is_folder, resolve
+from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.base import Document, decode
 from citeproof.tools.documents.files import READERS, find, load, parse
 from citeproof.tools.documents.jsonl import read_jsonl
@@ -33,7 +34,11 @@ class NumberedPassages:
     """Parts that could not be read, and why."""
 
 
-def read_numbered(documents: Path | Sequence[Path], passage_words: int = 100) -> NumberedPassages:
+def read_numbered(
+    documents: Path | Sequence[Path],
+    passage_words: int = 100,
+    settings: DocumentSettings | None = None,
+) -> NumberedPassages:
     """The passages of files and folders, by the numbers that cite them.
 
     A file of JSON lines gives a number to each of its objects: the third line that is not blank
@@ -45,6 +50,7 @@ def read_numbered(documents: Path | Sequence[Path], passage_words: int = 100) ->
         documents: What to read.
         passage_words: Words that a passage has, more or less; an object of JSON lines is kept
             whole up to four times as many.
+        settings: How documents are read.
 
     Raises:
         InputError: There is no passage.
@@ -55,27 +61,31 @@ def read_numbered(documents: Path | Sequence[Path], passage_words: int = 100) ->
     groups: list[Sequence[Passage]] = []
     files: list[Path] = []
     problems: list[str] = []
+
+    def read(path: Path) -> list[Passage]:
+        return cut(read_safely(load(path), path, settings), passage_words)
+
     for path in map(resolve, given):
         if is_folder(path):
             found = find([path])
             files += found.files
             problems += [message for _, message in found.errors]
-            groups += _folder(path, found.files, problems, passage_words)
+            groups += _folder(path, found.files, problems, read)
         else:
             files.append(path)
             is_lines = path.suffix.lower() in _JSON_LINES
-            groups += _objects(path, passage_words) if is_lines else [_read(path, passage_words)]
+            groups += _objects(path, passage_words) if is_lines else [read(path)]
     return NumberedPassages(_by_number(groups), tuple(files), tuple(problems))
 
 
 def _folder(
-    path: Path, files: Sequence[Path], problems: list[str], passage_words: int
+    path: Path, files: Sequence[Path], problems: list[str], read: Callable[[Path], list[Passage]]
 ) -> list[Sequence[Passage]]:
     """The passages of each file of a folder."""
     groups: list[Sequence[Passage]] = []
     for file in files:
         try:
-            groups.append(_read(file, passage_words))
+            groups.append(read(file))
         except CiteproofError as error:
             groups.append(())  # the files below it keep their numbers
             problems.append(str(error))
@@ -86,10 +96,6 @@ def _folder(
             fix=f"Known endings: {', '.join(sorted(READERS))}.",
         )
     return groups
-
-
-def _read(path: Path, passage_words: int) -> list[Passage]:
-    return cut(read_safely(load(path), path), passage_words)
 
 
 def _objects(path: Path, passage_words: int) -> list[Sequence[Passage]]:

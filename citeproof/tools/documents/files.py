@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from citeproof.errors import DocumentError
 from citeproof.paths import resolve
+from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.base import Document, Reader
 from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
@@ -152,8 +154,13 @@ def load(path: Path) -> bytes:
     return data
 
 
-def parse(data: bytes, path: Path) -> Document:
+def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> Document:
     """A document from its bytes; the path's ending says how to read them.
+
+    Args:
+        data: The whole file.
+        path: Where it lies.
+        settings: They choose a reader where a format has several.
 
     Raises:
         DocumentError: They are not of that format, or hold no text.
@@ -165,6 +172,10 @@ def parse(data: bytes, path: Path) -> Document:
         raise DocumentError(
             f"{path} cannot be read", why="its format is unknown", fix=f"Known endings: {known}."
         )
+    if reader is read_pdf and settings is not None and settings.pdf == "docling":
+        from citeproof.tools.documents.docling_pdf import read_with_docling
+
+        reader = partial(read_with_docling, models=settings.docling_models)
     document = reader(data, path)
     if reader is not read_jsonl:  # its objects are what others say they are, to the letter
         document = without_invisible(document)

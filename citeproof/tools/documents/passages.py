@@ -60,7 +60,7 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
     for part in parts:
         size = len(words(part.text[part.start : part.end]))
         joins = group and held * _TINY < most and held + size <= most
-        if joins and _belong_together(group[0], part) and not part.id and part.page is None:
+        if joins and _belong_together(group[0], part) and not part.id:
             group.append(part)
             held += size
             continue
@@ -74,8 +74,8 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 def _belong_together(first: Part, part: Part) -> bool:
     """Whether two parts stand in one place, and the second under all that the first is under."""
     above = first.headings[:-1]
-    same = part.text is first.text and part.location == first.location
-    return same and part.headings[: len(above)] == above
+    place = (part.page, part.location) == (first.page, first.location)
+    return place and part.text is first.text and part.headings[: len(above)] == above
 
 
 def _passages(document: Document, group: list[Part], most: int) -> Iterator[Passage]:
@@ -100,6 +100,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         )
         return
     kept = [stretch for part in group for stretch in part.kept]
+    boxes = [box for part in group for box in part.boxes]
     spans = list(_spans(text, start, end, kept, most))
     if not first.id:  # the pieces of an object are as they always were, for the sake of their ids
         spans = list(_leaning_together(text, spans, most // 2))
@@ -115,7 +116,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
             source=source,
             page=first.page,
             location=_rows(first, begin, stop),
-            boxes=tuple(boxes_within(first.boxes, begin, stop)),
+            boxes=tuple(boxes_within(boxes, begin, stop)),
             start=begin,
             end=stop,
         )

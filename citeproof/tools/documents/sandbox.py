@@ -17,9 +17,11 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from citeproof.errors import DocumentError
+from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.transport import from_json
@@ -37,9 +39,11 @@ class Sandbox:
     """A process that reads documents, with limits for each."""
 
     memory: int = 3 << 30
-    """Bytes of address space."""
+    """Bytes of address space; 0 for any number."""
     processor_seconds: int = 120
     wall_seconds: float = 300.0
+    settings: DocumentSettings = field(default_factory=DocumentSettings)
+    """What reads the documents."""
     _process: subprocess.Popen[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _until: float = 0.0
@@ -52,7 +56,7 @@ class Sandbox:
             MissingExtraError: The format needs an extra that is not installed.
         """
         if path.suffix.lower() in IN_PROCESS or not _HAS_LIMITS:
-            return parse(data, path)
+            return parse(data, path, self.settings)
         with self._lock:
             return from_json(self._ask(data, path))
 
@@ -81,7 +85,7 @@ class Sandbox:
         except BaseException:  # an interruption, which leaves a half-read answer behind
             self._stop()
             raise
-        if held > self.memory // 2:  # what it holds on to counts against the next document
+        if 0 < self.memory < 2 * held:  # what it holds on to counts against the next document
             self._stop()
         return answer
 
@@ -138,13 +142,15 @@ class Sandbox:
     def _start(self) -> subprocess.Popen[bytes]:
         # A module of its own, not multiprocessing, which would run the caller's script once more.
         module = "citeproof.tools.documents.worker"
-        limits = (str(self.memory), str(self.processor_seconds))
+        settings = self.settings.model_dump_json()
+        limits = (str(self.memory), str(self.processor_seconds), settings)
+        path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = subprocess.Popen(
             [sys.executable, "-m", module, *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=os.environ | path | {"HF_HUB_DISABLE_TELEMETRY": "1"},
             start_new_session=True,  # Ctrl-C is for the main process, which then ends this one
         )
         assert process.stdin
@@ -173,6 +179,21 @@ _shared = Sandbox()
 atexit.register(_shared.close)
 
 
-def read_safely(data: bytes, path: Path) -> Document:
-    """As `files.parse`, in a process that all of this one's readers share."""
+@lru_cache(maxsize=1)
+def _with_models(settings: DocumentSettings) -> Sandbox:
+    """The process with docling's models: they take minutes, and on a GPU much address space."""
+    sandbox = Sandbox(0, 4 * 3600, 3600.0, settings)
+    atexit.register(sandbox.close)
+    return sandbox
+
+
+def read_safely(data: bytes, path: Path, settings: DocumentSettings | None = None) -> Document:
+    """As `files.parse`, in a process that all of this one's readers share.
+
+    Raises:
+        DocumentError: The document cannot be read, or not within the limits.
+        MissingExtraError: The format needs an extra that is not installed.
+    """
+    if settings is not None and settings.pdf == "docling" and path.suffix.lower() == ".pdf":
+        return _with_models(settings).parse(data, path)
     return _shared.parse(data, path)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from langchain_core.documents import Document as LangChainDocument
 
 from citeproof.errors import InputError
+from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.files import load
 from citeproof.tools.documents.sandbox import read_safely
@@ -52,25 +53,33 @@ class Source:
     """A row for each of its passages; None where they are to be embedded."""
 
 
-def file_source(path: Path) -> Source:
-    """A file, by its resolved path."""
+def file_source(path: Path, settings: DocumentSettings | None = None) -> Source:
+    """A file, by its resolved path, and what the settings have it read with."""
     return Source(
         name=str(path),
         origin="file",
         kind=path.suffix.lower(),
         load=lambda: load(path),
-        read=lambda data: read_safely(data, path),
+        read=lambda data: read_safely(data, path, settings),
     )
 
 
-def named_source(name: str, data: bytes, origin: Origin, kind: str, **notes: str) -> Source:
+def named_source(
+    name: str,
+    data: bytes,
+    origin: Origin,
+    kind: str,
+    settings: DocumentSettings | None = None,
+    *,
+    notes: Mapping[str, str] | None = None,
+) -> Source:
     """A document that is no file, read as a file of this kind would be."""
     known = Path(name if name.lower().endswith(kind) else name.rstrip("/") + kind)
 
     def read(given: bytes) -> Document:
-        return replace(read_safely(given, known), source=name)
+        return replace(read_safely(given, known, settings), source=name)
 
-    return Source(name, origin, kind, lambda: data, read, notes)
+    return Source(name, origin, kind, lambda: data, read, notes or {})
 
 
 def text_sources(

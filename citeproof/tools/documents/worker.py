@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from citeproof.errors import CiteproofError, DocumentError
+from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.transport import to_json
 
@@ -26,34 +27,33 @@ OUT_OF_MEMORY = 77
 """Exit status of a process that its memory limit has stopped."""
 
 
-def main(memory: int, seconds: int) -> None:
+def main(memory: int, seconds: int, settings: DocumentSettings) -> None:
     """Answer requests until there are none.
 
     Args:
-        memory: Bytes that the process may take.
+        memory: Bytes that the process may take; 0 for any number.
         seconds: Of processor time for each document.
+        settings: What reads them.
     """
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, hardest = resource.getrlimit(resource.RLIMIT_AS)
-    least = memory if hardest == resource.RLIM_INFINITY else min(memory, hardest)
-    with contextlib.suppress(ValueError, OSError):  # macOS refuses such a limit
-        resource.setrlimit(resource.RLIMIT_AS, (least, hardest))
+    if memory:
+        _limit_memory(memory)
     while header := requests.read(HEADER.size):
         name, content = HEADER.unpack(header)
         _limit_time(seconds)
         try:
             path = Path(os.fsdecode(requests.read(name)))
-            answer = _answer(requests.read(content), path)
+            answer = _answer(requests.read(content), path, settings)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
         _send(answers, answer)
 
 
-def _answer(data: bytes, path: Path) -> bytes:
+def _answer(data: bytes, path: Path, settings: DocumentSettings) -> bytes:
     try:
-        return to_json(parse(data, path))
+        return to_json(parse(data, path, settings))
     except CiteproofError as error:
         if isinstance(error.__cause__, MemoryError):
             raise MemoryError from error
@@ -63,6 +63,13 @@ def _answer(data: bytes, path: Path) -> bytes:
     except Exception as error:  # an error of a reader costs its file only
         why = f"its reader failed ({type(error).__name__}: {error})"
         return to_json(DocumentError(f"{path} cannot be read", why=why, fix="Save it anew."))
+
+
+def _limit_memory(most: int) -> None:
+    _, hardest = resource.getrlimit(resource.RLIMIT_AS)
+    least = most if hardest == resource.RLIM_INFINITY else min(most, hardest)
+    with contextlib.suppress(ValueError, OSError):  # macOS refuses such a limit
+        resource.setrlimit(resource.RLIMIT_AS, (least, hardest))
 
 
 def _limit_time(seconds: int) -> None:
@@ -90,4 +97,4 @@ def _held() -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), DocumentSettings.model_validate_json(sys.argv[3]))

@@ -1,0 +1,146 @@
+"""What a `DoclingDocument` holds, block by block: its lines, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby, takewhile
+from operator import itemgetter, or_
+from typing import Any
+
+from citeproof.pdfium import Area
+from citeproof.tools.documents.base import whole
+from citeproof.tools.documents.tables import Cell, looks_like_header, row_lines
+
+__all__ = ["Block", "read_blocks"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A paragraph, a heading, an item of a list or a table; what each says on one page."""
+
+    page: int
+    lines: tuple[str, ...]
+    """None of a picture or a table in which nothing was read. A paragraph has one for each column
+    that it stands in."""
+    areas: tuple[Area | None, ...]
+    """Where each line stands on the page."""
+    level: int = 0
+    """Of a heading; 1 is the document's title."""
+    listed: bool = False
+    rows: bool = False
+    """Whether the lines are those of a table."""
+
+
+def read_blocks(document: Any) -> Iterator[Block]:
+    """The blocks of a `DoclingDocument` in its reading order.
+
+    Headers and footers of pages, which docling keeps apart, and tables of contents are left out.
+    A paragraph that goes on on the next page is a block for each page; what has no place of its
+    own stands on the page of the block before it.
+    """
+    page = 1
+    for block in _below(document.body, document):
+        page = block.page or page
+        yield replace(block, page=page)
+
+
+def _below(node: Any, document: Any) -> Iterator[Block]:
+    for ref in node.children:
+        item = ref.resolve(document)
+        if item.content_layer != "body" or item.label == "document_index":
+            continue
+        if item.label == "table":
+            yield from _table(item, document)
+        elif item.label in ("picture", "chart"):
+            yield from list(_below(item, document)) or _silent(item)
+        else:
+            if hasattr(item, "text"):
+                yield from _text(item, document)
+            yield from _below(item, document)
+
+
+def _silent(item: Any) -> list[Block]:
+    return [Block(own.page_no, (), ()) for own in item.prov]
+
+
+def _text(item: Any, document: Any) -> Iterator[Block]:
+    text = whole(item.text or item.orig)  # a formula that was not made TeX has the latter only
+    level = {"title": 1, "section_header": getattr(item, "level", 0) + 1}.get(item.label, 0)
+    mark = f"{item.marker or '-'} " if item.label == "list_item" else ""
+    places = [(own.page_no, own.bbox) for own in item.prov] or [(0, None)]
+    begins = [0, *(_word_start(text, own.charspan[0]) for own in item.prov[1:])]
+    said = [
+        (page, " ".join(text[begin:end].split()), box)
+        for (page, box), begin, end in zip(places, begins, [*begins[1:], len(text)], strict=True)
+    ]
+    for page, pieces in groupby(filter(itemgetter(1), said), key=itemgetter(0)):
+        lines, boxes = zip(*((line, box) for _, line, box in pieces), strict=True)
+        areas = tuple(_around([box], document, page) for box in boxes)
+        yield Block(page, (mark + lines[0], *lines[1:]), areas, min(level, 6), bool(mark))
+        mark = ""
+
+
+def _word_start(text: str, place: int) -> int:
+    """Where the word at a place begins.
+
+    Docling counts the hyphen of a word that two columns part, and then takes it out.
+    """
+    place = min(place, len(text))
+    while place and not text[place - 1].isspace():
+        place -= 1
+    return place
+
+
+def _table(table: Any, document: Any) -> Iterator[Block]:
+    """The rows of a table between its captions and its footnotes."""
+    notes = [
+        one for one in (ref.resolve(document) for ref in table.children) if hasattr(one, "text")
+    ]
+    for note in notes:
+        if note.label == "caption":
+            yield from _text(note, document)
+    yield from _rows(table, document)
+    for note in notes:
+        if note.label != "caption":
+            yield from _text(note, document)
+
+
+def _rows(table: Any, document: Any) -> Iterator[Block]:
+    grid = table.data.grid
+    known = {id(one): Cell(" ".join(whole(one.text).split())) for row in grid for one in row}
+    cells = [[known[id(one)] for one in row] for row in grid]  # a merged one in all its places
+    head = len(list(takewhile(_names, grid)))
+    if not 0 < head < len(grid):
+        head = int(looks_like_header([[one.text for one in row] for row in cells]))
+    for own in table.prov[:1]:
+        found: list[tuple[str, Area | None]] = []
+        for row, said in zip(grid[head:], cells[head:], strict=True):
+            area = _around((one.bbox for one in row), document, own.page_no)
+            area = area or _area(own.bbox, document, own.page_no)
+            found += [(line, area) for line in row_lines([*cells[:head], said], head)]
+        lines, places = [line for line, _ in found], [area for _, area in found]
+        yield Block(own.page_no, tuple(lines), tuple(places), rows=True)
+
+
+def _names(row: Any) -> bool:
+    """Whether a row names columns."""
+    said = [one for one in row if one.text.strip()]
+    return bool(said) and all(one.column_header for one in said)
+
+
+def _around(boxes: Iterable[Any], document: Any, page: int) -> Area | None:
+    """The rectangle around those that are known."""
+    areas = [area for box in boxes if box and (area := _area(box, document, page))]
+    return reduce(or_, areas) if areas else None
+
+
+def _area(box: Any, document: Any, page: int) -> Area | None:
+    size = document.pages[page].size if page in document.pages else None
+    if size is None or not (size.width and size.height):
+        return None
+    sides = box.to_top_left_origin(size.height)
+    return Area(
+        sides.l / size.width, sides.t / size.height, sides.r / size.width, sides.b / size.height
+    )

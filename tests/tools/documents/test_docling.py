@@ -1,0 +1,305 @@
+"""PDF as docling reads it; its models are scripted."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from citeproof.errors import DocumentError, MissingExtraError, ModelError
+from citeproof.memory.searched import open_index
+from citeproof.settings import ChromaSettings, DocumentSettings, RetrieverSettings, Settings
+from citeproof.tools.citations.passage_numbers import read_numbered
+from citeproof.tools.documents import docling_pdf
+from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.docling_blocks import read_blocks
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.documents.sandbox import Sandbox, read_safely
+from tests.pdfs import Sheet, lines, make, pdf
+from tests.tools.documents.docling_documents import item, real, scripted, scripted_table
+
+DOCLING = DocumentSettings(pdf="docling")
+TWO_PAGES = pdf("one", "two")
+NAN = math.nan
+
+
+class Status(str):
+    """A `ConversionStatus`."""
+
+    @property
+    def value(self) -> str:
+        return str(self)
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """A scripted package `docling`: what it gives, and how it was used."""
+    result = SimpleNamespace(
+        document=scripted(),
+        status=Status("success"),
+        errors=[],
+        confidence=SimpleNamespace(pages={}),
+    )
+    used = SimpleNamespace(result=result, sources=[], error=None, options=None)
+
+    class Converter:
+        def __init__(self, formats: Any, options: Any) -> None:
+            used.options = options["pdf"].pipeline_options
+
+        def initialize_pipeline(self, kind: str) -> None:
+            if used.error:
+                raise used.error
+
+        def convert(self, source: Any, *, raises_on_error: bool) -> Any:
+            assert not raises_on_error
+            used.sources.append(source)
+            return used.result
+
+    modules: dict[str, dict[str, Any]] = {
+        "docling": {},
+        "docling.datamodel": {},
+        "docling.datamodel.base_models": {
+            "DocumentStream": SimpleNamespace,
+            "InputFormat": SimpleNamespace(PDF="pdf"),
+        },
+        "docling.datamodel.pipeline_options": {"PdfPipelineOptions": SimpleNamespace},
+        "docling.document_converter": {
+            "DocumentConverter": Converter,
+            "PdfFormatOption": SimpleNamespace,
+        },
+    }
+    for name, members in modules.items():
+        module = ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    docling_pdf._converter.cache_clear()
+    yield used
+    docling_pdf._converter.cache_clear()
+
+
+def reading(package: SimpleNamespace, *items: Any, **more: Any) -> Document:
+    """What is read of a file of two pages that docling converts so."""
+    if items:
+        package.result.document = scripted(*items)
+    vars(package.result).update(more)
+    return docling_pdf.read_with_docling(TWO_PAGES, Path("isles.pdf"))
+
+
+def test_pages_headings_rows_and_rectangles(package: SimpleNamespace) -> None:
+    read = reading(package)
+    first, second = read.parts
+    assert (first.page, first.headings) == (1, ("Crowns",))
+    assert first.text[first.body : first.end].strip() == "The tower stands on a rock. It was lit"
+    assert (second.page, second.headings) == (2, ("Crowns",))
+    assert second.text[second.start : second.end].split("\n") == [
+        "in 1871 and shone on.",
+        "",
+        "- North",
+        "",
+        "Table 1: Crowns",
+        "",
+        "Isle: North; 2020: 12; 2021: 14",
+        "Isle: South; 2020: 3; 2021: 4",
+    ]
+    shown = [(b.left, b.top, b.right, b.bottom, second.text[b.start : b.end]) for b in second.boxes]
+    assert shown == [
+        (0.1, 0.05, 0.9, 0.125, "in 1871 and shone on."),
+        (0.1, 0.1375, 0.9, 0.15, "- North"),
+        (0.1, 0.35, 0.6, 0.3688, "Table 1: Crowns"),
+        (0.1, 0.4, 0.5833, 0.4188, "Isle: North; 2020: 12; 2021: 14"),
+        (0.1, 0.425, 0.5833, 0.4437, "Isle: South; 2020: 3; 2021: 4"),
+    ]
+    assert read.problems == ("a picture or table on page 2: what it shows was not read",)
+
+
+def test_a_sentence_has_the_rectangle_of_its_paragraph(package: SimpleNamespace) -> None:
+    read = reading(package)
+    passage, *_ = cut(read)
+    lit = passage.text.index("It was lit")
+    [box] = [box for box in passage.boxes if box.end > lit]
+    assert (box.left, box.top, box.right, box.bottom) == (0.1, 0.175, 0.9, 0.25)
+    assert (passage.page, passage.title) == (1, "Isles – Crowns")
+
+
+def test_the_scripted_document_is_docling_s_own() -> None:
+    pytest.importorskip("docling_core")
+    assert list(read_blocks(real())) == list(read_blocks(scripted()))
+
+
+def test_a_word_that_two_columns_part_is_whole(package: SimpleNamespace) -> None:
+    """Docling counts the hyphen, and takes it out."""
+    left, right = (1, (60, 700, 290, 600), (0, 14)), (1, (310, 700, 540, 600), (15, 34))
+    text = item("text", "The light house shone all night.".replace("t h", "th"), left, right)
+    [part] = reading(package, text).parts
+    assert part.text == "The lighthouse shone all night."
+    assert [part.text[box.start : box.end] for box in part.boxes] == [
+        "The lighthouse",
+        "shone all night.",
+    ]
+
+
+def test_merged_cells_are_said_once(package: SimpleNamespace) -> None:
+    both, isle = ("Crowns", True, None), ("Isle", True, None)
+    table = scripted_table(
+        [
+            [isle, both, both],
+            [isle, ("2020", True, None), ("2021", True, None)],
+            [("North", False, None), ("12", False, None), ("14", False, None)],
+        ],
+        (1, (60, 500, 360, 440), (0, 0)),
+    )
+    [part] = reading(package, table).parts
+    assert part.text == "Isle: North; Crowns 2020: 12; Crowns 2021: 14"
+    [box] = part.boxes  # cells without rectangles have that of the table
+    assert (box.top, box.bottom) == (0.375, 0.45)
+
+
+def test_a_heading_that_nothing_stands_under_is_text(package: SimpleNamespace) -> None:
+    head = item("section_header", "Crowns", (1, (60, 700, 300, 680), (0, 6)), level=1)
+    last = item("section_header", "It snowed.", (2, (60, 700, 300, 680), (0, 10)), level=1)
+    read = reading(package, head, last)
+    assert [(p.page, p.text[p.start : p.end].strip()) for p in read.parts] == [
+        (1, "Crowns"),
+        (2, "It snowed."),
+    ]
+
+
+def test_text_without_a_place_stands_on_the_page_before_it(package: SimpleNamespace) -> None:
+    hint = item("text", "In metres.")
+    field = item("text", "Height: 40", (2, (60, 700, 300, 680), (0, 10)), children=[hint])
+    [part] = reading(package, field).parts
+    assert (part.text, part.page) == ("Height: 40\n\nIn metres.", 2)
+    assert [part.text[box.start : box.end] for box in part.boxes] == ["Height: 40"]
+
+
+def test_fields_and_notes_are_read_where_they_stand(package: SimpleNamespace) -> None:
+    """Docling reads neither."""
+    fields = [
+        "/FT /Tx /T (keeper) /V (Anna Holm) /Rect [200 715 400 735]",
+        "/FT /Btn /T (paid) /TU (The rent is paid) /AS /On /V /On /Rect [72 680 84 692] "
+        "/AP << /N << /On << >> >> >>",
+        "/FT /Tx /T (day) /V (fourth) /Rect [160 600 200 610]",
+    ]
+    data = make([Sheet(lines("Name of the keeper:"))], fields=fields)
+    name = item("text", "Name of the keeper:", (1, (72, 730, 190, 720), (0, 19)))
+    signed = item("text", "Signed on the fourth of May.", (1, (72, 610, 300, 600), (0, 28)))
+    package.result.document = scripted(name, signed)
+    package.result.document.pages[1].size = SimpleNamespace(width=612, height=792)
+    [part] = docling_pdf.read_with_docling(data, Path("form.pdf")).parts
+    assert part.text.split("\n\n") == [
+        "Name of the keeper: Anna Holm",
+        "[x] The rent is paid",
+        "Signed on the fourth of May.",
+    ]
+    held = [box for box in part.boxes if part.text[box.start : box.end] == "Anna Holm"]
+    assert [(box.left, box.right) for box in held] == [(0.3268, 0.6536)]
+
+
+def test_what_is_missing_or_may_be_wrong_is_told(package: SimpleNamespace) -> None:
+    text = item("text", "It rained.", (1, (60, 700, 300, 680), (0, 10)))
+    scores = {n: SimpleNamespace(ocr_score=score) for n, score in ((1, 0.8), (2, NAN))}
+    error = SimpleNamespace(page_no=2, error_message="a model\nfailed")
+    read = reading(
+        package,
+        text,
+        status=Status("partial_success"),
+        errors=[error],
+        confidence=SimpleNamespace(pages=scores),
+    )
+    assert read.problems == (
+        "page 2: a model failed",
+        "no text on page 2: blank, or a scan in which none was recognised",
+        "text of page 1 was recognised in a picture, and may have errors",
+    )
+
+
+def test_what_docling_cannot_read_is_refused(package: SimpleNamespace) -> None:
+    failed = SimpleNamespace(page_no=None, error_message="out of memory")
+    with pytest.raises(DocumentError, match=r"gave up \(out of memory\)\. Try `documents\.pdf"):
+        reading(package, status=Status("failure"), errors=[failed])
+    picture = item("picture", "", (1, (60, 700, 300, 100), (0, 0)))
+    with pytest.raises(DocumentError, match="docling finds no text in it; no text on page 1, 2"):
+        reading(package, picture, status=Status("success"), errors=[])
+    with pytest.raises(DocumentError, match="it is encrypted"):
+        docling_pdf.read_with_docling(make([Sheet(lines("x"))], password="key"), Path("a.pdf"))
+
+
+def test_the_setting_chooses_it_and_the_models(package: SimpleNamespace, tmp_path: Path) -> None:
+    chosen = DocumentSettings(pdf="docling", docling_models=tmp_path)
+    read = parse(TWO_PAGES, Path("isles.pdf"), chosen)
+    assert read.parts[0].headings == ("Crowns",)
+    assert package.options.artifacts_path == tmp_path
+    [given] = package.sources
+    assert (given.name, given.stream.getvalue()) == ("isles.pdf", TWO_PAGES)
+    assert parse(TWO_PAGES, Path("isles.pdf")).parts[0].text == "one\ftwo"
+    assert parse(b"# Isles\n\nNorth.", Path("a.md"), chosen).title == "Isles"
+
+
+def test_models_that_cannot_be_had_are_told(package: SimpleNamespace) -> None:
+    package.error = OSError("no snapshot\nof the model")
+    with pytest.raises(ModelError, match=r"no snapshot of the model\. .*docling_models"):
+        reading(package)
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("docling", "docling.datamodel.base_models"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match=r"citeproof\[docling\]"):
+        docling_pdf.read_with_docling(TWO_PAGES, Path("isles.pdf"))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("docling") is not None, reason="docling is there")
+def test_a_process_of_its_own_reads_with_it() -> None:
+    with (
+        closing(Sandbox(settings=DOCLING)) as sandbox,
+        pytest.raises(MissingExtraError, match=r"citeproof\[docling\]"),
+    ):
+        sandbox.parse(TWO_PAGES, Path("/isles.pdf"))
+    with pytest.raises(MissingExtraError, match=r"citeproof\[docling\]"):
+        read_safely(TWO_PAGES, Path("/isles.pdf"), DOCLING)
+    page = Path("/isles.html")
+    assert read_safely(b"<p>It burns.", page, DOCLING) == parse(b"<p>It burns.", page)
+
+
+def test_another_reader_reads_pdf_files_anew(
+    package: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Isles\n\nNorth.")
+    (folder / "isles.pdf").write_bytes(TWO_PAGES)
+    monkeypatch.setattr("citeproof.tools.documents.sources.read_safely", parse)
+
+    def indexed(documents: DocumentSettings) -> Any:
+        place, words = ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25")
+        settings = Settings(chroma=place, retriever=words, documents=documents)
+        with closing(open_index(settings, None)) as index:
+            return index.update([folder]), [one.text for one in index.passages()]
+
+    indexed(DocumentSettings())
+    report, texts = indexed(DOCLING)
+    assert (report.updated, report.unchanged) == (
+        (str(folder / "isles.pdf"),),
+        (str(folder / "a.md"),),
+    )
+    assert any("Isle: North; 2020: 12" in text for text in texts)
+    assert not any("two" in text for text in texts)
+    report, _ = indexed(DOCLING)
+    assert len(report.unchanged) == 2
+
+
+def test_what_is_checked_against_is_read_with_it(
+    package: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "isles.pdf").write_bytes(TWO_PAGES)
+    monkeypatch.setattr("citeproof.tools.citations.passage_numbers.read_safely", parse)
+    read = read_numbered(tmp_path, settings=DOCLING)
+    assert any("Isle: North; 2020: 12" in passage.text for passage in read.passages[1])
