@@ -32,7 +32,7 @@ from citeproof.types import Passage
 
 __all__ = ["IndexReport", "Progress", "Step", "Update", "how_cut"]
 
-_VERSION = "6"
+_VERSION = "7"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _FIRST, _BATCH = 64, 500
 """Passages that are embedded and stored at a time: few at first, so that it is soon known how fast
