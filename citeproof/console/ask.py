@@ -26,8 +26,9 @@ from citeproof.console.reading import (
     refuse_missing_index,
     refuse_nothing,
 )
+from citeproof.console.remote_runs import RemoteRuns, Runs
 from citeproof.console.review import decide, require_terminal
-from citeproof.console.runs import LocalRuns, Runs
+from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Thread, is_outage
 from citeproof.console.trace import record
 from citeproof.console.warm import find_server
@@ -188,8 +189,6 @@ def open_runs(
         refuse_missing_index(settings)
     server = None if cold or docs else find_server(settings)
     if server is not None:
-        from citeproof.console.remote_runs import RemoteRuns
-
         err.print(Text(f"By the models of citeproof serve at {server.address}", style="dim"))
         yield RemoteRuns(server, method, parameters)
         return

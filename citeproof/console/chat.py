@@ -21,10 +21,10 @@ from citeproof.console.live import conclude, follow, write_line
 from citeproof.console.output import terminal
 from citeproof.console.page import render_page
 from citeproof.console.places import refuse_place
+from citeproof.console.remote_runs import Runs
 from citeproof.console.review import decide
-from citeproof.console.runs import Runs
 from citeproof.console.text import describe_proved
-from citeproof.console.threads import Passing, Thread
+from citeproof.console.threads import Thread
 from citeproof.errors import CiteproofError, InputError
 from citeproof.files import write_whole
 from citeproof.graphs.registry import find_method
@@ -51,7 +51,7 @@ class Chat:
     """
 
     runs: Runs
-    thread: Thread | Passing
+    thread: Thread
     console: Console
     err: Console
     answer: Answer | None = None
@@ -76,7 +76,7 @@ class Chat:
                 failures += 1
             except KeyboardInterrupt:
                 self._complain("Stopped.")
-        if isinstance(self.thread, Passing):
+        if self.thread.kind == "passing":
             asyncio.run(self.runs.forget(self.thread))
         return failures
 
@@ -127,7 +127,7 @@ class Chat:
         moments: list[Moment] = []
 
         async def stream() -> AsyncGenerator[Moment]:
-            run = self.runs.follow_up(question, self.thread, partial(decide, console=self.err))
+            run = self.runs.ask(question, self.thread, partial(decide, console=self.err))
             async with aclosing(run):
                 async for moment in run:
                     moments.append(moment)
@@ -191,7 +191,7 @@ def chat(
     fixed = find_method(method).sketch(**parameters).context_schema()
     err, reads = terminal(stderr=True), getattr(fixed, "cite", True)
     with open_runs(settings, method, parameters, err, reads=reads, cold=cold) as runs:
-        kept: Thread | Passing = Passing(secrets.token_hex(8))
+        kept = Thread(secrets.token_hex(8))
         if thread is not None:
             kept = Thread(thread, Checkpoints.of(settings))
         return Chat(runs, kept, terminal(), err).run(stdin)

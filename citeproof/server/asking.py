@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -151,11 +151,8 @@ class Asking:
 
             run = Run(question.run, question.asked, shape=shape(kept.graph))
 
-            async def decide(request: ReviewRequested) -> dict[str, str]:
-                turn.leave()
-                decision = await self.reviews.decision(question.run)
-                await turn.take()
-                return decision
+            def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
+                return self.reviews.decision(question.run, turn)
 
             async with aclosing(run_with_review(kept, decide)) as moments:
                 async for moment in moments:

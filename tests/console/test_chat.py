@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from citeproof import Toolbox, build_vtg, cli
 from citeproof.console.chat import Chat
 from citeproof.console.runs import LocalRuns
-from citeproof.console.threads import Passing
+from citeproof.console.threads import Thread
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
 
 run = CliRunner().invoke
@@ -122,7 +122,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
         return build_vtg(script.toolbox(), **more)
 
     talk = Chat(
-        LocalRuns(build), Passing(), Console(file=out, width=99), Console(file=err, width=99)
+        LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err, width=99)
     )
     script.claims = [BUILT, LIT, "DONE"]
     assert talk.run(io.StringIO(f"{BEFORE}\n{ASKED}\n")) == 0
