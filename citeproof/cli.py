@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import logging
 import os
 import re
 import sys
@@ -116,9 +117,13 @@ def _root(
     ] = False,
 ) -> None:
     if verbose:
-        from citeproof.console.logs import show_log
-
-        show_log()
+        # The log of other libraries is their own, and stays as it is.
+        log = logging.getLogger("citeproof")
+        log.setLevel(logging.DEBUG)
+        if not log.handlers:
+            handler = logging.StreamHandler()
+            handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+            log.addHandler(handler)
 
 
 @app.command()

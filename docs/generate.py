@@ -24,7 +24,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from citeproof.compose import KeepingParameters
 from citeproof.console.drawing import mermaid
-from citeproof.evaluation.hub import HUB
+from citeproof.evaluation.datasets import HUB
 from citeproof.evaluation.scoring import METRICS
 from citeproof.graphs.proof import ProofParameters
 from citeproof.graphs.registry import METHODS, find_method

@@ -20,12 +20,11 @@ from citeproof import Settings
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example, Scores
-from citeproof.evaluation.labels import cell, words
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scoring import score
-from citeproof.evaluation.statistics import Estimate, estimate
+from citeproof.evaluation.statistics import Estimate, cell, estimate, words
 from citeproof.files import write_whole
 from citeproof.markdown import row
 from citeproof.tools.entailment import Entailment

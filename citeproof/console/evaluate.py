@@ -28,12 +28,10 @@ from citeproof.console.opening import show_downloads
 from citeproof.console.papers import asked_by_parts, form_of, preset
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
-from citeproof.evaluation.corpus import bare, searching_documents
+from citeproof.evaluation.corpus import bare, searching_documents, with_gold
 from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
-from citeproof.evaluation.gold import with_gold
-from citeproof.evaluation.labels import format_estimate, words
 from citeproof.evaluation.manifest import Manifest, models_of, prompts, public, sha256
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
@@ -44,6 +42,7 @@ from citeproof.evaluation.runner import parameters_of, run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Scorecard, make_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate, score
+from citeproof.evaluation.statistics import format_estimate, words
 from citeproof.evaluation.sweep import Plan
 from citeproof.graphs.registry import find_method
 from citeproof.paths import expand

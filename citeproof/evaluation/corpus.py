@@ -1,4 +1,4 @@
-"""The passages that a run searches: all documents of a question, or the index."""
+"""The passages that a run searches: those of a question, those that hold its answer, or the index."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.evaluation.examples import Example
 from citeproof.tools.retrieval import HybridRetriever, Kind, Retriever
+from citeproof.tools.retrieval.oracle import oracle_passages, oracle_passages_for_claims
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
-__all__ = ["Corpus", "bare", "nothing_new", "searching_documents"]
+__all__ = ["Corpus", "bare", "nothing_new", "searching_documents", "with_gold"]
 
 Corpus = Literal["documents", "index"]
 """documents: those that a question brings, the index for questions without any; index: for all."""
 
 _KEPT = 32
 """Questions whose vectors are kept: more than are in work at a time."""
+_CANDIDATES = 100
+"""Passages that are searched through, as many as come with ALCE's questions."""
 
 
 class DocumentSearch:
@@ -85,3 +88,30 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
     else:
         met = 0
     return sum(0 < len(example.documents) <= met for example in examples)
+
+
+async def with_gold(examples: Sequence[Example], tools: Toolbox, k: int) -> list[Example]:
+    """The examples, each with the k documents that cover most of its answers, or of its claims.
+
+    Args:
+        examples: With documents of their own, or else the retriever's are chosen from.
+        tools: Retriever and entailment model.
+        k: Documents for each, at most.
+
+    Raises:
+        RetrievalError: The retriever failed.
+        ModelError: The entailment model cannot be had.
+    """
+    found = []
+    for example in examples:
+        candidates: Sequence[Passage] = example.documents
+        if not candidates and tools.retriever is not None:
+            candidates = await tools.retriever.retrieve(example.question, _CANDIDATES)
+        if example.claims and not example.answers:
+            chosen = await oracle_passages_for_claims(
+                candidates, example.claims, tools.entailment, k
+            )
+        else:
+            chosen = oracle_passages(candidates, example.answers, k)
+        found.append(example.model_copy(update={"documents": tuple(chosen)}))
+    return found

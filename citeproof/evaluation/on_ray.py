@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from citeproof.actors import Actors
 from citeproof.errors import ModelOutageError
-from citeproof.evaluation.corpus import searching_documents
+from citeproof.evaluation.corpus import searching_documents, with_gold
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.gold import with_gold
 from citeproof.evaluation.manifest import models_of, prompts
 from citeproof.evaluation.results import Failure, Result
 from citeproof.evaluation.runner import Answered, Answerer, answer, parameters_of, read_bank

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from citeproof.errors import InputError
 from citeproof.evaluation.entries import COLUMNS, COSTS, MODES, Entry, read_entries
-from citeproof.evaluation.labels import words
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import (
     Table,
@@ -19,6 +18,7 @@ from citeproof.evaluation.report_tables import (
     quality,
     spent,
 )
+from citeproof.evaluation.statistics import words
 from citeproof.evaluation.summaries import overall, summarize_repeats
 from citeproof.markdown import literal, row
 from citeproof.paths import expand

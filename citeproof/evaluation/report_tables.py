@@ -9,10 +9,9 @@ from pathlib import Path
 from citeproof.errors import InputError
 from citeproof.evaluation.entries import COLUMNS, COSTS, OF_RUNS, Entry, present
 from citeproof.evaluation.examples import Mode, Scores
-from citeproof.evaluation.labels import cell, words
 from citeproof.evaluation.manifest import leaves
 from citeproof.evaluation.scoring import METRICS
-from citeproof.evaluation.statistics import Estimate, estimate
+from citeproof.evaluation.statistics import Estimate, cell, estimate, words
 from citeproof.text import count
 
 __all__ = ["Table", "configurations", "differences", "notes", "overview", "quality", "spent"]

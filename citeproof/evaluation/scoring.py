@@ -12,6 +12,7 @@ from citeproof.evaluation.metrics.citations import (
     citation_scores,
     cited_ids,
     harmonic,
+    wrongly_proved,
 )
 from citeproof.evaluation.metrics.correctness import (
     claim_recall,
@@ -21,7 +22,6 @@ from citeproof.evaluation.metrics.correctness import (
     short_answer_scores,
 )
 from citeproof.evaluation.metrics.judging import Asking, judge
-from citeproof.evaluation.metrics.proofs import wrongly_proved
 from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
 from citeproof.tools.entailment import Entailment

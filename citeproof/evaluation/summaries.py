@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from citeproof.evaluation.entries import OF_RUNS, Entry, present
 from citeproof.evaluation.examples import Mode, Task
-from citeproof.evaluation.labels import format_estimate, words
 from citeproof.evaluation.manifest import changes
 from citeproof.evaluation.report_tables import Table
-from citeproof.evaluation.statistics import mean_of_runs, spread
+from citeproof.evaluation.statistics import format_estimate, mean_of_runs, spread, words
 
 __all__ = ["overall", "summarize_repeats"]
 

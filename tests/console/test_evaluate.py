@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from citeproof import Toolbox, cli
 from citeproof.console import evaluate
+from citeproof.evaluation.corpus import with_gold
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.gold import with_gold
 from citeproof.evaluation.manifest import Data, Manifest, Totals, read_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines, read_results
 from citeproof.evaluation.scorecard import Scorecard

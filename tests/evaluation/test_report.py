@@ -14,12 +14,11 @@ import pytest
 
 from citeproof import Claim, Usage, Verdict, build_vtg
 from citeproof.errors import InputError, MissingExtraError
-from citeproof.evaluation.curves import curve
 from citeproof.evaluation.entries import COLUMNS, MODES
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.report import Report, markdown, report
-from citeproof.evaluation.report_page import render_report
+from citeproof.evaluation.report_page import curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.results import Failure, Result, read_results
