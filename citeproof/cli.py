@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import json
 import logging
 import os
 import re
@@ -40,6 +41,7 @@ from citeproof.commands.options import (
 )
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.errors import CiteproofError, InputError
+from citeproof.text import plain
 
 __all__ = ["app", "main"]
 
@@ -165,6 +167,7 @@ def index(
     there was none, 130 after Ctrl-C: what is done by then is kept.
     """
     from citeproof.console import indexing as shown
+    from citeproof.console import reports
     from citeproof.console.on_ray import index_on_ray, is_on_ray
     from citeproof.memory.index import Web
 
@@ -172,11 +175,15 @@ def index(
     with_ray = is_on_ray(on)
     given = documents or []
     if listed:
-        held = shown.list_documents(settings, given)
-        shown.show_documents(held, terminal(), as_json=as_json)
+        reports.documents(shown.list_documents(settings, given), terminal(), as_json=as_json)
         return
     if remove:
-        shown.show_removed(shown.remove_documents(settings, given), terminal(), as_json=as_json)
+        removed = shown.remove_documents(settings, given)
+        if as_json:
+            echo_json(json.dumps({"removed": removed}, ensure_ascii=False, indent=2))
+        for each in () if as_json else removed:
+            out = terminal()
+            out.print(f"removed {plain(each)}", soft_wrap=not out.is_terminal, markup=False)
         return
     if watch:
         from citeproof.console.watching import refuse_unwatchable
@@ -199,7 +206,7 @@ def index(
         else:
             options: dict[str, Any] = {"web": web, "follow_links": follow_links}
             report = shown.update(opened, given, err, rebuild=rebuild, **options)
-        shown.show_report(report, terminal(), details=details, as_json=as_json)
+        reports.print_index_report(report, terminal(), details=details, as_json=as_json)
         if watch:
             shown.stay(opened, given, settings.chroma.path, err, follow_links=follow_links)
             return

@@ -18,13 +18,13 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 from citeproof.actors import Actors
 from citeproof.console import arguments
 from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
 from citeproof.console.opening import show_downloads
+from citeproof.console.output import print_table
 from citeproof.console.papers import asked_by_parts, form_of, preset
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
@@ -164,13 +164,12 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
     answers = count(len(card.examples), "answer")
     failed = f", {count(card.errors, 'error')} left out" if card.errors else ""
     console.print(Text.assemble((plain(name), "bold"), f" · {answers}{failed}"), soft_wrap=True)
-    table = Table.grid(padding=(0, 2))
-    for metric, value in card.metrics.items():
-        of = "" if value.n == len(card.examples) else f"of {value.n}"
-        table.add_row(words(metric), *format_estimate(value), of)
-    if card.mauve is not None:
-        table.add_row(words("mauve"), f"{card.mauve:.3f}")
-    console.print(table)
+    rows = [
+        (words(name), *format_estimate(own), "" if own.n == len(card.examples) else f"of {own.n}")
+        for name, own in card.metrics.items()
+    ]
+    whole = [] if card.mauve is None else [(words("mauve"), f"{card.mauve:.3f}")]
+    print_table(console, [*rows, *whole])
     for caveat in card.caveats:
         console.print(Text(plain(caveat), style="yellow"), soft_wrap=True)
 
@@ -335,20 +334,20 @@ class _Watched(Progress):
 
     def conclude(self, manifest: Manifest) -> None:
         """Print what came of the run."""
-        totals = manifest.totals
-        table = Table.grid(padding=(0, 2))
-        table.add_row("answered", Text(f"{totals.answered:,}", style="bold"))
-        table.add_row("answered in part", Text(f"{totals.partial:,}", style="bold"))
-        table.add_row("not found", Text(f"{totals.not_found:,}", style="bold"))
+        totals, usage = manifest.totals, manifest.totals.usage
         style = "bold red" if totals.errors else "bold"
-        table.add_row("errors", Text(f"{totals.errors:,}", style=style))
-        for name, value in aggregate(list(self._scores.values())).items():
-            table.add_row(words(name), f"{value:.3f}")
-        usage = totals.usage
-        table.add_row("LLM calls", f"{usage.llm_calls:,}")
-        table.add_row("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}")
-        table.add_row("time", seconds(totals.seconds))
-        self.console.print(table)
+        means = aggregate(list(self._scores.values()))
+        rows: list[tuple[str, str | Text]] = [
+            ("answered", Text(f"{totals.answered:,}", style="bold")),
+            ("answered in part", Text(f"{totals.partial:,}", style="bold")),
+            ("not found", Text(f"{totals.not_found:,}", style="bold")),
+            ("errors", Text(f"{totals.errors:,}", style=style)),
+            *((words(name), f"{value:.3f}") for name, value in means.items()),
+            ("LLM calls", f"{usage.llm_calls:,}"),
+            ("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}"),
+            ("time", seconds(totals.seconds)),
+        ]
+        print_table(self.console, rows)
         if known := manifest.totals.nothing_new:
             self._tell_line(
                 f"{count(known, 'question')} of {self._examples} brought no more documents than "

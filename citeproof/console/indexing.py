@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path, PurePath
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.opening import show_downloads
 from citeproof.console.reading import refuse_nothing
-from citeproof.console.reports import documents as reported
-from citeproof.console.reports import print_index_report
 from citeproof.console.standing import Standing, show_standing, sizes
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
@@ -42,9 +37,6 @@ __all__ = [
     "read_stdin",
     "refuse",
     "remove_documents",
-    "show_documents",
-    "show_removed",
-    "show_report",
     "stay",
     "update",
 ]
@@ -210,39 +202,6 @@ def refuse(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None
         refuse_nothing(
             [Path(one) for one in documents]
         )  # else the index would be emptied by a slip
-
-
-def show_report(
-    report: IndexReport, console: Console, *, details: bool = False, as_json: bool = False
-) -> None:
-    """Print what an update did."""
-    if as_json:
-        _echo(asdict(report))
-    else:
-        print_index_report(report, console, details=details)
-
-
-def show_documents(
-    held: Sequence[IndexedDocument], console: Console, *, as_json: bool = False
-) -> None:
-    """Print the documents of an index."""
-    if as_json:
-        _echo([one.model_dump(mode="json") for one in held])
-    else:
-        reported(held, console)
-
-
-def show_removed(names: Sequence[str], console: Console, *, as_json: bool = False) -> None:
-    """Print the documents that were removed."""
-    if as_json:
-        _echo({"removed": names})
-        return
-    for name in names:
-        console.print(Text(f"removed {plain(name)}"), soft_wrap=not console.is_terminal)
-
-
-def _echo(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())  # UTF-8 everywhere
 
 
 def read_stdin(index: Index, name: str | None) -> IndexReport:

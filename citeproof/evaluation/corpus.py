@@ -1,4 +1,4 @@
-"""The passages that a run searches: those of a question, those that hold its answer, or the index."""
+"""The passages that a run searches: those of a question, those with its answer, or the index."""
 
 from __future__ import annotations
 
