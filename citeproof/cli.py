@@ -362,8 +362,8 @@ def check(
     from citeproof.console import check as shown
     from citeproof.console.checking import prove
     from citeproof.console.page import render_check
-    from citeproof.console.places import refuse_place
     from citeproof.console.sarif import render_sarif
+    from citeproof.files import refuse_place
 
     settings = load_settings(config, store, entailment_sets(sets, backend, model, threshold))
     failing = shown.verdicts_that_fail(fail_on)

@@ -172,8 +172,8 @@ def trace(
 ) -> None:
     """Show a run that was kept: its steps, prompts, replies and verdicts."""
     from citeproof.console.live import show
-    from citeproof.console.places import refuse_place
     from citeproof.console.trace import find_trace, read_trace, render_trace, replay
+    from citeproof.files import refuse_place
 
     source = find_trace(run, example)
     if html is not None:

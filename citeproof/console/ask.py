@@ -19,7 +19,6 @@ from citeproof.console.live import follow, show
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
 from citeproof.console.reading import (
     nothing_indexed,
     read_first,
@@ -33,6 +32,7 @@ from citeproof.console.threads import Thread, is_outage
 from citeproof.console.trace import record
 from citeproof.console.warm import find_server
 from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
+from citeproof.files import refuse_place
 from citeproof.graphs.registry import find_method
 from citeproof.paths import is_folder
 from citeproof.runtime.moments import Moment

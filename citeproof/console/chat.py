@@ -20,13 +20,12 @@ from citeproof.console.drawing import shape
 from citeproof.console.live import conclude, follow, write_line
 from citeproof.console.output import terminal
 from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
 from citeproof.console.remote_runs import Runs
 from citeproof.console.review import decide
 from citeproof.console.text import describe_proved
 from citeproof.console.threads import Thread
 from citeproof.errors import CiteproofError, InputError
-from citeproof.files import write_whole
+from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import find_method
 from citeproof.paths import expand
 from citeproof.runtime.moments import Moment

@@ -14,9 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.opening import show_count
-from citeproof.console.places import is_among
 from citeproof.errors import InputError
-from citeproof.files import file_errors, whole_file
+from citeproof.files import file_errors, is_among, whole_file
 from citeproof.paths import exists, expand
 from citeproof.text import count
 from citeproof.tools.entailment import Entailment

@@ -21,12 +21,11 @@ from pydantic import BaseModel, ConfigDict
 from citeproof.console.diagram import Shape
 from citeproof.console.drawing import shape
 from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines
-from citeproof.files import parse, read_file, write_whole
+from citeproof.files import parse, read_file, refuse_place, write_whole
 from citeproof.paths import expand, is_folder
 from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment

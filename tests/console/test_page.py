@@ -11,10 +11,9 @@ import pytest
 
 from citeproof.console.drawing import shape
 from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
 from citeproof.console.steps import steps
 from citeproof.errors import InputError
-from citeproof.files import write_whole
+from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.events import (
     AnswerReady,
