@@ -116,9 +116,8 @@ def score(
     from citeproof.console.on_ray import is_on_ray
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
-    how: dict[str, Any] = {"mode": mode, "reader": reader, "mauve": mauve, "on_ray": is_on_ray(on)}
-    how |= {"at_most_citations": at_most_citations, "cot": cot}
-    score_runs(runs, settings, terminal(), terminal(stderr=True), **how)
+    how = {"mauve": mauve, "at_most_citations": at_most_citations, "cot": cot}
+    score_runs(runs, settings, mode, reader, on_ray=is_on_ray(on), **how)
 
 
 def merge(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from citeproof.actors import Actors
 from citeproof.console import arguments
 from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
 from citeproof.console.opening import show_downloads
-from citeproof.console.output import print_table
+from citeproof.console.output import print_table, terminal
 from citeproof.console.papers import asked_by_parts, form_of, preset
 from citeproof.console.verifier import verifier
 from citeproof.errors import InputError
@@ -63,34 +63,19 @@ def evaluate(
     out: Path,
     console: Console,
     *,
-    config: Path | None = None,
-    store: Path | None = None,
-    at_once: int | None = None,
-    resume: bool = False,
-    trace: bool = False,
-    on_ray: bool = False,
-    shard: Shard | None = None,
+    config: Path | None,
+    store: Path | None,
+    at_once: int | None,
+    resume: bool,
+    trace: bool,
+    on_ray: bool,
+    shard: Shard | None,
 ) -> bool:
-    """Make runs, one after the other.
+    """Make runs, one after the other; whether every example of every run has an answer.
 
     All of them are looked through before the first begins: methods, parameters, settings, data.
-    Models stay open from one run to the next, as long as the settings stay the same.
-
-    Args:
-        plans: A run without a name is made in `out` itself, the others in folders below it.
-        out: Made if it is not there.
-        console: Where the bar and the outcome are shown.
-        config: Settings file; by default `citeproof.toml`.
-        store: Folder of the index; by default that of the settings.
-        at_once: Most examples in work at a time; by default as many as suit the model. In actors
-            it counts for each.
-        resume: Go on with runs that are there.
-        trace: Keep the events of each example.
-        on_ray: Whether Ray actors answer.
-        shard: Which part of the examples is answered; by default all.
-
-    Returns:
-        Whether every example of every run has an answer.
+    Models stay open from one run to the next, as long as the settings stay the same. A run without
+    a name is made in `out` itself, the others in folders below it.
 
     Raises:
         CiteproofError: Something named does not exist, or a folder holds something else.
@@ -107,7 +92,9 @@ def evaluate(
                 if on_ray:
                     tools = closing.enter_context(tools_on_ray(one.settings, console, llm=writes))
                 else:
-                    tools = closing.enter_context(_open_here(one.settings, console, llm=writes))
+                    with show_downloads(console, "opening models…") as progress:
+                        here = Toolbox.from_settings(one.settings, llm=writes, progress=progress)
+                    tools = closing.enter_context(here)
                 opened = one.settings, writes
             complete &= one.answer(tools, console, at_once, resume=resume, trace=trace)
     return complete
@@ -116,13 +103,10 @@ def evaluate(
 def score_runs(
     paths: Sequence[Path],
     settings: Settings,
-    console: Console,
-    waiting: Console,
+    mode: str,
+    reader: str | None,
     *,
-    mode: str = "corrected",
-    reader: str | None = None,
-    mauve: bool = False,
-    on_ray: bool = False,
+    on_ray: bool,
     **how: Any,
 ) -> None:
     """Score runs by one entailment model, keep the scores beside them, and print them.
@@ -130,13 +114,10 @@ def score_runs(
     Args:
         paths: Folders of runs, or JSON files of ALCE's runner.
         settings: They name the entailment model.
-        console: Where the scores are printed.
-        waiting: Where it is shown that something goes on.
         mode: How metrics count: one of `MODES`.
         reader: A question answering model, for Disambig-F1, QA-EM, QA-Hit and DR.
-        mauve: Whether MAUVE is computed as well.
         on_ray: Whether the entailment model is in Ray actors.
-        **how: `at_most_citations` and `cot` of `scored`.
+        **how: Further arguments of `make_scorecard`.
 
     Raises:
         CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
@@ -146,15 +127,13 @@ def score_runs(
         raise InputError(f"There is no mode {mode!r}", fix=f"Known: {', '.join(MODES)}.")
     runs = [open_run(path) for path in paths]
     finder = None if reader is None else ExtractiveReader(reader)
+    console, waiting = terminal(), terminal(stderr=True)
     opened = verifier_on_ray if on_ray else verifier
     with opened(settings, waiting) as entailment:
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
-                card = asyncio.run(
-                    make_scorecard(
-                        own, entailment, mode=counting, reader=finder, mauve=mauve, **how
-                    )
-                )
+                scoring = make_scorecard(own, entailment, mode=counting, reader=finder, **how)
+                card = asyncio.run(scoring)
             path = write_scorecard(own, card)
             _show(own.name, card, console)
             console.print(Text(plain(f"Scores: {path}")), soft_wrap=True)
@@ -183,7 +162,7 @@ class _Made:
         folder: Path,
         config: Path | None,
         store: Path | None,
-        shard: Shard | None = None,
+        shard: Shard | None,
     ) -> None:
         more, parameters = arguments.pairs(plan.sets)
         self.plan = plan
@@ -252,26 +231,23 @@ class _Made:
             "seed": self.plan.seed,
             "corpus": self.plan.corpus,
         }
-        with _Watched(console, self.folder, len(self.examples)) as watched:
-
-            async def make() -> Manifest:
-                examples = self.examples
-                if self.gold:
-                    examples = await find_gold(examples, k=parameters["k"])
-                return await run(
-                    graph,
-                    self.plan.method,
-                    examples,
-                    self.folder,
-                    about=about,
-                    at_once=at_once,
-                    resume=resume,
-                    bank=bank,
-                    trace=trace,
-                    on_result=watched.take,
-                )
-
-            manifest = asyncio.run(make())
+        examples = self.examples
+        if self.gold:
+            examples = asyncio.run(find_gold(examples, k=parameters["k"]))
+        with _Watched(console, self.folder, len(examples)) as watched:
+            running = run(
+                graph,
+                self.plan.method,
+                examples,
+                self.folder,
+                about=about,
+                at_once=at_once,
+                resume=resume,
+                bank=bank,
+                trace=trace,
+                on_result=watched.take,
+            )
+            manifest = asyncio.run(running)
         watched.conclude(manifest)
         return not manifest.totals.errors
 
@@ -285,13 +261,6 @@ class _Made:
                 why=f"{brings}, and the index {self.settings.chroma.path} is empty",
                 fix="Read the documents first: citeproof index DOCS.",
             )
-
-
-def _open_here(
-    settings: Settings, console: Console, *, llm: bool
-) -> AbstractContextManager[Toolbox]:
-    with show_downloads(console, "opening models…") as progress:
-        return Toolbox.from_settings(settings, llm=llm, progress=progress)
 
 
 class _Watched(Progress):
