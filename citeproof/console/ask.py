@@ -172,14 +172,8 @@ def open_runs(
 ) -> Iterator[Runs]:
     """Runs of a method: at a server that has the same models and store open, else in this process.
 
-    Args:
-        settings: Of models and store.
-        method: Its name.
-        parameters: Those of the method that are set apart.
-        err: Told what is downloaded and loaded.
-        docs: Read first, in this process.
-        reads: Whether the method needs documents.
-        cold: Never ask a server.
+    The documents `docs` are read first, in this process. Without them a method that reads needs an
+    index.
 
     Raises:
         InputError: There are no documents.

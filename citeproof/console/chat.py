@@ -40,14 +40,7 @@ HELP = "Ask, or: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer,
 
 @dataclass
 class Chat:
-    """A conversation at the terminal, or over a pipe.
-
-    Args:
-        runs: Of the method.
-        thread: Where the conversation is kept.
-        console: Where answers are printed.
-        err: Where errors are told, and a person is asked.
-    """
+    """A conversation at the terminal, or over a pipe."""
 
     runs: Runs
     thread: Thread
@@ -176,13 +169,7 @@ def chat(
 ) -> int:
     """Hold a conversation; gives how many lines could not be done.
 
-    Args:
-        settings: Of models and store.
-        method: Name of the method.
-        parameters: Those of the method that are set apart.
-        thread: Where the conversation is kept; None forgets it at the end.
-        stdin: What is asked, line by line.
-        cold: Load the models here, even if a server has them.
+    Without the name of a thread it is forgotten at the end. Of `stdin` each line is a question.
 
     Raises:
         CiteproofError: The conversation cannot be opened.

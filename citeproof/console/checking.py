@@ -51,16 +51,7 @@ def prove(
 ) -> CheckReport:
     """Prove a text: at a server that has the same models and index open, else in this process.
 
-    Args:
-        text: What is proved.
-        file: Where it is from; it may not be among the documents.
-        settings: Of models and index.
-        documents: Files and folders, which are read in this process.
-        written: Files that will be written.
-        err: Told about what is downloaded and loaded.
-        k: Passages to try beside those that are cited.
-        with_index: Use the index beside the documents, too.
-        cold: Never ask a server.
+    It may not be among the documents, nor may these be among the files that will be written.
 
     Raises:
         CiteproofError: It cannot be proved.
@@ -101,12 +92,6 @@ def against(
     with_index: bool,
 ) -> Iterator[Evidence]:
     """The passages to prove a text against: documents, and where there are none, the index.
-
-    Args:
-        settings: They name the index.
-        numbered: The passages of documents, by the numbers of these.
-        console: Told about what is downloaded and loaded.
-        with_index: Use the index beside the documents, too.
 
     Raises:
         InputError: There are no documents.

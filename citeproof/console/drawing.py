@@ -60,10 +60,7 @@ def shape(graph: Any) -> Shape:
 def write_graph(path: Path, graph: Any, form: str = "") -> None:
     """Save a compiled graph: drawn, or as Mermaid text, which is fenced in a Markdown file.
 
-    Args:
-        path: The file.
-        graph: The compiled graph.
-        form: `.svg`, `.png`, `.md` or `.mmd`; by default what the path ends in.
+    The form is `.svg`, `.png`, `.md` or `.mmd`; by default what the path ends in.
 
     Raises:
         MissingExtraError: A PNG is asked for, and cairosvg is not installed.

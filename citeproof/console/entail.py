@@ -87,13 +87,7 @@ async def run(
 ) -> Agreement:
     """Score every pair and write it, in order.
 
-    Args:
-        file: The lines, `count_pairs`.
-        pairs: Where they come from, for errors.
-        total: How many there are.
-        entailment: What scores.
-        out: Where the lines go, with a flush after each chunk.
-        err: Where a bar shows how far it is, if that is a terminal.
+    Each chunk is flushed. A bar shows how far it is, if `err` is a terminal.
 
     Returns:
         How well the scores agree with the labels.

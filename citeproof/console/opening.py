@@ -29,9 +29,7 @@ __all__ = ["show_count", "show_downloads"]
 def show_downloads(console: Console, waiting: str) -> Iterator[Progress]:
     """A spinner, which tells what starts; while something is downloaded, a bar for each download.
 
-    Args:
-        console: Where it is not a terminal, each of them is told in one line.
-        waiting: What the spinner says.
+    Without a terminal each of them is told in one line.
     """
     with _bars(console, waiting, DownloadColumn(), TimeRemainingColumn()) as bars:
         tasks: dict[str, TaskID] = {}
@@ -58,10 +56,7 @@ def show_count(
 ) -> Iterator[Callable[[int, int], None]]:
     """A bar, which is told how many are done, and of how many.
 
-    Args:
-        console: Nothing is shown where it is not a terminal.
-        total: How many there are, if that is known.
-        hidden: Nothing is shown at all.
+    Nothing is shown where the console is not a terminal, or if it is `hidden`.
     """
     bars = Bars(
         BarColumn(),

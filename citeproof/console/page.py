@@ -94,11 +94,7 @@ def render_turn(
 ) -> str:
     """An answer as a part of the server's page, with what it cost folded away.
 
-    Args:
-        answer: What to show, with the files that pages are drawn from.
-        shown: The same with links in place of the files.
-        moments: What happened in the run; without them there is no trace.
-        graph: The graph that ran.
+    `shown` is the same answer with links in place of the files that pages are drawn from.
     """
     values = _answer_values(answer, moments, graph)
     linked = {passage.id: passage for passage in shown.passages}
@@ -144,10 +140,6 @@ def render_check(report: CheckReport, title: str) -> str:
     """The page of a checked text.
 
     The file loads nothing and sends nothing, as that of an answer. Every text is escaped.
-
-    Args:
-        report: What to show.
-        title: What the text is called.
     """
     status, words = "partial", "Not proved"
     if report.citation_recall is None:

@@ -25,13 +25,7 @@ __all__ = ["RemoteRuns", "Runs", "check_remotely"]
 
 @dataclass
 class RemoteRuns:
-    """Questions to one method at a server.
-
-    Args:
-        server: Where it is.
-        method: Name of the method.
-        parameters: Those that are set apart.
-    """
+    """Questions to one method at a server."""
 
     server: Note
     method: str

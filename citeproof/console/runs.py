@@ -20,11 +20,7 @@ Decide = Callable[[ReviewRequested], Awaitable[dict[str, str]]]
 
 @dataclass
 class LocalRuns:
-    """Questions to one method, with its parameters.
-
-    Args:
-        build: Builds the method's graph.
-    """
+    """Questions to one method, with its parameters."""
 
     build: Build
     goes_on: bool = False

@@ -141,11 +141,7 @@ async def resumable(
 ) -> AsyncIterator[Kept]:
     """The graph, and what to give it.
 
-    Args:
-        build: Builds the method's graph.
-        question: What to ask it.
-        thread: Where the run is kept, if anywhere.
-        review: Whether it may have to wait for a person, for as long as this process lives.
+    With `review` it may wait for a person, for as long as this process lives.
 
     Raises:
         MissingExtraError: The checkpointer's package is not installed.
@@ -169,9 +165,7 @@ async def run_with_review(
 ) -> AsyncGenerator[Moment]:
     """The moments of a run up to its end; closed before that, it ends the run.
 
-    Args:
-        kept: The run.
-        decide: Called where the run waits for a person; says what to resume it with.
+    `decide` is called where the run waits for a person; it says what to resume it with.
     """
     given: Any = kept.given
     while True:

@@ -40,10 +40,8 @@ class Trace(NamedTuple):
 def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | None:
     """The trace; None where no node has run.
 
-    Args:
-        moments: What happened in the run.
-        graph: The graph that ran; by default the smallest method's that has all nodes that ran,
-            or what those nodes show of it.
+    By default the graph is that of the smallest method that has all nodes that ran, or what those
+    nodes show of it.
     """
     found = steps(moments)
     if not found:

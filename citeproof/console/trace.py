@@ -95,14 +95,7 @@ class Trace(BaseModel):
 
 
 def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment]) -> Trace:
-    """The trace of a run.
-
-    Args:
-        graph: The compiled graph.
-        method: Its name.
-        result: What was asked, and what the run gave or ended in.
-        moments: What happened.
-    """
+    """The trace of a run."""
     zero = moments[0].at if moments else 0.0
     own = [
         moment.model_copy(update={"at": round(moment.at - zero, 9)})
@@ -129,12 +122,7 @@ def record(
 ) -> Iterator[None]:
     """Write the trace of the run that goes on inside, also if it ends in an error.
 
-    Args:
-        path: The file; None writes nothing.
-        graph: The compiled graph.
-        method: Its name.
-        question: What is asked.
-        moments: Filled inside.
+    The moments are filled inside. Without a path nothing is written.
 
     Raises:
         InputError: The file cannot be written.

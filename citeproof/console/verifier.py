@@ -27,10 +27,6 @@ def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
 
     The language model that judges is opened when it is first needed, and closed at the end.
 
-    Args:
-        settings: Those of the command.
-        console: Told about what is downloaded and loaded.
-
     Raises:
         SettingsError: The settings do not fit together.
         MissingExtraError: The back end needs an extra that is not installed.

@@ -76,9 +76,7 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
     For VTG, the composed flow and CaLM these are questions with at most k documents; for
     LLatrieval with at most as many as the candidates of its first round.
 
-    Args:
-        parameters: The method's; one that never searches on has none such question.
-        examples: Those of the run.
+    A method that never searches on has none such question.
     """
     known = parameters.get
     if known("window"):  # LLatrieval
@@ -93,10 +91,7 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
 async def with_gold(examples: Sequence[Example], tools: Toolbox, k: int) -> list[Example]:
     """The examples, each with the k documents that cover most of its answers, or of its claims.
 
-    Args:
-        examples: With documents of their own, or else the retriever's are chosen from.
-        tools: Retriever and entailment model.
-        k: Documents for each, at most.
+    Where they bring none, the retriever's are chosen from.
 
     Raises:
         RetrievalError: The retriever failed.

@@ -187,8 +187,7 @@ def now() -> datetime:
 def prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
     """File of `citeproof/prompts/` → its sha256; demonstrations are in folders below.
 
-    Args:
-        replaced: Name of a prompt → the text that stands in its place, and is hashed.
+    Of a prompt that is replaced, the text in its place is hashed.
     """
     folder = Path(str(files("citeproof.prompts")))
     packaged = {
@@ -221,12 +220,7 @@ def public(settings: Settings) -> dict[str, Any]:
 
 
 def models_of(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
-    """The models that answer, verify and embed: by name, and by hash where the model is embedded.
-
-    Args:
-        tools: Opened from the settings.
-        settings: Those of the run.
-    """
+    """The models that answer, verify and embed: by name, embedded ones by hash as well."""
     from citeproof.models.manifest import MINILM, MPNET
 
     roles = {role: settings.for_role(role) for role in settings.roles}

@@ -90,11 +90,7 @@ class _Spread:
 class MethodOnRay(_Spread):
     """A method that answers in actors with tools from settings.
 
-    Args:
-        actors: Each has opened `open_tools(settings)`.
-        method: The method's name.
-        parameters: What is given of its parameters.
-        settings: Those of the tools.
+    Each actor has opened `open_tools(settings)`.
 
     Raises:
         CiteproofError: The tools cannot be opened.

@@ -97,11 +97,7 @@ _TOLD = ("answer", "ledger", "question", "messages")
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
     """The manifest of a run that is still to be made.
 
-    Args:
-        graph: The compiled graph of the method.
-        method: Its name.
-        examples: What is to be asked.
-        **known: Further fields of the manifest, and of its `data`.
+    `known` are further fields of the manifest, and of its `data`.
     """
     data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
     parameters, chosen = parameters_of(graph), digest(lines_of(examples))
@@ -200,12 +196,7 @@ async def answer(
 ) -> Answered:
     """Answer an example by a compiled graph; an error of the example is part of the result.
 
-    Args:
-        graph: The compiled graph.
-        method: Its name, for the trace.
-        example: What is asked, and perhaps the documents to answer from.
-        bank: The part of the memory bank that the method reads, whose size is noted.
-        trace: Also give what happened.
+    Of `bank`, the part that the method reads, the size is noted.
     """
     moments: list[Moment] = []
     result = await _answer(graph, example, bank, moments)
@@ -298,12 +289,7 @@ def _write(
 
 
 def totals_of(results: Sequence[Result], **known: int) -> Totals:
-    """The totals of results.
-
-    Args:
-        results: Those that there are.
-        **known: The other totals: `waiting` and `nothing_new`.
-    """
+    """The totals of results."""
     answers = [result.answer for result in results if result.answer is not None]
     counts = {
         status: sum(answer.status == status for answer in answers)

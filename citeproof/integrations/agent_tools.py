@@ -26,11 +26,6 @@ async def check_with_index(tools: Toolbox, text: str, k: int = 5) -> CheckReport
 
     Its marks are taken off first, since numbers cite nothing there.
 
-    Args:
-        tools: Their retriever finds the passages.
-        text: Markdown.
-        k: Passages that are tried for each sentence.
-
     Raises:
         InputError: There is no index.
         RetrievalError: The search failed.

@@ -26,12 +26,7 @@ def protocol_stdout() -> Iterator[TextIO]:
 
 
 def serve_stdio(server: Any, protocol: TextIO) -> None:
-    """Serve the client at stdin until it closes it.
-
-    Args:
-        server: A `FastMCP`.
-        protocol: Where replies go.
-    """
+    """Serve the client at stdin until it closes it."""
     import anyio
     from mcp.server.stdio import stdio_server
 

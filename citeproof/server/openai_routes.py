@@ -54,12 +54,7 @@ class ChatBody(BaseModel):
 
 
 def openai_routes(asking: Asking, llm: str) -> APIRouter:
-    """The routes.
-
-    Args:
-        asking: Answers.
-        llm: The name of the configured language model.
-    """
+    """The routes."""
     router = APIRouter(prefix="/v1")
     checked = f"{_CHECK}{llm}"
 

@@ -31,24 +31,14 @@ def file_name(source: str) -> str:
 
 
 def document_link(source: str, base: str = "") -> str:
-    """Where a reader finds a source: an address as it is, a file at this server.
-
-    Args:
-        source: Of a passage.
-        base: Scheme and host of this server.
-    """
+    """Where a reader finds a source: an address as it is, a file below `base`, the server's own."""
     if TESTS["web"](source) or not Path(source).is_absolute():
         return source if TESTS["web"](source) else file_name(source)
     return f"{base}/api/documents/{document_id(source)}/file"
 
 
 def with_sources(value: T, shown: Callable[[str], str]) -> T:
-    """The value with the sources of all its passages as they are shown.
-
-    Args:
-        value: An answer, an event, a report.
-        shown: Turns a source into what is shown of it.
-    """
+    """The value with the sources of all its passages as they are shown."""
     if isinstance(value, Passage):
         return value.model_copy(update={"source": shown(value.source), "title": _title(value)})
     changed = {name: _change(held, shown) for name, held in value}

@@ -20,9 +20,7 @@ _QUIET = 15.0
 def frame(data: Any, name: str = "") -> str:
     """One event.
 
-    Args:
-        data: JSON, as text or as a value.
-        name: Its name; without one it has only its data.
+    Without a name it has only its data: JSON, as text or as a value.
     """
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     head = f"event: {name}\n" if name else ""
