@@ -195,20 +195,16 @@ def find_trace(run: Path, example: str | None) -> Path:
         )
     ids = [own.id for own in read_lines(run / "examples.jsonl", Example)]
     kept = [n for n in range(1, len(ids) + 1) if place(run, n).exists()]
-    shown = [f"{n} ({ids[n - 1]})" for n in kept[:_MOST_LISTED]]
-    listed = ", ".join([*shown, *(["…"] if len(kept) > _MOST_LISTED else [])])
+    listed = ", ".join(f"{n} ({ids[n - 1]})" for n in kept[:_MOST_LISTED])
+    listed += ", …" if len(kept) > _MOST_LISTED else ""
     if not kept:
         fix = "Run citeproof eval with --trace, in a new folder."
         raise InputError(f"{run} kept no events", fix=fix)
     if example is None and len(kept) > 1:
         raise InputError(f"{run} has several traces", fix=f"Name one of {listed}.")
-    if example is None:
-        number = kept[0]
-    elif example in ids:
-        number = ids.index(example) + 1
-    elif example.isdecimal() and 1 <= int(example) <= len(ids):
-        number = int(example)
-    else:
+    numbers = {str(n): n for n in range(1, len(ids) + 1)} | {own: n for n, own in enumerate(ids, 1)}
+    number = kept[0] if example is None else numbers.get(example)
+    if number is None:
         fix = f"Name an id, or a number from 1 to {len(ids)}; kept: {listed}."
         raise InputError(f"{run} has no example {example!r}", fix=fix)
     if number not in kept:
