@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.drawing import shape
-from citeproof.console.live import follow, show
+from citeproof.console.live import conclude, follow
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.console.page import render_page
@@ -120,21 +120,16 @@ class Ask:
 
     def _answer(self, runs: Runs, err: Console, *, review: bool) -> Answer:
         """Show the run, and record what happens."""
-
-        async def stream() -> AsyncGenerator[Moment]:
-            asking = partial(decide, console=err)
-            run = runs.ask(self.question, self.kept, asking, review=review)
-            async with aclosing(run):
-                async for moment in run:
-                    self.moments.append(moment)
-                    yield moment
-
+        run = runs.ask(self.question, self.kept, partial(decide, console=err), review=review)
         # With the JSON piped on, the run still shows on the terminal, but does not fill a log.
-        question, trace = self.question, self.trace
+        console = err if self.as_json else terminal()
+        following = follow(
+            run, console, question=self.question, trace=self.trace, into=self.moments
+        )
+        answer = asyncio.run(following)
         if self.as_json:
-            return asyncio.run(follow(stream(), err, question=question, trace=trace))
-        console = terminal()
-        answer = asyncio.run(show(stream(), console, question=question, trace=trace))
+            return answer
+        conclude(answer, console)
         if runs.goes_on:  # what was shown before the interruption was not shown again
             whole = plain(answer.text, lines=True)
             console.print(Text(f"\nThe whole answer: {whole}"), soft_wrap=True)

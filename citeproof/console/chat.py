@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -117,15 +116,8 @@ class Chat:
 
     async def _ask(self, question: str) -> None:
         moments: list[Moment] = []
-
-        async def stream() -> AsyncGenerator[Moment]:
-            run = self.runs.ask(question, self.thread, partial(decide, console=self.err))
-            async with aclosing(run):
-                async for moment in run:
-                    moments.append(moment)
-                    yield moment
-
-        self.answer = await follow(stream(), self.console)
+        run = self.runs.ask(question, self.thread, partial(decide, console=self.err))
+        self.answer = await follow(run, self.console, into=moments)
         self.moments = moments
         if self.answer.reason:
             write_line(self.console, Text(plain(self.answer.reason), style="yellow"))
