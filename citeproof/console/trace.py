@@ -23,7 +23,7 @@ from citeproof.console.drawing import shape
 from citeproof.console.page import render_page
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines
 from citeproof.files import parse, read_file, refuse_place, write_whole
 from citeproof.paths import expand, is_folder
@@ -187,12 +187,7 @@ def find_trace(run: Path, example: str | None) -> Path:
                 f"{run} is no folder of a run", fix=f"Leave {example!r} out, or name such a folder."
             )
         return run
-    if read_manifest(run) is None:
-        raise InputError(
-            f"{run} is no run",
-            why="there is no manifest.json",
-            fix="Name the folder of `citeproof eval --out`, or a file of `citeproof ask --events`.",
-        )
+    require_manifest(run, ", or a file of `citeproof ask --events`")
     ids = [own.id for own in read_lines(run / "examples.jsonl", Example)]
     kept = [n for n in range(1, len(ids) + 1) if place(run, n).exists()]
     listed = ", ".join(f"{n} ({ids[n - 1]})" for n in kept[:_MOST_LISTED])

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from citeproof.errors import InputError
 from citeproof.evaluation.corpus import Corpus
 from citeproof.files import file_errors, parse, read_file, write_whole
+from citeproof.paths import is_folder
 from citeproof.settings_toml import as_toml
 from citeproof.tools.retrieval.embeddings import embedder_name
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
@@ -43,6 +45,7 @@ __all__ = [
     "prompts",
     "public",
     "read_manifest",
+    "require_manifest",
     "sha256",
 ]
 
@@ -145,6 +148,21 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     fix = "Another version may have written it; begin with a new folder."
     return parse(Manifest, read_file(path), f"{path} is no manifest of a run", fix)
+
+
+def require_manifest(folder: Path, instead: str = "") -> Manifest:
+    """That of a run's folder; `instead` is what else could have been named.
+
+    Raises:
+        InputError: There is none, or it cannot be read.
+    """
+    if (manifest := read_manifest(folder) if is_folder(folder) else None) is None:
+        raise InputError(
+            f"{folder} is no run",
+            why="there is no manifest.json" if is_folder(folder) else "there is no such folder",
+            fix=f"Name the folder of `citeproof eval --out`{instead}.",
+        )
+    return manifest
 
 
 def changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:

@@ -12,11 +12,11 @@ from citeproof.console.trace import place
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import Data, Manifest, differences, read_manifest
+from citeproof.evaluation.manifest import Data, Manifest, differences, require_manifest
 from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
 from citeproof.evaluation.runner import finish, totals_of
 from citeproof.files import file_errors, write_whole
-from citeproof.paths import expand, is_folder
+from citeproof.paths import expand
 
 __all__ = ["Shard", "merge"]
 
@@ -65,7 +65,7 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     out = expand(out)
     if not folders:
         raise InputError("There is nothing to merge", fix="Name the folders of runs.")
-    manifests = [_read(expand(folder)) for folder in folders]
+    manifests = [require_manifest(expand(folder)) for folder in folders]
     for folder, manifest in zip(folders, manifests, strict=True):
         if changed := differences(_anywhere(manifests[0]), _anywhere(manifest)):
             raise InputError(
@@ -117,13 +117,6 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     )
     merged.write(out)  # last: with it the folder is a run, and whole
     return merged
-
-
-def _read(folder: Path) -> Manifest:
-    manifest = read_manifest(folder) if is_folder(folder) else None
-    if manifest is None:
-        raise InputError(f"{folder} is no run", fix="Name a folder of `citeproof eval --out`.")
-    return manifest
 
 
 def _anywhere(manifest: Manifest) -> Manifest:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example, Output
-from citeproof.evaluation.manifest import Manifest, read_manifest
+from citeproof.evaluation.manifest import Manifest, require_manifest
 from citeproof.evaluation.outputs import read_outputs
 from citeproof.evaluation.results import Result, read_lines, read_results
-from citeproof.paths import expand, is_file, is_folder
+from citeproof.paths import expand, is_file
 from citeproof.types import Answer
 
 __all__ = ["Run", "open_run"]
@@ -74,13 +74,7 @@ def open_run(path: Path) -> Run:
             for example, output in outputs
         ]
         return Run(path, tuple(example for example, _ in outputs), tuple(results))
-    manifest = read_manifest(path) if is_folder(path) else None
-    if manifest is None:
-        raise InputError(
-            f"{path} is no run",
-            why="there is no manifest.json" if is_folder(path) else "there is nothing",
-            fix="Name the folder of `citeproof eval --out`, or a JSON file with `output`s.",
-        )
+    manifest = require_manifest(path, ", or a JSON file with `output`s")
     done = read_results(path / "results.jsonl")
     examples = [e for e in read_lines(path / "examples.jsonl", Example) if e.id in done]
     if not examples:

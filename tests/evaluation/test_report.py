@@ -386,7 +386,7 @@ async def test_the_judge_of_each_mode_is_named_where_they_differ(tmp_path: Path)
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no run: there is nothing"):
+    with pytest.raises(InputError, match="is no run: there is no such folder"):
         open_run(tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"is no run: there is no manifest.json"):
         open_run(tmp_path)
