@@ -175,7 +175,7 @@ def index(
     with_ray = is_on_ray(on)
     given = documents or []
     if listed:
-        reports.documents(shown.list_documents(settings, given), terminal(), as_json=as_json)
+        reports.print_documents(shown.list_documents(settings, given), terminal(), as_json=as_json)
         return
     if remove:
         removed = shown.remove_documents(settings, given)
@@ -189,9 +189,9 @@ def index(
         from citeproof.console.watching import refuse_unwatchable
 
         refuse_unwatchable(given)
-    ready = shown.import_of(given, vectors, name) if vectors else None
+    ready = shown.open_vectors(given, vectors, name) if vectors else None
     if ready is None:
-        shown.refuse(given, name, rebuild=rebuild)
+        shown.refuse_wrong(given, name, rebuild=rebuild)
     err = terminal(stderr=True)
     web = Web(crawl=crawl, max_pages=max_pages, allow_private=allow_private)
     with (
@@ -208,7 +208,7 @@ def index(
             report = shown.update(opened, given, err, rebuild=rebuild, **options)
         reports.print_index_report(report, terminal(), details=details, as_json=as_json)
         if watch:
-            shown.stay(opened, given, settings.chroma.path, err, follow_links=follow_links)
+            shown.index_changes(opened, given, settings.chroma.path, err, follow_links=follow_links)
             return
     read = report.added or report.updated or report.unchanged or report.moved or report.removed
     if report.errors or not read:
@@ -261,16 +261,16 @@ def ask(
     from citeproof.console import arguments
     from citeproof.console.ask import Ask
 
-    more, parameters = arguments.pairs(sets or [])
+    more, parameters = arguments.split_sets(sets or [])
     if docs:
         here = {} if store else {"chroma.in_memory": "true"}
         more = {"retriever.source": "index", **here, **more}
-    settings = arguments.settings(config, llm=llm, store=store, more=more)
+    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
     if paper is not None:
-        from citeproof.console.papers import preset
+        from citeproof.console.papers import find_preset
         from citeproof.graphs.registry import find_method
 
-        parameters = {**preset(find_method(method), paper)[0], **parameters}
+        parameters = {**find_preset(find_method(method), paper)[0], **parameters}
     if unverified is not None:
         parameters["unverified"] = unverified
     if review:
@@ -314,8 +314,8 @@ def chat(
     from citeproof.console import arguments
     from citeproof.console.chat import chat as run
 
-    more, parameters = arguments.pairs(sets or [])
-    settings = arguments.settings(config, llm=llm, store=store, more=more)
+    more, parameters = arguments.split_sets(sets or [])
+    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
     if run(settings, method, parameters, thread, sys.stdin, cold=cold) and not sys.stdin.isatty():
         raise typer.Exit(1)
 
@@ -417,17 +417,23 @@ def entail(
     Every line is written back with `score` (0 to 1) and `entailed`. Where lines have a `label`,
     the agreement with it is told at the end.
     """
-    from citeproof.console.entail import count_pairs, open_pairs, print_agreement, result, run
+    from citeproof.console.entail import (
+        count_pairs,
+        open_pairs,
+        open_result,
+        print_agreement,
+        score_pairs,
+    )
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray
-    from citeproof.console.verifier import verifier
+    from citeproof.console.verifier import open_verifier
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
-    opening = verifier_on_ray if is_on_ray(on) else verifier
+    opening = verifier_on_ray if is_on_ray(on) else open_verifier
     err = terminal(stderr=True)
     with open_pairs(pairs) as file:
         total = count_pairs(file, pairs)
-        with result(out, pairs) as lines, opening(settings, err) as entailment:
-            agreement = asyncio.run(run(file, pairs, total, entailment, lines, err))
+        with open_result(out, pairs) as lines, opening(settings, err) as entailment:
+            agreement = asyncio.run(score_pairs(file, pairs, total, entailment, lines, err))
     print_agreement(agreement, err)
 
 
@@ -447,10 +453,10 @@ app.command()(installation.trust)
 @app.command()
 def methods() -> None:
     """List the methods: what each does, and what it costs."""
-    from citeproof.console.reports import methods as table
+    from citeproof.console.reports import print_methods
     from citeproof.graphs.registry import METHODS
 
-    table(METHODS.values(), terminal())
+    print_methods(METHODS.values(), terminal())
 
 
 @app.command()
@@ -463,7 +469,7 @@ def graph(
     png: Annotated[Path | None, option("Draw it into this file (needs an extra).")] = None,
 ) -> None:
     """Show a method's graph: as Mermaid text, or drawn."""
-    from citeproof.console.drawing import mermaid, write_graph
+    from citeproof.console.drawing import render_mermaid, write_graph
     from citeproof.graphs.registry import find_method
 
     endings = (".svg", ".png", ".mmd", ".md")
@@ -473,7 +479,7 @@ def graph(
     targets = [(svg, ".svg"), (png, ".png"), (output, ending)]
     drawn = find_method(method).sketch()
     if output is svg is png is None:
-        typer.echo(mermaid(drawn), nl=False)
+        typer.echo(render_mermaid(drawn), nl=False)
     for path, form in targets:
         if path is not None:
             write_graph(path, drawn, form)

@@ -24,7 +24,7 @@ def doctor(
 ) -> None:
     """Look over the installation. Exit code 1 where something is missing."""
     from citeproof.console.opening import show_downloads
-    from citeproof.console.reports import checks
+    from citeproof.console.reports import print_checks
     from citeproof.doctor import diagnose
     from citeproof.doctor import repair as mend
 
@@ -33,7 +33,7 @@ def doctor(
         for name in mend(settings, progress) if repair else ():
             typer.echo(f"Made anew: {name}")
         found = diagnose(settings, measure=speed)
-    checks(found, terminal())
+    print_checks(found, terminal())
     if any(check.status == "missing" for check in found):
         raise typer.Exit(1)
 

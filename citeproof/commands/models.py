@@ -55,7 +55,7 @@ def models_fetch(
 @app.command("list")
 def models_list(config: Config = None, sets: Sets = None) -> None:
     """Show the embedded models, and whether they are here."""
-    from citeproof.console.reports import models
+    from citeproof.console.reports import print_models
     from citeproof.models.manifest import EMBEDDED
 
-    models(EMBEDDED, load_settings(config, None, sets).models, terminal())
+    print_models(EMBEDDED, load_settings(config, None, sets).models, terminal())

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.checkpoints import Checkpoints
-from citeproof.console.drawing import shape
+from citeproof.console.drawing import read_shape
 from citeproof.console.live import conclude, follow
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
@@ -140,7 +140,7 @@ class Ask:
         if self.as_json:
             echo_json(answer.model_dump_json(indent=2))
         if self.html is not None:
-            page = render_page(answer, self.moments, shape(runs.graph))
+            page = render_page(answer, self.moments, read_shape(runs.graph))
             write_page(self.html, page, told=told)
         if self.events is not None and told:
             typer.echo(f"Events: {self.events}")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.cases import Entry, ImportReport, Statistics
-from citeproof.console.entail import result
+from citeproof.console.entail import open_result
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import print_table
 from citeproof.console.reading import read_text
@@ -26,12 +26,12 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 
 __all__ = [
     "confirm_rebuild",
-    "export",
-    "figures",
     "open_bank",
     "open_embedding_bank",
     "print_import",
-    "read",
+    "print_statistics",
+    "read_export",
+    "write_export",
 ]
 
 
@@ -81,7 +81,7 @@ def confirm_rebuild(settings: Settings, *, yes: bool) -> None:
     typer.confirm(f"Delete {count(held, 'case')} first?", abort=True)
 
 
-def figures(statistics: Statistics, console: Console) -> None:
+def print_statistics(statistics: Statistics, console: Console) -> None:
     """How much the bank holds."""
     mean = "–" if statistics.mean_score is None else f"{statistics.mean_score:.2f}"
     rows = [("cases", f"{statistics.cases:,}")]
@@ -94,20 +94,20 @@ def figures(statistics: Statistics, console: Console) -> None:
     print_table(console, [(Text(name), Text(value, style="bold")) for name, value in rows])
 
 
-def export(entries: Sequence[Entry], out: Path | None, err: Console) -> None:
+def write_export(entries: Sequence[Entry], out: Path | None, err: Console) -> None:
     """Write cases as JSON lines to a file, that appears whole or not at all, or to the output.
 
     Raises:
         InputError: The file cannot be written.
     """
-    with result(out, Path("-")) as file:
+    with open_result(out, Path("-")) as file:
         for entry in entries:
             file.write(f"{entry.model_dump_json()}\n".encode())
         file.flush()
     err.print(count(len(entries), "case"))
 
 
-def read(file: Path) -> tuple[list[str], str]:
+def read_export(file: Path) -> tuple[list[str], str]:
     """The lines of a file, `-` being the standard input, and what to call it.
 
     Raises:

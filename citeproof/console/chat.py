@@ -15,7 +15,7 @@ from rich.text import Text
 
 from citeproof.console.ask import open_runs
 from citeproof.console.checkpoints import Checkpoints
-from citeproof.console.drawing import shape
+from citeproof.console.drawing import read_shape
 from citeproof.console.live import conclude, follow, write_line
 from citeproof.console.output import terminal
 from citeproof.console.page import render_page
@@ -138,7 +138,7 @@ class Chat:
             raise InputError("/save needs a name", fix="Write it as /save answer.html.")
         answer, path = self._last(), expand(Path(name))
         refuse_place(path)
-        write_whole(path, render_page(answer, self.moments, shape(self.runs.graph)))
+        write_whole(path, render_page(answer, self.moments, read_shape(self.runs.graph)))
         write_line(self.console, Text(f"Page: {plain(str(path))}"))
 
     def _last(self) -> Answer:

@@ -74,12 +74,12 @@ def prove(
 
         with err.status("checking…"):
             return asyncio.run(check_remotely(server, bare, k))
-    from citeproof.console.verifier import verifier
+    from citeproof.console.verifier import open_verifier
 
     own = None if read is None else read.passages
     with against(settings, own, err, with_index=with_index) as (numbered, retriever):
         said, found = (bare, {}) if numbered is None else (text, numbered)
-        with verifier(settings, err) as entailment, err.status("checking…"):
+        with open_verifier(settings, err) as entailment, err.status("checking…"):
             return asyncio.run(check(said, found, entailment, retriever=retriever, k=k))
 
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from citeproof.pages.render import asset, fragment
 
-__all__ = ["Edge", "Shape", "Taken", "svg"]
+__all__ = ["Edge", "Shape", "Taken", "draw_svg"]
 
 _HEIGHT, _ROOM, _GAP, _MARGIN, _LETTER = 40.0, 14.0, 46.0, 24.0, 7.9
 """Height of a box, room between two, between layers, and at the rim; width of a letter."""
@@ -59,7 +59,7 @@ class Taken:
     """Node → address of what tells more of it."""
 
 
-def svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
+def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
     """The drawing of nodes and edges.
 
     Args:

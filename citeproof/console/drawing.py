@@ -7,18 +7,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from citeproof.console.diagram import Edge, Shape, svg
+from citeproof.console.diagram import Edge, Shape, draw_svg
 from citeproof.errors import MissingExtraError
 from citeproof.files import file_errors
 from citeproof.paths import expand
 
-__all__ = ["draw", "drawable", "mermaid", "shape", "write_graph"]
+__all__ = ["draw", "drawable", "read_shape", "render_mermaid", "write_graph"]
 
 
 def draw(graph: Any) -> str:
     """The SVG of a compiled LangGraph graph."""
-    own = shape(graph)
-    return svg(own.nodes, own.edges)
+    own = read_shape(graph)
+    return draw_svg(own.nodes, own.edges)
 
 
 def drawable(graph: Any) -> Any:
@@ -31,7 +31,7 @@ def drawable(graph: Any) -> Any:
     return drawing
 
 
-def mermaid(graph: Any) -> str:
+def render_mermaid(graph: Any) -> str:
     """The Mermaid text of a compiled LangGraph graph.
 
     It names no colours: those of LangGraph's own cannot be read on a dark page.
@@ -41,7 +41,7 @@ def mermaid(graph: Any) -> str:
     return text.replace("graph TD;\n", ends, 1)
 
 
-def shape(graph: Any) -> Shape:
+def read_shape(graph: Any) -> Shape:
     """Nodes and edges of a compiled LangGraph graph."""
     drawing = drawable(graph)
     ways = Counter(edge.source for edge in drawing.edges)
@@ -72,9 +72,9 @@ def write_graph(path: Path, graph: Any, form: str = "") -> None:
         case ".png":
             data = _rasterise(draw(graph))
         case ".md":
-            data = f"```mermaid\n{mermaid(graph)}```\n".encode()
+            data = f"```mermaid\n{render_mermaid(graph)}```\n".encode()
         case _:
-            data = mermaid(graph).encode()
+            data = render_mermaid(graph).encode()
     with file_errors(path):
         expand(path).write_bytes(data)
 

@@ -21,7 +21,7 @@ from citeproof.text import count
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.pairs import Agreement, rows, score_rows, to_line
 
-__all__ = ["count_pairs", "open_pairs", "print_agreement", "result", "run"]
+__all__ = ["count_pairs", "open_pairs", "open_result", "print_agreement", "score_pairs"]
 
 _INPUT = "standard input"
 
@@ -63,7 +63,7 @@ def count_pairs(file: IO[bytes], pairs: Path) -> int:
 
 
 @contextmanager
-def result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
+def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
     """Where the scored lines go: the standard output, or a file that appears whole or not at all.
 
     Raises:
@@ -82,7 +82,7 @@ def result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-async def run(
+async def score_pairs(
     file: IO[bytes], pairs: Path, total: int, entailment: Entailment, out: IO[bytes], err: Console
 ) -> Agreement:
     """Score every pair and write it, in order.

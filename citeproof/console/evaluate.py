@@ -25,14 +25,20 @@ from citeproof.console import arguments
 from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import print_table, terminal
-from citeproof.console.papers import asked_by_parts, form_of, preset
-from citeproof.console.verifier import verifier
+from citeproof.console.papers import ask_by_parts, find_form, find_preset
+from citeproof.console.verifier import open_verifier
 from citeproof.errors import InputError
-from citeproof.evaluation.corpus import bare, searching_documents, with_gold
+from citeproof.evaluation.corpus import choose_gold, drop_documents, search_documents
 from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
-from citeproof.evaluation.manifest import Manifest, models_of, prompts, public, sha256
+from citeproof.evaluation.manifest import (
+    Manifest,
+    describe_models,
+    hash_file,
+    hash_prompts,
+    hide_secrets,
+)
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
 from citeproof.evaluation.on_ray import MethodOnRay
@@ -42,7 +48,7 @@ from citeproof.evaluation.runner import parameters_of, run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Scorecard, make_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate, score
-from citeproof.evaluation.statistics import format_estimate, words
+from citeproof.evaluation.statistics import format_estimate, name_metric
 from citeproof.evaluation.sweep import Plan
 from citeproof.graphs.registry import find_method
 from citeproof.paths import expand
@@ -128,7 +134,7 @@ def score_runs(
     runs = [open_run(path) for path in paths]
     finder = None if reader is None else ExtractiveReader(reader)
     console, waiting = terminal(), terminal(stderr=True)
-    opened = verifier_on_ray if on_ray else verifier
+    opened = verifier_on_ray if on_ray else open_verifier
     with opened(settings, waiting) as entailment:
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
@@ -144,10 +150,14 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
     failed = f", {count(card.errors, 'error')} left out" if card.errors else ""
     console.print(Text.assemble((plain(name), "bold"), f" · {answers}{failed}"), soft_wrap=True)
     rows = [
-        (words(name), *format_estimate(own), "" if own.n == len(card.examples) else f"of {own.n}")
+        (
+            name_metric(name),
+            *format_estimate(own),
+            "" if own.n == len(card.examples) else f"of {own.n}",
+        )
         for name, own in card.metrics.items()
     ]
-    whole = [] if card.mauve is None else [(words("mauve"), f"{card.mauve:.3f}")]
+    whole = [] if card.mauve is None else [(name_metric("mauve"), f"{card.mauve:.3f}")]
     print_table(console, [*rows, *whole])
     for caveat in card.caveats:
         console.print(Text(plain(caveat), style="yellow"), soft_wrap=True)
@@ -164,30 +174,30 @@ class _Made:
         store: Path | None,
         shard: Shard | None,
     ) -> None:
-        more, parameters = arguments.pairs(plan.sets)
+        more, parameters = arguments.split_sets(plan.sets)
         self.plan = plan
         self.method = find_method(plan.method)
         self.folder = folder
-        self.settings = arguments.settings(config, store=store, more=more)
+        self.settings = arguments.read_settings(config, store=store, more=more)
         self.parameters: dict[str, Any] = parameters
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
         if plan.corpus == "index":
-            self.examples = bare(self.examples)
+            self.examples = drop_documents(self.examples)
         if shard is not None:
             self.examples = shard.of(self.examples)
         self.gold, parts = plan.gold or plan.method == "oracle", plan.sub_questions
         if plan.paper is not None:
-            own, name = preset(self.method, plan.paper, plan.data, self.examples)
+            own, name = find_preset(self.method, plan.paper, plan.data, self.examples)
             self.parameters = {**own, **self.parameters}
             self.gold |= name.endswith(":oracle")
             parts |= plan.method == "llatrieval"
         if parts:
-            self.examples = [asked_by_parts(example) for example in self.examples]
+            self.examples = [ask_by_parts(example) for example in self.examples]
         known = self.method.sketch(**self.parameters).context_schema.model_fields
         if "ranked" in known and all(example.documents for example in self.examples):
             # The data set's own ranking is part of it.
             self.parameters.setdefault("ranked", "true")
-        if "form" in known and (form := form_of(plan.data, self.examples)):
+        if "form" in known and (form := find_form(plan.data, self.examples)):
             self.parameters.setdefault("form", form)
 
     def answer(
@@ -208,25 +218,25 @@ class _Made:
             with console.status("opening models…"):
                 graph = MethodOnRay(tools, self.plan.method, self.parameters, self.settings)
             passages, models, asked = graph.about.passages, graph.about.models, graph.about.prompts
-            find_gold = graph.with_gold
+            find_gold = graph.choose_gold
             at_once *= tools.number
         else:
             # Citations of a benchmark are no evidence that anyone asked for.
             tools.evidence = None
-            graph = self.method.build(searching_documents(tools), **self.parameters)
+            graph = self.method.build(search_documents(tools), **self.parameters)
             bank = tools.bank
-            find_gold = partial(with_gold, tools=tools)
+            find_gold = partial(choose_gold, tools=tools)
             passages = None if tools.index is None else tools.index.count()
-            models, asked = models_of(tools, self.settings), prompts(tools.prompts)
+            models, asked = describe_models(tools, self.settings), hash_prompts(tools.prompts)
         parameters = parameters_of(graph)
         if parameters.get("cite", True) and passages == 0:  # CLOSEDBOOK may read nothing
             self._refuse_without_documents()
         about = {
-            "settings": public(self.settings),
+            "settings": hide_secrets(self.settings),
             "models": models,
             "prompts": asked,
             "name": self.plan.data,
-            "sha256": sha256(expand(Path(self.plan.data))),
+            "sha256": hash_file(expand(Path(self.plan.data))),
             "limit": self.plan.limit,
             "seed": self.plan.seed,
             "corpus": self.plan.corpus,
@@ -311,7 +321,7 @@ class _Watched(Progress):
             ("answered in part", Text(f"{totals.partial:,}", style="bold")),
             ("not found", Text(f"{totals.not_found:,}", style="bold")),
             ("errors", Text(f"{totals.errors:,}", style=style)),
-            *((words(name), f"{value:.3f}") for name, value in means.items()),
+            *((name_metric(name), f"{value:.3f}") for name, value in means.items()),
             ("LLM calls", f"{usage.llm_calls:,}"),
             ("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}"),
             ("time", seconds(totals.seconds)),
@@ -327,7 +337,7 @@ class _Watched(Progress):
     def _describe_standing(self) -> Iterator[str]:
         means = aggregate(list(self._scores.values()))
         for name in [name for name in (*HEADLINES, "hit", "length") if name in means][:_SHOWN]:
-            yield f"{words(name)} {means[name]:.{1 if means[name] > 2 else 2}f}"
+            yield f"{name_metric(name)} {means[name]:.{1 if means[name] > 2 else 2}f}"
         if self._errors:
             yield count(self._errors, "error")
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from citeproof.console.opening import show_downloads
 from citeproof.console.reading import refuse_nothing
-from citeproof.console.standing import Standing, show_standing, sizes
+from citeproof.console.standing import Standing, measure_files, show_standing
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
 from citeproof.memory import searched
@@ -30,14 +30,14 @@ from citeproof.tools.web import is_url, normalize
 
 __all__ = [
     "add_import",
-    "import_of",
+    "index_changes",
     "list_documents",
     "open_index",
     "open_searched_index",
+    "open_vectors",
     "read_stdin",
-    "refuse",
+    "refuse_wrong",
     "remove_documents",
-    "stay",
     "update",
 ]
 
@@ -56,12 +56,12 @@ def update(
     Raises:
         KeyboardInterrupt: With a message.
     """
-    standing = Standing(sizes(documents, follow_links=follow_links))
+    standing = Standing(measure_files(documents, follow_links=follow_links))
     with _tell_progress(console, standing, rebuild=rebuild):
         return index.update(documents, web=web, follow_links=follow_links, progress=standing)
 
 
-def import_of(documents: Sequence[str], vectors: str, name: str | None) -> Import:
+def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:
     """The passages of a file with their vectors.
 
     Raises:
@@ -101,7 +101,7 @@ def _tell_progress(console: Console, standing: Standing, *, rebuild: bool) -> It
         raise KeyboardInterrupt(told) from None
 
 
-def stay(
+def index_changes(
     index: Index,
     documents: Sequence[str],
     store: Path,
@@ -178,7 +178,7 @@ def _opened_for_looking(settings: Settings) -> Index:
     return Index.open(settings.chroma, by_words)
 
 
-def refuse(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None:
+def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None:
     """Tell at once what cannot be indexed, before anything is loaded.
 
     Raises:

@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from citeproof.console.text import describe_proved, instruments, tokens
+from citeproof.console.text import describe_proved, describe_tokens, describe_usage
 from citeproof.errors import CiteproofError
 from citeproof.runtime.events import (
     AnswerReady,
@@ -139,7 +139,7 @@ def conclude(answer: Answer, console: Console) -> None:
     write_line(
         console,
         Text.assemble(
-            (" · ".join(ending), colour), (" · " + " · ".join(instruments(answer.usage)), "dim")
+            (" · ".join(ending), colour), (" · " + " · ".join(describe_usage(answer.usage)), "dim")
         ),
     )
 
@@ -264,7 +264,7 @@ class _View:
 
     def _node(self, ended: Moment, event: NodeFinished) -> None:
         began, reads = self.started.get(event.id, (ended.at, {}))
-        parts = [_path(ended), seconds(ended.at - began), tokens(event.usage), event.error]
+        parts = [_path(ended), seconds(ended.at - began), describe_tokens(event.usage), event.error]
         self._aside(" · ".join(plain(part) for part in parts if part))
         for verb, values in (("read", reads), ("wrote", event.writes)):
             for key, value in sorted(values.items()):

@@ -130,8 +130,8 @@ def _answer_values(
         "looks": _LOOKS,
         "found": found,
         "pictures": pictures,
-        "cost": text.instruments(answer.usage),
-        "facts": text.facts,
+        "cost": text.describe_usage(answer.usage),
+        "facts": text.describe_call,
         "trace": timeline(moments, graph),
     }
 

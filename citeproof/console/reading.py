@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from citeproof.console.reports import unread
-from citeproof.console.standing import Standing, show_standing, sizes
+from citeproof.console.reports import print_unread
+from citeproof.console.standing import Standing, measure_files, show_standing
 from citeproof.errors import InputError
 from citeproof.memory.index import Index
 from citeproof.paths import expand, is_folder
@@ -35,10 +35,10 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
     """
     if index is None:
         raise InputError("The tools have no index to read documents into")
-    standing = Standing(sizes(documents))
+    standing = Standing(measure_files(documents))
     with show_standing(console, standing):
         report = index.update(documents, progress=standing)
-    unread(report, console)
+    print_unread(report, console)
     if not (report.added or report.updated or report.unchanged or report.moved):
         raise _nothing(message for _, message in report.errors)
 

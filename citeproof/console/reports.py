@@ -22,7 +22,14 @@ from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
 from citeproof.tools.documents.files import READERS
 
-__all__ = ["checks", "documents", "methods", "models", "print_index_report", "unread"]
+__all__ = [
+    "print_checks",
+    "print_documents",
+    "print_index_report",
+    "print_methods",
+    "print_models",
+    "print_unread",
+]
 
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
@@ -43,13 +50,13 @@ def print_index_report(
     print_table(console, [(name, Text(told, style="bold")) for name, told in rows])
     for old, new in report.moved if details else ():
         _print(console, Text(f"moved: {plain(old)} → {plain(new)}"))
-    unread(report, console, details=details)
+    print_unread(report, console, details=details)
     if not (report.passages or report.errors):
         told = "There is no document of a known kind to read. Known endings: "
         _print(console, Text(f"{told}{', '.join(sorted(READERS))}.", style="yellow"))
 
 
-def unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
+def print_unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
     """Print the parts left out, and the documents that could not be read, with the reason."""
     if report.skipped and not details:
         kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
@@ -71,7 +78,9 @@ def unread(report: IndexReport, console: Console, *, details: bool = False) -> N
             _print(console, Text.assemble(sign, reason))
 
 
-def documents(held: Sequence[IndexedDocument], console: Console, *, as_json: bool = False) -> None:
+def print_documents(
+    held: Sequence[IndexedDocument], console: Console, *, as_json: bool = False
+) -> None:
     """The documents of an index: what each is, how many passages it has, and since when."""
     if as_json:
         listed = [one.model_dump(mode="json") for one in held]
@@ -86,7 +95,7 @@ def documents(held: Sequence[IndexedDocument], console: Console, *, as_json: boo
     _print(console, Text(f"{count(len(held), 'document')}, {passages}", style="dim"))
 
 
-def checks(found: Sequence[Check], console: Console) -> None:
+def print_checks(found: Sequence[Check], console: Console) -> None:
     """Print a diagnosis, with the remedies."""
     rows = []
     for check in found:
@@ -98,7 +107,7 @@ def checks(found: Sequence[Check], console: Console) -> None:
     print_table(console, rows)
 
 
-def models(known: Iterable[EmbeddedModel], settings: ModelSettings, console: Console) -> None:
+def print_models(known: Iterable[EmbeddedModel], settings: ModelSettings, console: Console) -> None:
     """The embedded models, and whether they are here."""
     rows = []
     for model in known:
@@ -115,7 +124,7 @@ def _print(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=not console.is_terminal)
 
 
-def methods(known: Iterable[Method], console: Console) -> None:
+def print_methods(known: Iterable[Method], console: Console) -> None:
     """The methods by name, with what each does and costs."""
     for method in known:
         _print(console, Text.assemble((method.name, "bold"), f"  {method.about}"))

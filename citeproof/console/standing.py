@@ -18,7 +18,7 @@ from citeproof.text import count, plain
 from citeproof.tools.documents.files import find
 from citeproof.tools.web import is_url
 
-__all__ = ["Standing", "show_standing", "sizes"]
+__all__ = ["Standing", "measure_files", "show_standing"]
 
 _FIRST_LINE, _LINES = 1.0, 5.0
 """Seconds until the first line, and between lines, where there is no terminal."""
@@ -93,7 +93,7 @@ class Standing:
         return sum(self._sizes.get(one, 0) for one in documents)
 
 
-def sizes(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
+def measure_files(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
     """The files among documents, with their sizes in bytes; at least 1."""
     found = find([Path(d) for d in documents if not is_url(str(d))], follow_links=follow_links)
     held = {}

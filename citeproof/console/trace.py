@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from citeproof.console.diagram import Shape
-from citeproof.console.drawing import shape
+from citeproof.console.drawing import read_shape
 from citeproof.console.page import render_page
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
@@ -35,11 +35,11 @@ __all__ = [
     "Trace",
     "find_trace",
     "make_trace",
-    "place",
     "read_trace",
     "record",
     "render_trace",
     "replay",
+    "trace_path",
     "write_trace",
 ]
 
@@ -105,7 +105,7 @@ def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment
     trace = Trace(
         method=method,
         question=result.question,
-        graph=shape(graph),
+        graph=read_shape(graph),
         error=result.error,
         moments=tuple(own),
     )
@@ -189,7 +189,7 @@ def find_trace(run: Path, example: str | None) -> Path:
         return run
     require_manifest(run, ", or a file of `citeproof ask --events`")
     ids = [own.id for own in read_lines(run / "examples.jsonl", Example)]
-    kept = [n for n in range(1, len(ids) + 1) if place(run, n).exists()]
+    kept = [n for n in range(1, len(ids) + 1) if trace_path(run, n).exists()]
     listed = ", ".join(f"{n} ({ids[n - 1]})" for n in kept[:_MOST_LISTED])
     listed += ", …" if len(kept) > _MOST_LISTED else ""
     if not kept:
@@ -208,10 +208,10 @@ def find_trace(run: Path, example: str | None) -> Path:
             why="it was answered without --trace, or not yet",
             fix=f"Kept: {listed}.",
         )
-    return place(run, number)
+    return trace_path(run, number)
 
 
-def place(run: Path, number: int) -> Path:
+def trace_path(run: Path, number: int) -> Path:
     """Where a run keeps the trace of an example, which is numbered from 1.
 
     By number, since an id may be no file's name.

@@ -18,11 +18,11 @@ from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.llm.chat_models import judge_label
 from citeproof.tools.llm.model import LLM, open_llm
 
-__all__ = ["verifier"]
+__all__ = ["open_verifier"]
 
 
 @contextmanager
-def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
+def open_verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
     """The entailment model that the settings name, inside the block.
 
     The language model that judges is opened when it is first needed, and closed at the end.

@@ -15,7 +15,7 @@ from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
-__all__ = ["Corpus", "bare", "nothing_new", "searching_documents", "with_gold"]
+__all__ = ["Corpus", "choose_gold", "drop_documents", "nothing_new", "search_documents"]
 
 Corpus = Literal["documents", "index"]
 """documents: those that a question brings, the index for questions without any; index: for all."""
@@ -53,7 +53,7 @@ class DocumentSearch:
         return self._within(tuple(passages))
 
 
-def searching_documents(tools: Toolbox) -> Toolbox:
+def search_documents(tools: Toolbox) -> Toolbox:
     """The same tools; graphs built from them search a question's documents as these the index.
 
     Elsewhere documents of a question are searched by their words. Here the methods are to meet
@@ -65,7 +65,7 @@ def searching_documents(tools: Toolbox) -> Toolbox:
     return tools.over(DocumentSearch(found, tools.index.embeddings, found.kind))
 
 
-def bare(examples: Sequence[Example]) -> list[Example]:
+def drop_documents(examples: Sequence[Example]) -> list[Example]:
     """The examples without their documents, so that the index is searched for them."""
     return [example.model_copy(update={"documents": ()}) for example in examples]
 
@@ -88,7 +88,7 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
     return sum(0 < len(example.documents) <= met for example in examples)
 
 
-async def with_gold(examples: Sequence[Example], tools: Toolbox, k: int) -> list[Example]:
+async def choose_gold(examples: Sequence[Example], tools: Toolbox, k: int) -> list[Example]:
     """The examples, each with the k documents that cover most of its answers, or of its claims.
 
     Where they bring none, the retriever's are chosen from.

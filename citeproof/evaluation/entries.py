@@ -12,7 +12,7 @@ from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Scorecard, make_scorecard, read_scorecard
 from citeproof.evaluation.scoring import MAUVE, METRICS
-from citeproof.evaluation.statistics import Estimate, estimates
+from citeproof.evaluation.statistics import Estimate, estimate_all
 
 __all__ = ["COLUMNS", "COSTS", "MODES", "OF_RUNS", "Entry", "present", "read_entries"]
 
@@ -89,7 +89,7 @@ async def read_entries(paths: Sequence[Path]) -> list[Entry]:
     """
     runs = [open_run(path) for path in paths]
     return [
-        Entry(number, name, run, await _cards(run), estimates(_costs(run.results)))
+        Entry(number, name, run, await _cards(run), estimate_all(_costs(run.results)))
         for number, (name, run) in enumerate(zip(_names(runs), runs, strict=True), start=1)
     ]
 

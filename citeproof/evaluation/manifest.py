@@ -37,16 +37,16 @@ __all__ = [
     "Sitting",
     "Totals",
     "begin_sitting",
-    "changes",
-    "differences",
-    "leaves",
-    "models_of",
-    "now",
-    "prompts",
-    "public",
+    "current_time",
+    "describe_changes",
+    "describe_models",
+    "find_changes",
+    "flatten",
+    "hash_file",
+    "hash_prompts",
+    "hide_secrets",
     "read_manifest",
     "require_manifest",
-    "sha256",
 ]
 
 _FREE = re.compile(
@@ -165,12 +165,12 @@ def require_manifest(folder: Path, instead: str = "") -> Manifest:
     return manifest
 
 
-def changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
+def find_changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
     """Dotted key → its values in two runs, where these differ.
 
     Sittings and totals do not count, nor do settings that change no answer, such as timeouts.
     """
-    old, new = dict(leaves(_whole(there))), dict(leaves(_whole(here)))
+    old, new = dict(flatten(_whole(there))), dict(flatten(_whole(here)))
     return {
         key: (old.get(key), new.get(key))
         for key in dict.fromkeys([*old, *new])
@@ -178,16 +178,16 @@ def changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def differences(there: Manifest, here: Manifest) -> list[str]:
+def describe_changes(there: Manifest, here: Manifest) -> list[str]:
     """`changes` for people: `parameters.k (5 there, 8 here)`."""
-    found = changes(there, here).items()
+    found = find_changes(there, here).items()
     return [f"{key} ({_brief(old)} there, {_brief(new)} here)" for key, (old, new) in found]
 
 
 def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
     """One that begins now, in this process."""
     return Sitting(
-        started=now(),
+        started=current_time(),
         at_once=at_once,
         python=platform.python_version(),
         system=platform.platform(),
@@ -197,19 +197,19 @@ def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
     )
 
 
-def now() -> datetime:
+def current_time() -> datetime:
     """The time, to the second."""
     return datetime.now(UTC).replace(microsecond=0)
 
 
-def prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
+def hash_prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
     """File of `citeproof/prompts/` → its sha256; demonstrations are in folders below.
 
     Of a prompt that is replaced, the text in its place is hashed.
     """
     folder = Path(str(files("citeproof.prompts")))
     packaged = {
-        path.relative_to(folder).as_posix(): sha256(path)
+        path.relative_to(folder).as_posix(): hash_file(path)
         for path in sorted(folder.rglob("*"))
         if path.suffix in (".md", ".json")
     }
@@ -220,7 +220,7 @@ def prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**packaged, **own}
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The hash of a file; empty where there is no such file.
 
     Raises:
@@ -232,12 +232,12 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def public(settings: Settings) -> dict[str, Any]:
+def hide_secrets(settings: Settings) -> dict[str, Any]:
     """All settings but keys and passwords."""
     return tomllib.loads(as_toml(settings))
 
 
-def models_of(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
+def describe_models(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
     """The models that answer, verify and embed: by name, embedded ones by hash as well."""
     from citeproof.models.manifest import MINILM, MPNET
 
@@ -276,11 +276,11 @@ def _whole(manifest: Manifest) -> dict[str, Any]:
     return manifest.model_dump(mode="json", exclude={"sittings", "totals"})
 
 
-def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     """The values of nested tables under their dotted keys."""
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            yield from leaves(value, f"{path}{key}.")
+            yield from flatten(value, f"{path}{key}.")
         else:
             yield f"{path}{key}", value
 

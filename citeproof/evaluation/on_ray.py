@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from citeproof.actors import Actors
 from citeproof.errors import ModelOutageError
-from citeproof.evaluation.corpus import searching_documents, with_gold
+from citeproof.evaluation.corpus import choose_gold, search_documents
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import models_of, prompts
+from citeproof.evaluation.manifest import describe_models, hash_prompts
 from citeproof.evaluation.results import Failure, Result
 from citeproof.evaluation.runner import Answered, Answerer, answer, parameters_of, read_bank
 from citeproof.graphs.registry import find_method
@@ -108,7 +108,7 @@ class MethodOnRay(_Spread):
         self.about = actors.submit(_tell, self.parameters, settings).result()
         self.cases = self.about.cases
 
-    async def with_gold(self, examples: Sequence[Example], k: int) -> list[Example]:
+    async def choose_gold(self, examples: Sequence[Example], k: int) -> list[Example]:
         """The examples, each with the k documents that cover most of its answers."""
         return await asyncio.wrap_future(self._actors.submit(_with_gold, examples, k))
 
@@ -124,7 +124,7 @@ def _by_graph(graph: Any, method: str, example: Example, trace: bool) -> Awaitab
 def _by_method(
     parameters: Mapping[str, Any], tools: Toolbox, method: str, example: Example, trace: bool
 ) -> Awaitable[Answered]:
-    graph = find_method(method).build(searching_documents(tools), **parameters)
+    graph = find_method(method).build(search_documents(tools), **parameters)
     bank = read_bank(tools.bank, parameters_of(graph))
     return answer(graph, method, example, bank=bank, trace=trace)
 
@@ -132,12 +132,12 @@ def _by_method(
 async def _tell(tools: Toolbox, parameters: Mapping[str, Any], settings: Settings) -> About:
     bank = read_bank(tools.bank, parameters)
     return About(
-        models=models_of(tools, settings),
-        prompts=prompts(tools.prompts),
+        models=describe_models(tools, settings),
+        prompts=hash_prompts(tools.prompts),
         passages=None if tools.index is None else tools.index.count(),
         cases=None if bank is None else await bank.count(),
     )
 
 
 def _with_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> Awaitable[list[Example]]:
-    return with_gold(examples, tools, k)
+    return choose_gold(examples, tools, k)

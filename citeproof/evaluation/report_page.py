@@ -13,7 +13,7 @@ from citeproof.evaluation.entries import Entry
 from citeproof.evaluation.report import Report
 from citeproof.evaluation.report_plots import COLOURS, Point, Series, plot
 from citeproof.evaluation.results import Result
-from citeproof.evaluation.statistics import estimate, words
+from citeproof.evaluation.statistics import estimate, name_metric
 from citeproof.pages.render import asset, render_page
 from citeproof.text import count
 
@@ -52,7 +52,7 @@ def render_report(made: Report) -> str:
 
 
 def _figures(made: Report) -> Iterator[tuple[str, Markup]]:
-    shown = [(name, words(name)) for name in made.plotted]
+    shown = [(name, name_metric(name)) for name in made.plotted]
     for name, said in shown:
         for cost in _COSTS:
             if series := made.series(name, cost):
@@ -63,7 +63,7 @@ def _figures(made: Report) -> Iterator[tuple[str, Markup]]:
             Series(e.number, e.name, [Point(n, y) for n, y in enumerate(own.shares, start=1)])
             for e, own in group
         ]
-        yield f"{of.capitalize()}, by iteration", plot(series, "iterations", words(of))
+        yield f"{of.capitalize()}, by iteration", plot(series, "iterations", name_metric(of))
     for name, said in shown:
         if series := _over_bank(made.entries, name):
             yield f"{said} as the bank grows", plot(series, "cases in the bank", said)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from citeproof.console.trace import Trace, make_trace, place, write_trace
+from citeproof.console.trace import Trace, make_trace, trace_path, write_trace
 from citeproof.errors import InputError, ModelOutageError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
@@ -28,9 +28,9 @@ from citeproof.evaluation.manifest import (
     Sitting,
     Totals,
     begin_sitting,
-    differences,
-    now,
-    prompts,
+    current_time,
+    describe_changes,
+    hash_prompts,
     read_manifest,
 )
 from citeproof.evaluation.outputs import write_outputs
@@ -105,7 +105,7 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
         method=method,
         parameters=parameters,
         data=Data(**data, examples=len(examples), chosen=chosen),
-        **{"prompts": prompts(), **known},
+        **{"prompts": hash_prompts(), **known},
     )
 
 
@@ -158,7 +158,7 @@ async def run(
                 if example.id in kept:
                     await on_result(example, kept[example.id], True)
         queue = iter(waiting)
-        places = {own.id: place(folder, n) for n, own in enumerate(examples, start=1)}
+        places = {own.id: trace_path(folder, n) for n, own in enumerate(examples, start=1)}
 
         async def work() -> None:
             for example in queue:  # one iterator for all: each takes the next that is waiting
@@ -239,7 +239,7 @@ async def _open_folder(
         try:
             yield results
         finally:
-            ended = begun.model_copy(update={"finished": now()})
+            ended = begun.model_copy(update={"finished": current_time()})
             manifest = manifest.model_copy(update={"sittings": (*earlier, ended)})
             _write(manifest, folder, examples, results)
     finally:
@@ -268,7 +268,7 @@ def _begin(
         raise InputError(
             f"{folder} holds a run", fix="Go on with it (--resume), or name a new folder."
         )
-    if changed := differences(there, manifest):
+    if changed := describe_changes(there, manifest):
         more = f"; and {len(changed) - 5} more" if len(changed) > 5 else ""
         raise InputError(
             f"{folder} holds a run of another configuration",

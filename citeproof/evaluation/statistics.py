@@ -15,13 +15,13 @@ from citeproof.evaluation.scoring import of_means, parts
 
 __all__ = [
     "Estimate",
-    "cell",
     "estimate",
-    "estimates",
+    "estimate_all",
+    "format_cell",
     "format_estimate",
     "mean_of_runs",
+    "name_metric",
     "spread",
-    "words",
 ]
 
 _RESAMPLES = 2000
@@ -42,7 +42,7 @@ class Estimate(BaseModel):
     """Answers to which the metric applies."""
 
 
-def estimates(rows: Sequence[Scores]) -> dict[str, Estimate]:
+def estimate_all(rows: Sequence[Scores]) -> dict[str, Estimate]:
     """Each metric over the answers to which it applies, if there are any."""
     names = dict.fromkeys(name for row in rows for name in row)
     found = {name: estimate(rows, name) for name in names}
@@ -103,7 +103,7 @@ def spread(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def words(metric: str) -> str:
+def name_metric(metric: str) -> str:
     """A metric or cost for people: `citation F1`."""
     text = metric.replace("_", " ")
     return re.sub(r"\b(?:f1|em|qa|llm|nli|dr|mauve)\b", lambda short: short[0].upper(), text)
@@ -116,7 +116,7 @@ def format_estimate(value: Estimate, *, sign: bool = False) -> tuple[str, str]:
     return f"{value.value:{form}}", f"[{value.low:{form}}, {value.high:{form}}]"
 
 
-def cell(value: Estimate | None, n: int, *, sign: bool = False) -> str:
+def format_cell(value: Estimate | None, n: int, *, sign: bool = False) -> str:
     """A value, its interval, and the number of answers where it is not n; a dash for none."""
     if value is None:
         return "–"

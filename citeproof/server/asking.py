@@ -147,9 +147,9 @@ class Asking:
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)
             kept = await self._prepare(tools, question)
-            from citeproof.console.drawing import shape  # the page need not wait for numpy
+            from citeproof.console.drawing import read_shape  # the page need not wait for numpy
 
-            run = Run(question.run, question.asked, shape=shape(kept.graph))
+            run = Run(question.run, question.asked, shape=read_shape(kept.graph))
 
             def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
                 return self.reviews.decision(question.run, turn)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from citeproof import Toolbox, cli
 from citeproof.console import evaluate
-from citeproof.evaluation.corpus import with_gold
+from citeproof.evaluation.corpus import choose_gold
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Data, Manifest, Totals, read_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines, read_results
@@ -234,13 +234,13 @@ def test_a_data_sets_ranking_is_kept_by_methods_that_can() -> None:
 async def test_oracle_reads_what_holds_the_answers(tmp_path: Path) -> None:
     letters, number = examples(tmp_path, 1)[0].documents[::-1]
     one = examples(tmp_path, 1)[0].model_copy(update={"documents": (letters, number)})
-    assert [e.documents for e in await with_gold([one], toolbox(), 1)] == [(number,)]
+    assert [e.documents for e in await choose_gold([one], toolbox(), 1)] == [(number,)]
     bare = one.model_copy(update={"documents": ()})
     box = toolbox()
     box.retriever = ListRetriever([letters, number])
-    assert [e.documents for e in await with_gold([bare], box, 2)] == [(number, letters)]
+    assert [e.documents for e in await choose_gold([bare], box, 2)] == [(number, letters)]
     said = bare.model_copy(update={"answers": (), "claims": ("No letter is number 0.",)})
-    assert [e.documents for e in await with_gold([said], box, 1)] == [(letters,)]
+    assert [e.documents for e in await choose_gold([said], box, 1)] == [(letters,)]
 
 
 def test_oracle_is_given_its_documents() -> None:

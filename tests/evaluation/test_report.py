@@ -26,7 +26,7 @@ from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate
-from citeproof.evaluation.statistics import estimate, estimates
+from citeproof.evaluation.statistics import estimate, estimate_all
 from citeproof.files import write_whole
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer
@@ -154,14 +154,14 @@ def test_estimates_are_what_aggregate_gives_with_an_interval() -> None:
                 "hit": None,
             }
         )
-    found = estimates(rows)
+    found = estimate_all(rows)
     means = aggregate(rows)
     assert {name: pytest.approx(value.value) for name, value in found.items()} == means
     assert found["citation_f1"].value != pytest.approx(
         sum(row["citation_f1"] or 0 for row in rows) / 60
     )
     assert (found["em_recall"].n, found["citation_f1"].n) == (40, 60)
-    assert found == estimates(rows)
+    assert found == estimate_all(rows)
     own = found["citation_recall"]
     # The normal approximation, which 60 answers nearly reach: 1.96 standard errors to each side.
     wide = 1.96 * (own.value * (1 - own.value) / 60) ** 0.5
