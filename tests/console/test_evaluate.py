@@ -259,7 +259,7 @@ def scripted_judge(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         asked.append(settings)
         yield judge()
 
-    monkeypatch.setattr(evaluate, "verifier", verifier)
+    monkeypatch.setattr(evaluate, "open_verifier", verifier)
     return asked
 
 
@@ -309,7 +309,7 @@ def test_other_ways_of_counting_are_kept_and_told() -> None:
     ("arguments", "message"),
     [
         (["run", "--mode", "loose"], "There is no mode 'loose'. Known: corrected, strict."),
-        (["nowhere"], "nowhere is no run: there is nothing."),
+        (["nowhere"], "nowhere is no run: there is no such folder."),
     ],
 )
 def test_what_cannot_be_scored_is_told(arguments: list[str], message: str) -> None:
