@@ -169,6 +169,7 @@ def index(
     from citeproof.console import indexing as shown
     from citeproof.console import reports
     from citeproof.console.on_ray import index_on_ray, is_on_ray
+    from citeproof.console.standing import measure_files
     from citeproof.memory.index import Web
 
     settings = load_settings(config, store, sets)
@@ -199,13 +200,17 @@ def index(
         if with_ray
         else contextlib.closing(shown.open_index(settings, err, rebuild=rebuild))
     ) as opened:
-        if ready is not None:
-            report = shown.add_import(opened, ready, err, rebuild=rebuild)
-        elif given == ["-"]:
+        if given == ["-"] and ready is None:
             report = shown.read_stdin(opened, name)
         else:
-            options: dict[str, Any] = {"web": web, "follow_links": follow_links}
-            report = shown.update(opened, given, err, rebuild=rebuild, **options)
+            pieces = dict.fromkeys(ready.pieces, 1) if ready else None
+            sizes = pieces or measure_files(given, follow_links=follow_links)
+            with shown.show_progress(err, sizes, rebuild=rebuild) as progress:
+                if ready is not None:
+                    report = opened.add_import(ready, progress=progress)
+                else:
+                    options: dict[str, Any] = {"web": web, "follow_links": follow_links}
+                    report = opened.update(given, progress=progress, **options)
         reports.print_index_report(report, terminal(), details=details, as_json=as_json)
         if watch:
             shown.index_changes(opened, given, settings.chroma.path, err, follow_links=follow_links)

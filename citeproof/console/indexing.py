@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -13,12 +13,12 @@ from rich.text import Text
 
 from citeproof.console.opening import show_downloads
 from citeproof.console.reading import refuse_nothing
-from citeproof.console.standing import Standing, measure_files, show_standing
+from citeproof.console.standing import Standing, show_standing
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
 from citeproof.memory import searched
 from citeproof.memory.documents import match
-from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
+from citeproof.memory.index import Index, IndexedDocument, IndexReport
 from citeproof.memory.searched import OwnRetriever, open_searched
 from citeproof.settings import Settings
 from citeproof.text import plain
@@ -29,7 +29,6 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
 __all__ = [
-    "add_import",
     "index_changes",
     "list_documents",
     "open_index",
@@ -38,27 +37,8 @@ __all__ = [
     "read_stdin",
     "refuse_wrong",
     "remove_documents",
-    "update",
+    "show_progress",
 ]
-
-
-def update(
-    index: Index,
-    documents: Sequence[str],
-    console: Console,
-    *,
-    web: Web | None = None,
-    follow_links: bool = False,
-    rebuild: bool = False,
-) -> IndexReport:
-    """Bring a kept index in line with documents; Ctrl-C says what is kept.
-
-    Raises:
-        KeyboardInterrupt: With a message.
-    """
-    standing = Standing(measure_files(documents, follow_links=follow_links))
-    with _tell_progress(console, standing, rebuild=rebuild):
-        return index.update(documents, web=web, follow_links=follow_links, progress=standing)
 
 
 def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:
@@ -75,28 +55,24 @@ def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Im
     return open_import(Path(documents[0]), vectors, name)
 
 
-def add_import(index: Index, given: Import, console: Console, *, rebuild: bool) -> IndexReport:
-    """Index passages with their vectors; Ctrl-C says what is kept.
+@contextmanager
+def show_progress(
+    console: Console, sizes: Mapping[str, int], *, rebuild: bool
+) -> Iterator[Standing]:
+    """Show how far an update is, given the bytes of its documents; Ctrl-C says what is kept.
 
     Raises:
         KeyboardInterrupt: With a message.
     """
-    standing = Standing(dict.fromkeys(given.pieces, 1))
-    with _tell_progress(console, standing, rebuild=rebuild):
-        return index.add_import(given, progress=standing)
-
-
-@contextmanager
-def _tell_progress(console: Console, standing: Standing, *, rebuild: bool) -> Iterator[None]:
+    standing = Standing(sizes)
     try:
         with show_standing(console, standing):
-            yield
+            yield standing
     except KeyboardInterrupt:
         told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
         if not rebuild:
-            are = (
-                "is" if len(standing.finished) == 1 and " of " not in standing.documents else "are"
-            )
+            is_one = len(standing.finished) == 1 and " of " not in standing.documents
+            are = "is" if is_one else "are"
             told = f"{standing.documents} {are} indexed; run the same again to go on."
         raise KeyboardInterrupt(told) from None
 
