@@ -198,8 +198,50 @@ async def answer(
 
     Of `bank`, the part that the method reads, the size is noted.
     """
+    asked: dict[str, Any] = {"question": example.question}
+    if example.documents:
+        asked["documents"] = list(example.documents)
+    size = await _size(bank)
+    retrieved: dict[str, None] = {}
+    final: dict[str, Any] = {}
+    begun = time.perf_counter()
     moments: list[Moment] = []
-    result = await _answer(graph, example, bank, moments)
+    fields: dict[str, Any]
+    try:
+        async for namespace, mode, part in graph.astream(
+            asked,
+            stream_mode=["values", "custom", "tasks"],
+            output_keys=graph.output_channels,
+            subgraphs=True,
+        ):
+            if mode == "values" and not namespace:
+                final = part
+            if isinstance(part, PassagesRetrieved | EvidenceFound):
+                retrieved |= dict.fromkeys(passage.id for passage in part.passages)
+            if moment := observe(namespace, mode, part):
+                moments.append(moment)
+        said = final["answer"]
+        lost = any(claim.verdict.reason == OUTAGE for claim in said.claims)
+        if lost or any(note.startswith(BY_WORDS) for note in said.notes):
+            why = " ".join(said.notes)
+            raise ModelOutageError("A model's server did not answer", why=why)
+        fields = {
+            # The flags are for readers; a metric would take them for words of the answer.
+            "output": strip_flags(said.text),
+            "docs": said.passages,
+            "answer": said,
+            "details": {k: _plain(v) for k, v in final.items() if k not in _TOLD},
+        }
+    except Exception as error:  # whatever it is, the other examples go on
+        fields = {"error": Failure.of(error)}
+    result = Result(
+        id=example.id,
+        question=example.question,
+        retrieved=tuple(retrieved),
+        bank=size,
+        seconds=round(time.perf_counter() - begun, 3),
+        **fields,
+    )
     return Answered(result, make_trace(graph, method, result, moments) if trace else None)
 
 
@@ -301,53 +343,6 @@ def totals_of(results: Sequence[Result], **known: int) -> Totals:
         errors=len(results) - len(answers),
         usage=sum((answer.usage for answer in answers), Usage()),
         seconds=sum(result.seconds for result in results),
-    )
-
-
-async def _answer(graph: Any, example: Example, bank: Bank | None, moments: list[Moment]) -> Result:
-    """The result of one example, an error included; what happens goes to `moments`."""
-    asked: dict[str, Any] = {"question": example.question}
-    if example.documents:
-        asked["documents"] = list(example.documents)
-    size = await _size(bank)
-    retrieved: dict[str, None] = {}
-    final: dict[str, Any] = {}
-    begun = time.perf_counter()
-    fields: dict[str, Any]
-    try:
-        async for namespace, mode, part in graph.astream(
-            asked,
-            stream_mode=["values", "custom", "tasks"],
-            output_keys=graph.output_channels,
-            subgraphs=True,
-        ):
-            if mode == "values" and not namespace:
-                final = part
-            if isinstance(part, PassagesRetrieved | EvidenceFound):
-                retrieved |= dict.fromkeys(passage.id for passage in part.passages)
-            if moment := observe(namespace, mode, part):
-                moments.append(moment)
-        answer = final["answer"]
-        lost = any(claim.verdict.reason == OUTAGE for claim in answer.claims)
-        if lost or any(said.startswith(BY_WORDS) for said in answer.notes):
-            why = " ".join(answer.notes)
-            raise ModelOutageError("A model's server did not answer", why=why)
-        fields = {
-            # The flags are for readers; a metric would take them for words of the answer.
-            "output": strip_flags(answer.text),
-            "docs": answer.passages,
-            "answer": answer,
-            "details": {k: _plain(v) for k, v in final.items() if k not in _TOLD},
-        }
-    except Exception as error:  # whatever it is, the other examples go on
-        fields = {"error": Failure.of(error)}
-    return Result(
-        id=example.id,
-        question=example.question,
-        retrieved=tuple(retrieved),
-        bank=size,
-        seconds=round(time.perf_counter() - begun, 3),
-        **fields,
     )
 
 

@@ -77,7 +77,6 @@ def ask_routes(asking: Asking) -> APIRouter:
         if body.stream:
             return EventStream(_frames(asking, question, base), asking.queue(question))
         run = await until_gone(request, asking.answer(question))
-        assert run.answer is not None
         answer = with_sources(run.answer, lambda source: document_link(source, base))
         return JSONResponse(answer.model_dump(mode="json"))
 
