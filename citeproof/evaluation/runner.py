@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from citeproof.console.trace import Trace, make_trace, trace_path, write_trace
 from citeproof.errors import InputError, ModelOutageError
@@ -230,7 +231,9 @@ async def answer(
             "output": strip_flags(said.text),
             "docs": said.passages,
             "answer": said,
-            "details": {k: _plain(v) for k, v in final.items() if k not in _TOLD},
+            "details": to_jsonable_python(
+                {k: v for k, v in final.items() if k not in _TOLD}, fallback=str
+            ),
         }
     except Exception as error:  # whatever it is, the other examples go on
         fields = {"error": Failure.of(error)}
@@ -344,16 +347,6 @@ def totals_of(results: Sequence[Result], **known: int) -> Totals:
         usage=sum((answer.usage for answer in answers), Usage()),
         seconds=sum(result.seconds for result in results),
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value
 
 
 def parameters_of(graph: Any) -> dict[str, Any]:
