@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from citeproof.commands import bank, evaluation, installation, models, serving
+from citeproof.commands import bank, evaluation, installation, serving
 from citeproof.commands.options import (
     AsJSON,
     Backend,
@@ -87,7 +87,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(models.app, name="models")
+app.add_typer(installation.models, name="models")
 app.add_typer(bank.app, name="bank")
 
 

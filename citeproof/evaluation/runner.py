@@ -34,7 +34,6 @@ from citeproof.evaluation.manifest import (
     hash_prompts,
     read_manifest,
 )
-from citeproof.evaluation.outputs import write_outputs
 from citeproof.evaluation.results import (
     Failure,
     Result,
@@ -44,6 +43,7 @@ from citeproof.evaluation.results import (
     mend,
     read_results,
 )
+from citeproof.evaluation.runs import write_outputs
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved
