@@ -58,7 +58,7 @@ class RemoteRuns:
                     if thread is not None:
                         thread.is_kept = data["is_kept"]
                 elif name == "error":
-                    raise _raise(data)
+                    raise _make_error(data)
                 elif name == "moment":
                     moment = Moment.model_validate(data)
                     yield moment
@@ -124,14 +124,13 @@ async def _refuse_failure(told: httpx.Response) -> None:
         body = told.json()
     except ValueError:
         body = {}
-    if "what" in body:
-        raise _raise(body)
-    error = body.get("error") or {}
-    raise CiteproofError(error.get("message") or f"The server answers {told.status_code}")
+    raise _make_error(body, f"The server answers {told.status_code}")
 
 
-def _raise(told: dict[str, str]) -> CiteproofError:
+def _make_error(body: dict[str, Any], otherwise: str = "The server failed") -> CiteproofError:
     """The error that the server met, as if it had been met here."""
-    kind = getattr(errors, told["kind"], CiteproofError)
-    error: CiteproofError = kind(told["what"], why=told["why"], fix=told["fix"])
+    if "what" not in body:
+        return CiteproofError(body.get("error", {}).get("message", otherwise))
+    kind = getattr(errors, body["kind"], CiteproofError)
+    error: CiteproofError = kind(body["what"], why=body["why"], fix=body["fix"])
     return error

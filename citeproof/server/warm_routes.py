@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from functools import partial, wraps
+from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -16,7 +16,6 @@ from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Thread
 from citeproof.console.warm import PATH
-from citeproof.errors import CiteproofError
 from citeproof.graphs.registry import find_method
 from citeproof.runtime.events import ReviewRequested
 from citeproof.server.ask_routes import Decision, check_against_index
@@ -75,27 +74,23 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
         return EventStream(_frames(asking, run, lambda: runs(wish), wish, kept))
 
     @router.post("/begun")
-    @_with_errors
     async def begun(wish: Wish) -> Response:
         answer, questions = await (await runs(wish)).begun(thread(wish))
         told = None if answer is None else answer.model_dump(mode="json")
         return JSONResponse({"answer": told, "questions": questions})
 
     @router.post("/forget")
-    @_with_errors
     async def forget(wish: Wish) -> Response:
         await (await runs(wish)).forget(thread(wish))
         passing.pop(wish.thread or "", None)
         return JSONResponse({})
 
     @router.post("/decision/{run}")
-    @_with_errors
     async def decide(run: str, body: Decision) -> Response:
         asking.reviews.decide(run, body.model_dump())
         return JSONResponse({})
 
     @router.post("/check")
-    @_with_errors
     async def check_text(body: Text) -> Response:
         report = await check_against_index(asking, body.text, body.k)
         return JSONResponse(report.model_dump(mode="json"))
@@ -131,32 +126,11 @@ async def _frames(
                     yield frame(moment.model_dump_json(), "moment")
         yield frame(_keep(runs, thread), "kept")
     except Exception as error:
-        yield frame(_describe(error), "error")
+        yield frame(describe(error)[1], "error")
 
 
 def _keep(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
     return {"goes_on": runs.goes_on, "is_kept": thread is not None and thread.is_kept}
-
-
-def _with_errors(handler: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
-    """Have an error told in its parts, so that the command line can raise it."""
-
-    @wraps(handler)
-    async def answer_stream(*arguments: Any, **named: Any) -> Response:
-        try:
-            return await handler(*arguments, **named)
-        except CiteproofError as error:
-            return JSONResponse(_describe(error), describe(error)[0])
-
-    return answer_stream
-
-
-def _describe(error: Exception) -> dict[str, str]:
-    if isinstance(error, CiteproofError):
-        parts = {"what": error.what, "why": error.why, "fix": error.fix}
-        return {"kind": type(error).__name__, **parts}
-    message = describe(error)[1]["error"]["message"]
-    return {"kind": "CiteproofError", "what": message, "why": "", "fix": ""}
 
 
 def _fields(method: Any, parameters: dict[str, Any]) -> dict[str, Any]:
