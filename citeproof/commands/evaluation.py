@@ -171,7 +171,8 @@ def trace(
 ) -> None:
     """Show a run that was kept: its steps, prompts, replies and verdicts."""
     from citeproof.console.live import show
-    from citeproof.console.trace import find_trace, read_trace, render_trace, replay
+    from citeproof.console.page import render_trace
+    from citeproof.evaluation.traces import find_trace, read_trace, replay
     from citeproof.files import refuse_place
 
     source = find_trace(run, example)

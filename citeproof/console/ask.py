@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.checkpoints import Checkpoints
-from citeproof.console.drawing import read_shape
 from citeproof.console.live import conclude, follow
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
@@ -29,11 +28,12 @@ from citeproof.console.remote_runs import RemoteRuns, Runs
 from citeproof.console.review import decide, require_terminal
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Thread, is_outage
-from citeproof.console.trace import record
 from citeproof.console.warm import find_server
 from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
+from citeproof.evaluation.traces import record
 from citeproof.files import refuse_place
 from citeproof.graphs.registry import find_method
+from citeproof.graphs.shape import read_shape
 from citeproof.paths import is_folder
 from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings

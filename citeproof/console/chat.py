@@ -15,7 +15,6 @@ from rich.text import Text
 
 from citeproof.console.ask import open_runs
 from citeproof.console.checkpoints import Checkpoints
-from citeproof.console.drawing import read_shape
 from citeproof.console.live import conclude, follow, write_line
 from citeproof.console.output import terminal
 from citeproof.console.page import render_page
@@ -26,6 +25,7 @@ from citeproof.console.threads import Thread
 from citeproof.errors import CiteproofError, InputError
 from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import find_method
+from citeproof.graphs.shape import read_shape
 from citeproof.paths import expand
 from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings

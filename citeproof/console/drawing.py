@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from citeproof.console.diagram import Edge, Shape, draw_svg
+from citeproof.console.diagram import draw_svg
 from citeproof.errors import MissingExtraError
 from citeproof.files import file_errors
+from citeproof.graphs.shape import drawable, read_shape
 from citeproof.paths import expand
 
-__all__ = ["draw", "drawable", "read_shape", "render_mermaid", "write_graph"]
+__all__ = ["draw", "render_mermaid", "write_graph"]
 
 
 def draw(graph: Any) -> str:
     """The SVG of a compiled LangGraph graph."""
     own = read_shape(graph)
     return draw_svg(own.nodes, own.edges)
-
-
-def drawable(graph: Any) -> Any:
-    """The drawing of a compiled LangGraph graph, without the node that handles errors.
-
-    Its edges are unknown: a `Command` leads out of it.
-    """
-    drawing = graph.get_graph()
-    drawing.nodes.pop("__default_error_handler__", None)
-    return drawing
 
 
 def render_mermaid(graph: Any) -> str:
@@ -39,22 +29,6 @@ def render_mermaid(graph: Any) -> str:
     text: str = drawable(graph).draw_mermaid(with_styles=False)
     ends = "graph TD;\n\t__start__([start])\n\t__end__([end])\n"
     return text.replace("graph TD;\n", ends, 1)
-
-
-def read_shape(graph: Any) -> Shape:
-    """Nodes and edges of a compiled LangGraph graph."""
-    drawing = drawable(graph)
-    ways = Counter(edge.source for edge in drawing.edges)
-    edges = (
-        Edge(
-            edge.source,
-            edge.target,
-            edge.conditional and ways[edge.source] > 1,
-            str(edge.data or ""),
-        )
-        for edge in drawing.edges
-    )
-    return Shape(tuple(drawing.nodes), tuple(edges))
 
 
 def write_graph(path: Path, graph: Any, form: str = "") -> None:

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from citeproof.console import text
 from citeproof.console.check import LOOK, count_verdicts, describe_recall, describe_verdict
-from citeproof.console.diagram import Shape
 from citeproof.console.timeline import timeline
+from citeproof.evaluation.traces import Trace
+from citeproof.graphs.shape import Shape
 from citeproof.pages import render
 from citeproof.pages.pictures import Picture, Pictures, View
 from citeproof.runtime.moments import Moment
 from citeproof.text import count
 from citeproof.types import Answer, CheckReport, Citation, Passage, Support
 
-__all__ = ["Look", "Source", "render_check", "render_page", "render_turn"]
+__all__ = ["Look", "Source", "render_check", "render_page", "render_trace", "render_turn"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -87,6 +88,12 @@ def render_page(
     values = _answer_values(answer, moments, graph, broken=broken)
     style = f".graph {{{render.asset('graph.css')}}}"
     return render.render_page("answer.html", style, **values, traced=traced)
+
+
+def render_trace(trace: Trace) -> str:
+    """The page of a trace: that of its answer, with the trace unfolded."""
+    broken = trace.answer is None
+    return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
 
 
 def render_turn(

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from citeproof.console.diagram import Edge, Shape, Taken, draw_svg
-from citeproof.console.drawing import read_shape
+from citeproof.console.diagram import Taken, draw_svg
 from citeproof.console.steps import Step, gather_steps
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import Edge, Shape, read_shape
 from citeproof.runtime.events import LLMCalled
 from citeproof.runtime.moments import Moment
 from citeproof.text import count, seconds

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from citeproof.console.trace import trace_path
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Data, Manifest, describe_changes, require_manifest
 from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
 from citeproof.evaluation.runner import finish, totals_of
+from citeproof.evaluation.traces import trace_path
 from citeproof.files import file_errors, write_whole
 from citeproof.paths import expand
 

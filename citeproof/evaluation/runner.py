@@ -19,7 +19,6 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from citeproof.console.trace import Trace, make_trace, trace_path, write_trace
 from citeproof.errors import InputError, ModelOutageError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
@@ -44,6 +43,7 @@ from citeproof.evaluation.results import (
     read_results,
 )
 from citeproof.evaluation.runs import write_outputs
+from citeproof.evaluation.traces import Trace, make_trace, trace_path, write_trace
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved

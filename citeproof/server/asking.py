@@ -148,7 +148,7 @@ class Asking:
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)
             kept = await self._prepare(tools, question)
-            from citeproof.console.drawing import read_shape  # the page need not wait for numpy
+            from citeproof.graphs.shape import read_shape  # the page need not wait for numpy
 
             shape = read_shape(kept.graph)
             told: list[Moment] = []

@@ -14,7 +14,7 @@ from citeproof.server.public import document_link, file_name, with_sources
 from citeproof.types import Answer
 
 if TYPE_CHECKING:
-    from citeproof.console.diagram import Shape
+    from citeproof.graphs.shape import Shape
 
 __all__ = ["Run", "Runs"]
 

@@ -11,10 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from citeproof.console.diagram import Edge, Taken, draw_svg
-from citeproof.console.drawing import draw, drawable, render_mermaid, write_graph
+from citeproof.console.diagram import Taken, draw_svg
+from citeproof.console.drawing import draw, render_mermaid, write_graph
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import Edge, drawable
 
 NODES = ["__start__", "a", "b", "c", "d", "__end__"]
 EDGES = [

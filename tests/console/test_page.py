@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from citeproof.console.drawing import read_shape
 from citeproof.console.page import render_page
 from citeproof.console.steps import gather_steps
 from citeproof.errors import InputError
 from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import read_shape
 from citeproof.runtime.events import (
     AnswerReady,
     ClaimAccepted,

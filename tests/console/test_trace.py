@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from citeproof.console.drawing import read_shape
-from citeproof.console.trace import (
+from citeproof.console.page import render_trace
+from citeproof.errors import InputError, ModelError
+from citeproof.evaluation.examples import Example
+from citeproof.evaluation.results import Failure, Result, lines_of
+from citeproof.evaluation.runner import describe
+from citeproof.evaluation.traces import (
     Trace,
     find_trace,
     make_trace,
     read_trace,
     record,
-    render_trace,
     replay,
     trace_path,
     write_trace,
 )
-from citeproof.errors import InputError, ModelError
-from citeproof.evaluation.examples import Example
-from citeproof.evaluation.results import Failure, Result, lines_of
-from citeproof.evaluation.runner import describe
 from citeproof.files import write_whole
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import read_shape
 from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment
 from tests.console.sample import ANSWER, EVENTS, QUESTION, timed

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from citeproof import Passage
-from citeproof.console.drawing import read_shape
-from citeproof.console.page import render_check, render_page
-from citeproof.console.trace import make_trace, render_trace
+from citeproof.console.page import render_check, render_page, render_trace
 from citeproof.evaluation.results import Result
+from citeproof.evaluation.traces import make_trace
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import read_shape
 from citeproof.testing import TableEntailment
 from citeproof.tools.checking.check import check
 from tests.console import sample

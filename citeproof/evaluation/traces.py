@@ -18,14 +18,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from citeproof.console.diagram import Shape
-from citeproof.console.drawing import read_shape
-from citeproof.console.page import render_page
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines
 from citeproof.files import parse, read_file, refuse_place, write_whole
+from citeproof.graphs.shape import Shape, read_shape
 from citeproof.paths import expand, is_folder
 from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment
@@ -37,7 +35,6 @@ __all__ = [
     "make_trace",
     "read_trace",
     "record",
-    "render_trace",
     "replay",
     "trace_path",
     "write_trace",
@@ -217,12 +214,6 @@ def trace_path(run: Path, number: int) -> Path:
     By number, since an id may be no file's name.
     """
     return run / "traces" / f"{number}.jsonl"
-
-
-def render_trace(trace: Trace) -> str:
-    """The page of a trace: that of its answer, with the trace unfolded."""
-    broken = trace.answer is None
-    return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
 
 
 async def replay(trace: Trace) -> AsyncGenerator[Moment]:
