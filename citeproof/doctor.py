@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx
 
-from citeproof.contact import find_chroma, list_models
 from citeproof.errors import CiteproofError, ModelOutageError
 from citeproof.memory.index import Index
 from citeproof.memory.searched import open_searched
@@ -32,7 +31,7 @@ from citeproof.models.stamps import check
 from citeproof.models.vllm import vllm_program
 from citeproof.paths import is_folder
 from citeproof.prompts import load_templates
-from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
+from citeproof.settings import ChromaSettings, LLMSettings, RetrieverSettings, Settings
 from citeproof.text import count
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
@@ -49,6 +48,8 @@ _SAMPLE = (
     "wrote down every ship that passed, the weather at noon and the price of lamp oil. "
 )
 
+_PATIENCE = 5.0
+"""Seconds that a server may take to answer."""
 _INDEX_FIRST = "Run: citeproof index DOCUMENTS"
 
 
@@ -97,7 +98,7 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
     An index is not among them: `diagnose` says how to build it, from documents that are not here.
 
     Returns:
-        What was made anew.
+        The models that were made anew.
 
     Raises:
         ModelError: A model cannot be had.
@@ -169,7 +170,7 @@ def _llm(settings: Settings) -> Check | str:
         return f"{llm.model}; its provider is not asked, which would cost a call"
     told = f"{llm.model} at {_without_secrets(llm.base_url)}"
     with _about(told):
-        listed = list_models(llm)
+        listed = _list_models(llm)
     if listed and llm.model.partition(":")[2] not in listed and llm.model not in listed:
         return Check(name, "missing", f"{told}: it has {', '.join(listed[:5])}", "Set `llm.model`.")
     return told
@@ -236,7 +237,7 @@ def _store(settings: Settings) -> Check | str:
     if chroma.host:
         told = f"server {chroma.host}:{chroma.port}"
         with _about(told):
-            find_chroma(chroma)
+            _find_chroma(chroma)
         return told
     path = chroma.path.resolve()
     if not is_folder(path):
@@ -339,6 +340,40 @@ def _llm_speed(settings: Settings) -> str:
             fix="Check the machine's free memory, or set `llm.timeout` higher.",
         ) from error
     return f"{prompt:,.0f} tokens/s prompt, {generation:,.1f} tokens/s generation"
+
+
+def _list_models(settings: LLMSettings) -> list[str]:
+    """The models that an OpenAI-compatible server lists; empty where it does not say."""
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    assert settings.base_url is not None
+    url = httpx.URL(settings.base_url)
+    reply = _get(url.copy_with(path=f"{url.path.rstrip('/')}/models"), headers)
+    if reply.status_code in (401, 403):
+        raise ModelOutageError("it refuses the key", fix="Correct `llm.api_key`.")
+    try:
+        listed: Any = reply.json()["data"]
+        return [str(one["id"]) for one in listed]
+    except (ValueError, KeyError, TypeError):
+        return []  # a proxy may have no such list, and yet a model
+
+
+def _find_chroma(settings: ChromaSettings) -> None:
+    """Ask a Chroma server for its heartbeat."""
+    scheme = "https" if settings.ssl else "http"
+    url = httpx.URL(f"{scheme}://{settings.host}:{settings.port}/api/v2/heartbeat")
+    reply = _get(url, {})
+    if reply.status_code != 200:
+        why = f"it answers with HTTP {reply.status_code}"
+        raise ModelOutageError("no Chroma server is there", why=why, fix="Correct `chroma.host`.")
+
+
+def _get(url: httpx.URL, headers: dict[str, str]) -> httpx.Response:
+    try:
+        return httpx.get(url, headers=headers, timeout=_PATIENCE)
+    except httpx.HTTPError as error:
+        why = str(error) or type(error).__name__
+        raise ModelOutageError("it is not reached", why=why, fix="Start it.") from error
 
 
 def _without_secrets(url: str) -> str:

@@ -24,7 +24,7 @@ LAYERS = (
     ("tools.toolbox", "testing", "integrations.tracing"),
     ("agents",),
     ("graphs",),
-    ("compose", "contact", "doctor", "asking"),
+    ("compose", "doctor", "asking"),
     ("evaluation",),
     ("integrations",),
     ("console",),

@@ -70,7 +70,7 @@ def render_sarif(report: CheckReport, text: str, file: Path) -> str:
 def _result(
     rule: str, said: str, place: dict[str, Any], others: Sequence[Support] = ()
 ) -> dict[str, Any]:
-    """What was found at a place; `others` are quotes of the documents, each with its file."""
+    """A finding at a place; `others` are quotes of the documents, each with its file."""
     related = [
         {
             "id": number,

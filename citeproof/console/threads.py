@@ -207,10 +207,7 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
 async def _forget_oldest(opened: Opened) -> None:
     """Keep the latest of the runs that have no name of their own."""
     found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
-    names = sorted((name for (name,) in await opened.rows(found)), key=_own_name)
+    names = [name for (name,) in await opened.rows(found)]
+    names.sort(key=lambda name: name.rpartition("/")[2])
     for name in names[:-_MOST]:
         await opened.saver.adelete_thread(name)
-
-
-def _own_name(thread_id: str) -> str:
-    return thread_id.rpartition("/")[2]

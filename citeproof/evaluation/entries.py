@@ -94,10 +94,12 @@ async def read_entries(paths: Sequence[Path]) -> list[Entry]:
     ]
 
 
-def present(entries: Iterable[Mapping[str, Any]], columns: Collection[str]) -> list[str]:
+def present(
+    entries: Iterable[Mapping[str, Any]], columns: Collection[str], known: Iterable[str] = METRICS
+) -> list[str]:
     """Of the metrics among the columns those that one of these has."""
     found = list(entries)
-    return [name for name in METRICS if name in columns and any(name in own for own in found)]
+    return [name for name in known if name in columns and any(name in own for own in found)]
 
 
 async def _cards(run: Run) -> dict[Mode, Scorecard]:

@@ -70,7 +70,7 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
     cards = {e.number: e.cards[mode] for e in entries if mode in e.cards}
     names = present([card.metrics for card in cards.values()], columns)
     wholes = {e.number: e.whole(mode) for e in entries if e.number in cards}
-    more = [n for n in OF_RUNS if n in columns and any(n in own for own in wholes.values())]
+    more = present(wholes.values(), columns, OF_RUNS)
     rows = [["#", "run", "n", *map(name_metric, [*names, *more])]]
     if len(rows[0]) == 3:
         return Table("", [])

@@ -31,11 +31,7 @@ def summarize_repeats(
     groups = [group for group in _groups(entries, mode) if len(group) > 1]
     cards = [entry.cards[mode] for group in groups for entry in group]
     names = present([card.metrics for card in cards], columns)
-    wholes = [
-        name
-        for name in OF_RUNS
-        if name in columns and any(name in e.whole(mode) for group in groups for e in group)
-    ]
+    wholes = present([e.whole(mode) for group in groups for e in group], columns, OF_RUNS)
     rows = [["runs", "method", "varied", "n", *map(name_metric, [*names, *wholes])]]
     for group in groups:
         scores = [entry.cards[mode].examples for entry in group]

@@ -130,7 +130,7 @@ def local_server(
 ) -> LocalServer:
     """The process's server for these settings, started; fetches the model where it is missing.
 
-    Whoever asks for the same file, context and threads gets the same server. It stops when
+    Callers that ask for the same file, context and threads share a server. It stops when
     Python ends.
 
     Raises:

@@ -186,7 +186,7 @@ def vllm_server(
 ) -> VLLMServer:
     """The process's server for these settings, started.
 
-    Whoever asks for the same model with the same arguments gets the same server. It stops when
+    Callers that ask for the same model with the same arguments share a server. It stops when
     Python ends.
 
     Raises:

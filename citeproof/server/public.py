@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from citeproof.pages.filters import TESTS
+from citeproof.text import is_web
 from citeproof.types import Passage
 
 __all__ = ["document_id", "document_link", "file_name", "with_sources"]
@@ -24,7 +24,7 @@ def document_id(path: str) -> str:
 
 def file_name(source: str) -> str:
     """A source as readers know it: an address as it is, a path by its last part."""
-    if TESTS["web"](source):
+    if is_web(source):
         return source
     kind = PureWindowsPath if "\\" in source else PurePosixPath
     return kind(source).name
@@ -32,8 +32,8 @@ def file_name(source: str) -> str:
 
 def document_link(source: str, base: str = "") -> str:
     """Where a reader finds a source: an address as it is, a file below `base`, the server's own."""
-    if TESTS["web"](source) or not Path(source).is_absolute():
-        return source if TESTS["web"](source) else file_name(source)
+    if is_web(source) or not Path(source).is_absolute():
+        return file_name(source)
     return f"{base}/api/documents/{document_id(source)}/file"
 
 

@@ -122,7 +122,7 @@ def harmonic(recall: float, precision: float) -> float:
 def wrongly_proved(answer: Answer) -> Asking[Scores]:
     """The share of the claims given as proved that the judge does not find in what they cite.
 
-    What an answer flags as unproved is no mistake here. Nothing where no claim is given as proved.
+    A claim that is flagged as unproved is no mistake here. Nothing where none is given as proved.
     The judge that proved the answer agrees with itself; ask another one.
     """
     proved = [claim for claim in answer.claims if claim.verdict.status == "supported"]
