@@ -34,14 +34,12 @@ from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
 from citeproof.evaluation.manifest import (
     Manifest,
-    describe_models,
     hash_file,
-    hash_prompts,
     hide_secrets,
 )
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
-from citeproof.evaluation.on_ray import MethodOnRay
+from citeproof.evaluation.on_ray import choose_gold_on_ray, describe_tools, method_on_ray
 from citeproof.evaluation.report import HEADLINES
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runner import parameters_of, run
@@ -216,9 +214,10 @@ class _Made:
         bank = None
         if isinstance(tools, Actors):
             with console.status("opening models…"):
-                graph = MethodOnRay(tools, self.plan.method, self.parameters, self.settings)
-            passages, models, asked = graph.about.passages, graph.about.models, graph.about.prompts
-            find_gold = graph.choose_gold
+                graph, there = method_on_ray(
+                    tools, self.plan.method, self.parameters, self.settings
+                )
+            find_gold = partial(choose_gold_on_ray, tools)
             at_once *= tools.number
         else:
             # Citations of a benchmark are no evidence that anyone asked for.
@@ -226,15 +225,14 @@ class _Made:
             graph = self.method.build(search_documents(tools), **self.parameters)
             bank = tools.bank
             find_gold = partial(choose_gold, tools=tools)
-            passages = None if tools.index is None else tools.index.count()
-            models, asked = describe_models(tools, self.settings), hash_prompts(tools.prompts)
+            there = asyncio.run(describe_tools(tools, parameters_of(graph), self.settings))
         parameters = parameters_of(graph)
-        if parameters.get("cite", True) and passages == 0:  # CLOSEDBOOK may read nothing
+        if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK may read nothing
             self._refuse_without_documents()
         about = {
             "settings": hide_secrets(self.settings),
-            "models": models,
-            "prompts": asked,
+            "models": there.models,
+            "prompts": there.prompts,
             "name": self.plan.data,
             "sha256": hash_file(expand(Path(self.plan.data))),
             "limit": self.plan.limit,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from citeproof.graphs.registry import find_method
 from citeproof.settings import RaySettings, Settings
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["MethodOnRay", "on_ray", "open_tools"]
+__all__ = ["About", "choose_gold_on_ray", "describe_tools", "method_on_ray", "on_ray", "open_tools"]
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def open_tools(settings: Settings, *, llm: bool = True) -> Toolbox:
 
 
 class About(NamedTuple):
-    """The facts that an actor tells of its tools."""
+    """The facts of tools that a manifest tells."""
 
     models: dict[str, dict[str, Any]]
     prompts: dict[str, str]
@@ -61,24 +62,18 @@ class About(NamedTuple):
     """In the part of the bank that the method reads."""
 
 
+@dataclass
 class _Spread:
     """An `Answerer` over actors."""
 
-    def __init__(
-        self,
-        actors: Actors[Any],
-        ask: Callable[[Any, str, Example, bool], Awaitable[Answered]],
-        parameters: dict[str, Any],
-        cases: int | None = None,
-    ) -> None:
-        self._actors = actors
-        self._ask = ask
-        self.parameters = parameters
-        self.cases = cases
+    actors: Actors[Any]
+    ask: Callable[[Any, str, Example, bool], Awaitable[Answered]]
+    parameters: dict[str, Any]
+    cases: int | None = None
 
     async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
         """Answer an example in the actor that has the least to do."""
-        waiting = self._actors.submit(self._ask, method, example, trace)
+        waiting = self.actors.submit(self.ask, method, example, trace)
         try:
             return await asyncio.wrap_future(waiting)
         except ModelOutageError as error:  # the example kills its actors, the others go on
@@ -87,30 +82,24 @@ class _Spread:
             )
 
 
-class MethodOnRay(_Spread):
-    """A method that answers in actors with tools from settings.
-
-    Each actor has opened `open_tools(settings)`.
+def method_on_ray(
+    actors: Actors[Toolbox], method: str, parameters: Mapping[str, Any], settings: Settings
+) -> tuple[Answerer, About]:
+    """A method that answers in actors which have opened `open_tools(settings)`, and their facts.
 
     Raises:
         CiteproofError: The tools cannot be opened.
     """
+    known = parameters_of(find_method(method).sketch(**parameters))
+    about = actors.submit(describe_tools, known, settings).result()
+    return _Spread(actors, partial(_by_method, dict(parameters)), known, about.cases), about
 
-    def __init__(
-        self,
-        actors: Actors[Toolbox],
-        method: str,
-        parameters: Mapping[str, Any],
-        settings: Settings,
-    ) -> None:
-        graph = find_method(method).sketch(**parameters)
-        super().__init__(actors, partial(_by_method, dict(parameters)), parameters_of(graph))
-        self.about = actors.submit(_tell, self.parameters, settings).result()
-        self.cases = self.about.cases
 
-    async def choose_gold(self, examples: Sequence[Example], k: int) -> list[Example]:
-        """The examples, each with the k documents that cover most of its answers."""
-        return await asyncio.wrap_future(self._actors.submit(_with_gold, examples, k))
+async def choose_gold_on_ray(
+    actors: Actors[Toolbox], examples: Sequence[Example], k: int
+) -> list[Example]:
+    """The examples, each with the k documents that cover most of its answers."""
+    return await asyncio.wrap_future(actors.submit(_choose_gold, examples, k))
 
 
 def _open(open_graph: Callable[[], Any]) -> AbstractContextManager[Any]:
@@ -129,7 +118,10 @@ def _by_method(
     return answer(graph, method, example, bank=bank, trace=trace)
 
 
-async def _tell(tools: Toolbox, parameters: Mapping[str, Any], settings: Settings) -> About:
+async def describe_tools(
+    tools: Toolbox, parameters: Mapping[str, Any], settings: Settings
+) -> About:
+    """The facts of tools that were opened from settings, for a method with these parameters."""
     bank = read_bank(tools.bank, parameters)
     return About(
         models=describe_models(tools, settings),
@@ -139,5 +131,5 @@ async def _tell(tools: Toolbox, parameters: Mapping[str, Any], settings: Setting
     )
 
 
-def _with_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> Awaitable[list[Example]]:
+def _choose_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> Awaitable[list[Example]]:
     return choose_gold(examples, tools, k)
