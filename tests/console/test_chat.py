@@ -132,6 +132,30 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
     )
 
 
+def test_asked_the_same_again_a_stopped_answer_goes_on(script: Talk) -> None:
+    script.interrupted = 3
+    out, err = io.StringIO(), io.StringIO()
+
+    def build(**more: Any) -> Any:
+        return build_vtg(script.toolbox(), **more)
+
+    talk = Chat(LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err))
+    script.claims, script.citations = [BUILT, LIT, "DONE"], [[1], [2], [2]]
+    assert talk.run(io.StringIO(f"{BEFORE}\n{BEFORE}\n")) == 0
+    assert err.getvalue() == "Stopped.\n"
+    assert script.queries == [BEFORE], "it has searched once"
+    assert script.calls == {"claim_generator": 3, "citation_generator": 3}
+    assert out.getvalue().splitlines()[2:] == [
+        f"> {BEFORE}",
+        "✓ The tower was lit in 1871. [1]",
+        "",
+        "Answer",
+        "✓ Ann Lee built the tower. [1]",
+        "✓ The tower was lit in 1871. [2]",
+        "2 of 2 claims proved · 2 sources: /sources",
+    ]
+
+
 def test_an_empty_index_is_told_before_models_are_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
