@@ -268,13 +268,9 @@ async def _open_folder(
         lock = FileLock(folder / ".lock", timeout=0)
         try:
             lock.acquire()
-            free = True
-        except Timeout:
-            free = False
-    if not free:
-        raise InputError(
-            f"{folder} is in use", why="another process writes this run", fix="Wait for its end."
-        )
+        except Timeout as error:
+            why = "another process writes this run"
+            raise InputError(f"{folder} is in use", why=why, fix="Wait for its end.") from error
     try:
         begun = await asyncio.to_thread(begin_sitting, at_once, cases)
         earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
