@@ -35,7 +35,7 @@ Build = Callable[..., Any]
 
 
 class Kept(NamedTuple):
-    """Arguments of `graph.astream`: which modes to stream."""
+    """A graph, and the arguments of its `astream`."""
 
     graph: Any
     given: dict[str, Any] | None
