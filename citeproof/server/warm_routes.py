@@ -20,7 +20,6 @@ from citeproof.graphs.registry import find_method
 from citeproof.runtime.events import ReviewRequested
 from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
-from citeproof.server.errors import describe
 from citeproof.server.sse import EventStream, frame
 
 __all__ = ["warm_routes"]
@@ -107,26 +106,23 @@ async def _frames(
 ) -> AsyncIterator[str]:
     """The moments of a run, in its turn; what the thread has kept comes first and last."""
     yield frame({"run": run}, "run")
-    try:
-        async with asking.turns.turn() as turn:
-            runs = await open_runs()
+    async with asking.turns.turn() as turn:
+        runs = await open_runs()
 
-            def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
-                return asking.reviews.decision(run, turn)
+        def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
+            return asking.reviews.decision(run, turn)
 
-            is_begun = False
-            told = runs.ask(wish.question, thread, decide, review=wish.review)
-            async with aclosing(told) as moments:
-                async for moment in moments:
-                    if not is_begun:
-                        is_begun = True
-                        yield frame(_keep(runs, thread), "kept")
-                    if isinstance(moment.event, ReviewRequested):
-                        asking.reviews.expect(run)
-                    yield frame(moment.model_dump_json(), "moment")
-        yield frame(_keep(runs, thread), "kept")
-    except Exception as error:
-        yield frame(describe(error)[1], "error")
+        is_begun = False
+        told = runs.ask(wish.question, thread, decide, review=wish.review)
+        async with aclosing(told) as moments:
+            async for moment in moments:
+                if not is_begun:
+                    is_begun = True
+                    yield frame(_keep(runs, thread), "kept")
+                if isinstance(moment.event, ReviewRequested):
+                    asking.reviews.expect(run)
+                yield frame(moment.model_dump_json(), "moment")
+    yield frame(_keep(runs, thread), "kept")
 
 
 def _keep(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
