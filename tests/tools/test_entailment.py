@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from citeproof import LLM, Passage
-from citeproof.console.verifier import verifier
+from citeproof.console.verifier import open_verifier
 from citeproof.errors import ModelError, ModelReplyError, SettingsError, StoreError
 from citeproof.models.entailment import calibration
 from citeproof.runtime.meter import Meter, use_meter
@@ -180,7 +180,7 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
 def test_scores_of_one_judge_are_not_taken_for_those_of_another() -> None:
     def name(**judge: Any) -> str:
         settings = Settings(llm=LLMSettings(**judge))
-        with verifier(settings, Console(quiet=True)) as model:
+        with open_verifier(settings, Console(quiet=True)) as model:
             return model.name
 
     names = [
