@@ -48,6 +48,7 @@ class Engine(ModuleType):
                 engine.stopped += 1
 
         self.CommonParams = params
+        self.llama_load_mode = SimpleNamespace(LLAMA_LOAD_MODE_NONE=0)
         self.Server = Server
 
 
