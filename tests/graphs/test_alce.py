@@ -131,20 +131,6 @@ def test_rerank_keeps_the_best_proved_of_four() -> None:
     assert {call.arguments["temperature"] for call in run.calls()} == {1.0}
 
 
-def test_rerank_as_released_gives_no_answer_where_every_sample_scores_nothing() -> None:
-    run = Run("rerank", BAD, definition="released")
-    answer = run()
-    assert (answer.status, answer.text) == ("not_found", "")
-    assert answer.reason.startswith("No sample scored more than 0")
-    assert Run("rerank", BAD)().text.startswith("Bo Ray"), "the paper keeps one"
-
-
-def test_rerank_as_released_does_not_ask_what_is_cited() -> None:
-    wrong = "The tower was lit in 1871 [1]."
-    answer = Run("rerank", wrong, definition="released", samples=2)()
-    assert statuses(answer) == [(LIT, "unsupported")], "kept, and then judged by its citation"
-
-
 def test_usc_lets_the_model_choose_among_nine() -> None:
     replies = {"answerer": [GOOD] * 4 + [BAD] * 5, "answer_selector": [{"number": 9}]}
     run = Run("usc", replies)

@@ -134,24 +134,6 @@ def test_an_exhausted_pool_ends_the_run_with_what_there_is_and_says_so() -> None
     assert len(rounds) == 2
 
 
-def test_a_pool_may_be_smaller_than_what_the_retriever_has() -> None:
-    script = Script(main=[WRONG], verifier=["Something else."])
-    answer, _ = script.run(pool=3)
-    assert answer.reason == "All 3 passages were read before the two models agreed."
-
-
-def test_an_unreadable_correction_leaves_the_draft() -> None:
-    script = Script(
-        main=[told(1, 2) + " Many other unlikely things are added to it [3].", "", "[2]"],
-        verifier=[told(1), told(1)],
-    )
-    answer, rounds = script.run(threshold=0.9, statement_threshold=0.9)
-    assert answer.text == "Fact 1 is told here [1]."
-    assert [found.agreed for found in rounds] == [False, True]
-    assert [note.split(":")[0] for note in answer.notes] == ["corrector"]
-    assert script.counts == (3, 2)
-
-
 # Lists
 
 

@@ -65,16 +65,6 @@ def test_both_tiers_fail_until_the_claim_is_accepted_unverified() -> None:
     assert script.calls["evidence_finder"] == 2
 
 
-@pytest.mark.parametrize(("most", "trials"), [(0, 2), (2, 4)])
-def test_the_number_of_trials(most: int, trials: int) -> None:
-    script = Script(
-        claims=[WRONG] * trials + ["DONE"], citations=[[1]] * trials, questions=[["Who?"]] * trials
-    )
-    answer = script.run(max_trials=most)
-    assert [verdict.trials for verdict in verdicts(answer)] == [trials]
-    assert script.calls["evidence_finder"] == trials - 1
-
-
 def test_new_evidence_proves_the_claim_that_is_written_anew() -> None:
     script = Script(
         claims=["The lamp broke.", BROKE, "DONE"],
@@ -105,20 +95,6 @@ def test_evidence_replaces_the_short_term_memory_and_numbers_never_shift() -> No
     assert answer.passages == (C,)
 
 
-def test_cited_evidence_enters_the_long_term_memory() -> None:
-    """C proves a claim, so it stays when the next evidence replaces the short-term memory."""
-    script = Script(
-        claims=["One.", KEPT, "Two.", BROKE, "DONE"],
-        citations=[[1], [3], [1], [4]],
-        questions=[["first?"], ["second?"]],
-        passages={"": [A, B], "first?": [C], "second?": [D]},
-    )
-    answer = script.run()
-    last = [prompt for node, prompt in script.prompts if node == "claim_generator"][-1]
-    assert all(f'number="{n}"' in last for n in (1, 2, 3, 4))
-    assert answer.text == "Bo Ray kept the light [1]. A storm broke the lamp in 1902 [2]."
-
-
 def test_a_claim_that_is_accepted_unverified_is_not_said_to_be_taken_back() -> None:
     script = Script(claims=[WRONG, WRONG, "DONE"], citations=[[1], [1]], questions=[["Who?"]])
     graph = build_vtg(script.toolbox(), max_trials=0)
@@ -143,16 +119,6 @@ def test_a_budget_that_ends_in_the_trimming_keeps_the_proved_claim() -> None:
     assert answer.text == "Ann Lee built the tower [1][2]."
     assert answer.reason == "The budget of 3 calls is spent."
     assert any("not trimmed" in told for told in answer.notes)
-
-
-def test_the_claim_after_an_unverified_one_starts_with_a_fresh_count() -> None:
-    script = Script(
-        claims=[WRONG, WRONG, "Bad.", "Bad.", "DONE"],
-        citations=[[1]] * 4,
-        questions=[["Who?"]] * 2,
-    )
-    answer = script.run(max_trials=0)
-    assert [verdict.trials for verdict in verdicts(answer)] == [2, 2]
 
 
 @pytest.mark.parametrize("end", ["DONE", "", "[1]"])
