@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 
-from citeproof.agents.answerability_verifier import score_answers
 from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import ModelError, StoreError, VerifierOutageError
@@ -19,6 +18,7 @@ from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
 from citeproof.tools.entailment import Entailment
+from citeproof.tools.questions.answering import find_answered
 from citeproof.tools.questions.parts import question_parts
 from citeproof.types import Answer, Citation, Claim, Passage
 
@@ -121,36 +121,21 @@ class AnswerComposer(Node):
     ) -> tuple[Status, str] | None:
         """Status and reason where a part of the question is not answered, or not by what is proved.
 
-        Names and lists say nothing by themselves, so only prose is asked about. A part may be
-        answered by a claim, or by all that are proved together. The titles of what they cite stand
-        before them: "The story takes place at a school" answers a question about the book.
+        Names and lists say nothing by themselves, so only prose is asked about.
         """
         if self.answerability is None or not self.check_answer or not claims:
             return None
         if self.form != "prose" or not self.answer or self.closed_book:
             return None
-        titles = {passage.id: passage.title for passage in passages}
-
-        def with_titles(some: Sequence[Claim]) -> str:
-            cited = dict.fromkeys(titles[c.passage_id] for claim in some for c in claim.citations)
-            said = " ".join(claim.text for claim in some)
-            return "\n".join([*(f"Title: {title}" for title in cited if title), said])
-
-        proved = [claim for claim in claims if not claim.verdict.failed]
-        failed = [with_titles([claim]) for claim in claims if claim.verdict.failed]
-        together = [with_titles(proved)] if len(proved) > 1 else []
-        texts = [*(with_titles([claim]) for claim in proved), *together, *failed]
-        parts = question_parts(question)
+        titles, parts = {one.id: one.title for one in passages}, question_parts(question)
         try:
-            scores = await score_answers(self.answerability, parts, texts)
+            answered, failed = await find_answered(self.answerability, parts, claims, titles)
         except VerifierOutageError as error:
             note(f"whether the claims answer the question was not checked: {error}")
             return None
-        limit, found = self.answerability.threshold, len(texts) - len(failed)
-        answered = [max(some[:found], default=0.0) >= limit for some in scores]
         if all(answered):
             return None
-        if any(max(some[found:], default=0.0) >= limit for some in scores):
+        if any(failed):
             return "partial", "The claim that answers the question could not be proved."
         if not any(answered):
             return "not_found", "No claim answers the question; this is what the passages say."

@@ -11,18 +11,13 @@ from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import PassagesRetrieved, emit
 from citeproof.runtime.meter import note
 from citeproof.state import MemoryState, SourceState, Update, append_new, memory_passages
-from citeproof.tools.entailment import (
-    Entailment,
-    Pair,
-    halfway,
-    premise,
-    question_hypothesis,
-)
-from citeproof.tools.questions.parts import name_topic, question_parts
+from citeproof.tools.entailment import Entailment, halfway, premise
+from citeproof.tools.questions.answering import score_answers
+from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.sources import select_source
 from citeproof.types import Passage
 
-__all__ = ["AnswerabilityVerifier", "score_answers"]
+__all__ = ["AnswerabilityVerifier"]
 
 _SMOOTHING = 3
 """From 2 to 8 it makes no difference (benchmarks/results/manual_questions.md)."""
@@ -124,13 +119,3 @@ def _rank(by_part: Sequence[Sequence[float]]) -> list[int]:
 def _order(scores: Sequence[float]) -> list[int]:
     """The places of scores, the highest first."""
     return sorted(range(len(scores)), key=lambda place: -scores[place])
-
-
-async def score_answers(
-    answerability: Entailment, parts: Sequence[str], texts: Sequence[str]
-) -> list[list[float]]:
-    """For each part the probability of each text, in order, that it answers it; one batch."""
-    asked = map(question_hypothesis, name_topic(parts))
-    pairs = [Pair(text, hypothesis) for hypothesis in asked for text in texts]
-    scores = iter(await answerability.scores(pairs) if pairs else [])
-    return [[next(scores) for _ in texts] for _ in parts]

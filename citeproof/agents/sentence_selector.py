@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citeproof.agents.answerability_verifier import score_answers
 from citeproof.agents.base import Node
 from citeproof.runtime.events import ClaimDrafted, emit
 from citeproof.state import MemoryState, Update, memory_passages
@@ -13,6 +12,7 @@ from citeproof.tools.citations.answer_text import UNCHECKED
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment
+from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.parts import question_parts
 from citeproof.types import Passage, Verdict
 

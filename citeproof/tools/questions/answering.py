@@ -1,0 +1,71 @@
+"""Which texts and which claims answer a question, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
+from citeproof.tools.questions.parts import name_topic
+from citeproof.types import Claim
+
+__all__ = ["find_answered", "score_answers"]
+
+
+async def score_answers(
+    answerability: Entailment, parts: Sequence[str], texts: Sequence[str]
+) -> list[list[float]]:
+    """For each part the probability of each text, in order, that it answers it; one batch."""
+    asked = map(question_hypothesis, name_topic(parts))
+    pairs = [Pair(text, hypothesis) for hypothesis in asked for text in texts]
+    scores = iter(await answerability.scores(pairs) if pairs else [])
+    return [[next(scores) for _ in texts] for _ in parts]
+
+
+async def find_answered(
+    answerability: Entailment,
+    parts: Sequence[str],
+    claims: Sequence[Claim],
+    titles: Mapping[str, str],
+) -> tuple[list[bool], list[bool]]:
+    """For each part of a question whether a proved claim answers it, and whether a failed one does.
+
+    A part may be answered by a claim, or by all that are proved together. It may also be answered
+    by the sentence that proves a claim, where the claim comes near: asked who was appointed in
+    1950, a writer leaves the year out.
+
+    Args:
+        answerability: Scores a text and a question.
+        parts: Of the question.
+        claims: Each with its verdict.
+        titles: Passage id → title. Titles stand before what cites them: "The story takes place at a
+            school" answers a question about the book.
+
+    Raises:
+        VerifierOutageError: The model does not answer.
+    """
+
+    def text(some: Sequence[Claim], said: str) -> str:
+        cited = dict.fromkeys(titles[c.passage_id] for claim in some for c in claim.citations)
+        return "\n".join([*(f"Title: {title}" for title in cited if title), said])
+
+    proved = [claim for claim in claims if not claim.verdict.failed]
+    failed = [claim for claim in claims if claim.verdict.failed]
+    whole = [text(proved, " ".join(claim.text for claim in proved))] if len(proved) > 1 else []
+    quoted = [
+        (text([claim], claim.text), text([claim], citation.sentence))
+        for claim in proved
+        for citation in claim.citations
+    ]
+    alone = [text([claim], claim.text) for claim in (*proved, *failed)]
+    texts = list(dict.fromkeys([*alone, *whole, *(said for _, said in quoted)]))
+    limit, won, lost = answerability.threshold, list[bool](), list[bool]()
+    for row in await score_answers(answerability, parts, texts):
+        scores = dict(zip(texts, row, strict=True))
+        own = [*alone[: len(proved)], *whole]
+        near = (said for claim, said in quoted if scores[claim] >= limit / 2)
+        won.append(
+            any(scores[one] >= limit for one in own)
+            or any(scores[said] >= halfway(limit) for said in near)
+        )
+        lost.append(any(scores[one] >= limit for one in alone[len(proved) :]))
+    return won, lost

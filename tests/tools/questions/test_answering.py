@@ -1,0 +1,39 @@
+"""Which claims answer a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from citeproof.testing import TableEntailment
+from citeproof.tools.questions.answering import find_answered
+from citeproof.types import Citation, Claim, Verdict
+
+SENTENCE = "In 1950 Noble made Kintner president."
+
+
+def claim(text: str, status: str = "supported") -> Claim:
+    citation = Citation(passage_id="a", number=1, sentence=SENTENCE)
+    return Claim.model_validate(
+        {"text": text, "citations": (citation,), "verdict": Verdict(status=status)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("of_claim", "of_sentence", "answered"),
+    [(0.6, 0.1, True), (0.3, 0.9, True), (0.3, 0.7, False), (0.2, 0.9, False)],
+)
+async def test_the_sentence_that_proves_may_complete_a_claim(
+    of_claim: float, of_sentence: float, answered: bool
+) -> None:
+    model = TableEntailment(lambda text, _: of_sentence if SENTENCE in text else of_claim)
+    found = await find_answered(
+        model, ["Who was made president in 1950?"], [claim("It was Kintner.")], {"a": "ABC"}
+    )
+    assert found == ([answered], [False])
+    assert model.pairs[0].premise == "Title: ABC\nIt was Kintner."
+
+
+async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None:
+    model = TableEntailment(lambda text, _: 0.9 if SENTENCE in text else 0.3)
+    said = [claim("It was Noble.", "unsupported")]
+    assert await find_answered(model, ["Who?"], said, {"a": ""}) == ([False], [False])
