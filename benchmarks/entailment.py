@@ -43,7 +43,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def no_judge() -> Any:
-    """What stands for the language model where none may be asked."""
+    """Stands for a language model that must not be asked."""
     raise AssertionError("a cross-encoder asks no judge")
 
 

@@ -30,7 +30,7 @@ _HYPHENATED = re.compile(r"[-\u00ad]\n\s*(?=[a-zß-öø-ÿ])")
 
 
 class Row(NamedTuple):
-    """What was found out about a file."""
+    """Measurements of one file."""
 
     name: str
     pages: int

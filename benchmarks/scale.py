@@ -99,7 +99,7 @@ class Texts:
 
 @dataclass
 class Point:
-    """What was measured with so many passages. Times are seconds."""
+    """Measurements at one number of passages. Times are in seconds."""
 
     passages: int
     build: float = 0.0

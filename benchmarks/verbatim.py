@@ -29,7 +29,7 @@ def questions(entry: str, seed: int) -> list[dict[str, Any]]:
 
 
 def record(row: dict[str, Any], answer: Answer, seconds: float, cpu: float) -> dict[str, Any]:
-    """What the table needs of one answer, and the answer itself."""
+    """One answer, with the figures that the table needs."""
     cited = {citation.passage_id for claim in answer.claims for citation in claim.citations}
     texts = {passage.id: " ".join(passage.text.split()) for passage in answer.passages}
     said = " ".join(claim.text for claim in answer.claims).lower()

@@ -275,7 +275,7 @@ def main() -> None:
 
 
 def _key(name: str, row: Row) -> str:
-    """What a pair is known by in the file: no text is kept there."""
+    """The key of a pair in the file: a hash, so that no text is kept there."""
     text = "\x00".join((name, row.premise, row.hypothesis))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -35,7 +35,7 @@ def answer(graph: Any, question: str, **options: Unpack[Options]) -> Answer:
 
     Args:
         graph: Any graph from a question to an `Answer`: `build_vtg(tools)`.
-        question: What the answer is to say.
+        question: The question to answer.
         **options: `documents`, `context`, `config`: see `Options`.
 
     Raises:

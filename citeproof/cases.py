@@ -141,8 +141,8 @@ def parse_entries(
     """The cases of an export; blank lines are passed over.
 
     Args:
-        lines: Of JSON.
-        source: What errors call them.
+        lines: A JSON object each.
+        source: Their name in error messages.
         namespace: Where all cases go; by default each goes where it came from.
 
     Raises:

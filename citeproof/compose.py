@@ -47,14 +47,14 @@ class KeepingParameters(Parameters):
 
 
 def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
-    """The tools, with LLatrieval for a retriever.
+    """The tools, with LLatrieval as their retriever.
 
-    What is built over them searches with it, and reads what it has chosen; the evidence finder of
-    a proof does as well, for every claim that fails.
+    Graphs built from them search with it and read the passages that it chooses; so does a proof's
+    evidence finder, for every claim that fails.
 
     Args:
-        search: What `build_llatrieval` gives.
-        tools: The tools; they are left as they are.
+        search: The graph of `build_llatrieval`.
+        tools: The tools; they are not changed.
     """
     return tools.over(LLatrievalRetriever(graph=search))
 
@@ -62,14 +62,14 @@ def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
 def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> ProvedGraph:
     """A graph that proves the claims of another's answer, as VTG does with its own.
 
-    Each claim is checked against what it cites, then against all that the answer cites; where
-    both fail, evidence is looked for, and the claim is checked again. Citations are trimmed to
-    what is needed, and a claim that other passages prove cites these.
+    Each claim is checked against the passages it cites, then against all that the answer cites;
+    if both fail, new evidence is searched for, and the claim is checked again. Citations are
+    trimmed to those that are needed, and a claim that other passages prove cites these.
 
     Args:
         draft: Any graph from a `Question` to a `Result`.
-        tools: What proves: entailment model, retriever for new evidence, language model for the
-            queries.
+        tools: The entailment model that proves, the retriever of new evidence, and the language
+            model that writes the queries.
         **options: As in `build_vtg`. The graph's name, in traces and answers, is by default that
             of the draft's graph with `+proof`; nodes of your own go inside the proof; parameters
             are fields of `ProofParameters`.

@@ -51,9 +51,9 @@ class CiteproofError(RuntimeError):
     kinds of errors only; of others it says "An internal error occurred".
 
     Args:
-        what: What failed, in one sentence without a full stop.
+        what: The failure, in one sentence without a full stop.
         why: The reason, if there is more to say than `what`.
-        fix: What the reader can do next.
+        fix: The reader's next step.
     """
 
     cost: Mapping[str, Any] = {}
@@ -101,8 +101,8 @@ class MissingExtraError(CiteproofError):
 
         Args:
             extra: Its name.
-            what: What cannot be done without it.
-            instead: What the reader can do where it cannot be installed.
+            what: The failure without it, as for `CiteproofError`.
+            instead: An alternative for readers who cannot install it, in the imperative.
 
         Raises:
             MissingExtraError: One of them is not installed, or does not load.

@@ -103,8 +103,8 @@ def parse(kind: type[T], data: bytes | str, what: str, fix: str) -> T:
     Args:
         kind: Its class.
         data: The JSON.
-        what: What the error says first, such as `a.json is no manifest of a run`.
-        fix: What it says last.
+        what: The error's first sentence, such as `a.json is no manifest of a run`.
+        fix: Its advice.
 
     Raises:
         InputError: It is no such object.

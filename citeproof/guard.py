@@ -31,7 +31,7 @@ class LocalOnlyGuard:
     host and origin. A request without an `Origin` is a program's, or a page's own.
 
     Args:
-        app: What is guarded. A body is read whole before it is called.
+        app: The guarded application. A body is read whole before the application is called.
         allowed_hosts: Names under which the server is reached, without port.
         allowed_origins: Pages from elsewhere that may use it, such as `https://example.org`; those
             that the server gives itself may anyway.

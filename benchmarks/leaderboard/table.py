@@ -35,7 +35,7 @@ JUDGES = {"cross-encoder": "by the verifier", "judge": "by the language model"}
 """Back end of `citeproof score` → whose word a column is."""
 JUDGED = ("citation_recall", "citation_precision", "citation_f1", "wrongly_proved")
 ANSWERS = ("em_recall", "rouge_lsum", "gold_cited", "missed", "abstention_recall", "length")
-"""What no judge is needed for. `missed`: no answer was given where there is one."""
+"""Measures that need no judge. `missed`: no answer was given although there is one."""
 COSTS = ("llm_calls", "tokens", "seconds")
 BRIEF = ("em_recall", "rouge_lsum", "citation_f1", "wrongly_proved", "gold_cited", "llm_calls")
 """Of a single set."""

@@ -66,7 +66,7 @@ class AnswerComposer(Node):
     check_answer: bool = True
     evidence: EvidenceLog | None = None
     """Where cited passages are recorded for later; a failure costs the record, not the answer.
-    What is drafted for another graph is not recorded."""
+    Drafts for another graph are not recorded."""
 
     async def __call__(self, state: EndState) -> Update:
         """Compose the answer; without a claim that answers, say that none was found, and why."""

@@ -172,13 +172,13 @@ class LLMNode(Node):
     async def ask_again(
         self, prompt: Prompt, read: Callable[[str], T], again: str, max_tokens: int
     ) -> T | None:
-        """What `read` finds in the reply, or else in a second one; None where it finds nothing.
+        """Read a reply, asking once more if it is unusable; None if the second one is as well.
 
         Args:
-            prompt: What is asked.
-            read: Gives something false for a reply that is of no use.
-            again: Goes behind the task the second time.
-            max_tokens: Of a reply.
+            prompt: The prompt.
+            read: Extracts the result; a false value marks the reply as unusable.
+            again: Text that is appended to the task the second time.
+            max_tokens: The longest reply.
         """
         for more in ("", f"\n\n{again}"):
             asked = replace(prompt, task=prompt.task + more)
@@ -207,8 +207,8 @@ class SearchNode(Node):
     """A node that searches."""
 
     retriever: Any = None
-    """What `coerce_retriever` takes: a LangChain retriever, an index, a list of passages. None
-    where questions come with documents."""
+    """Anything that `coerce_retriever` accepts: a LangChain retriever, an index, a list of
+    passages. None if questions come with their documents."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,7 +41,7 @@ class CaseState(WritingState):
 class CaseRecorder(Node):
     """Adds the case of a run, unless its final answer was found wanting.
 
-    What is drafted for another graph is not kept.
+    A draft for another graph is not kept.
     """
 
     bank: Bank | None = None

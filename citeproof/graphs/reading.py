@@ -82,9 +82,9 @@ def build_steps(
         tools: Models and retriever.
         method: Its name.
         schema: The method's parameters.
-        state: What flows along the edges.
+        state: The schema of the graph's state.
         steps: In order; the first is part of every run.
-        options: What the method's builder was given beside the tools.
+        options: The options of the method's builder.
         **composer: Fields of the `AnswerComposer`.
 
     Raises:

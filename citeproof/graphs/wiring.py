@@ -53,14 +53,14 @@ class MethodBuilder:
     Args:
         tools: Their prompts replace the packaged ones.
         schema: The graph's parameters, which nodes and routes are handed.
-        state: What flows along the edges.
-        result: What a run gives.
+        state: The schema of the graph's state.
+        result: The schema of its output.
         name: The graph's name in traces.
         checkpointer: A LangGraph checkpointer.
-        end: The node that a run is led to when its budget is spent; without one, every error
-            ends the run. A graph of graphs has none: LangGraph could resume a run that failed
-            in a part only at the beginning of that part.
-        question: What a run takes.
+        end: The node that ends a run whose budget is spent; without one, every error ends the
+            run. A graph of graphs has none: LangGraph could resume a run that failed in a part
+            only at the beginning of that part.
+        question: The schema of its input.
         insert_after: Nodes of the caller's own.
     """
 
@@ -108,8 +108,8 @@ class MethodBuilder:
             tools: Models, retriever and stores; their budget applies where the options set none.
             method: Names the graph, unless the options do.
             schema: The graph's parameters, for which the options may set other defaults.
-            state: What flows along the edges.
-            result: What a run gives.
+            state: The schema of the graph's state.
+            result: The schema of its output.
             options: `BuildOptions` and parameters.
             **more: As above.
 

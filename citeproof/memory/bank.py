@@ -191,8 +191,8 @@ class Bank:
     ) -> ImportReport:
         """Add the cases of an export to their namespaces, with their rationales and times.
 
-        What is interrupted can be done again: cases that are there already are neither embedded
-        nor written a second time.
+        An interrupted import can be repeated: cases that are there already are neither embedded
+        nor written again.
 
         Args:
             entries: The cases.

@@ -14,8 +14,8 @@ from citeproof.types import Passage
 __all__ = ["Change", "Mark", "PassageStore"]
 
 Mark = Mapping[str, Any]
-"""What is noted of a document: its `hash`, `origin`, `kind`, and once it is whole the number of its
-`passages`, the moment `indexed` and how it was `cut`."""
+"""The record of a document: its `hash`, `origin` and `kind`, and once it is whole the number of its
+`passages`, the time `indexed` and how it was `cut`."""
 
 
 class Change(NamedTuple):

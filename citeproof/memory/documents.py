@@ -52,9 +52,10 @@ def whole(name: str) -> str:
 
 
 def validators(marks: Mapping[str, Mark], cut: str) -> dict[str, dict[str, str]]:
-    """Pages of the web, with what their sites said of them when they were read.
+    """Pages of the web, each with the validators that its site sent when it was read.
 
-    What is not there as it would be cut today comes without what would keep it from being fetched.
+    Pages that are incomplete, or were cut with other settings, come without `etag` and `modified`,
+    so that they are fetched again.
     """
     found: dict[str, dict[str, str]] = {}
     for name, mark in marks.items():

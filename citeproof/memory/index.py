@@ -166,20 +166,20 @@ class Index:
     ) -> list[str]:
         """Index texts and LangChain documents, or passages; return their ids.
 
-        Each text is a document of its own, cut into passages like a file. One with an id that is
-        there already replaces it; the same once more changes nothing. What its metadata say of
-        `title`, `source` and `page` goes into its passages.
+        Each text is a document of its own, cut into passages like a file. A text replaces the one
+        with its id; an unchanged one is not written again. `title`, `source` and `page` of its
+        metadata go into its passages.
 
         Passages are stored as they are. Together they are the document of this name, in place of
         what had it before; what has not changed is not written again, so that an interrupted call
         can be repeated.
 
         Args:
-            texts: What to index.
+            texts: The texts, documents or passages.
             vectors: For passages: an array of shape (passages, dimension), of the embedding model
                 that the index is searched with. By default they are embedded.
             ids: By default a document's own, or else made from source and text.
-            name: What passages are known by.
+            name: The name of the passages' document.
             progress: Called with each step.
 
         Raises:

@@ -140,7 +140,7 @@ class Store:
     def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
         """While so many records are written, the vector files are written more seldom.
 
-        Whoever opens the folder before the end waits for up to `_FILLING_SYNC` records.
+        A process that opens the folder meanwhile first reads up to `_FILLING_SYNC` records.
         """
         yield
 

@@ -52,9 +52,9 @@ def render_page_image(
     Args:
         path: The PDF file.
         page: From 1.
-        boxes: What to mark.
-        said: What stood in each box when the file was read; the page must still say it there. Of a
-            page without text, as of a scan, this cannot be found out.
+        boxes: The rectangles to mark.
+        said: The text of each box when the file was read; the page must still say it there. A page
+            without text, such as a scan, is not checked.
 
     Raises:
         DocumentError: The file is gone, cannot be read, lacks the page, or says something else.

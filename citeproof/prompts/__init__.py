@@ -99,7 +99,7 @@ def check_template(name: str, text: str, file: Path | None = None) -> None:
 
     Args:
         name: The prompt's name.
-        text: What is to stand in its place.
+        text: The replacement.
         file: Where the text is from, for the error.
 
     Raises:

@@ -71,9 +71,9 @@ def observe(namespace: tuple[str, ...], mode: str, payload: Any) -> Moment | Non
     """Translate a part of a run's stream; None for what is neither a task nor an event of ours.
 
     Args:
-        namespace: Of the graph that tells it.
+        namespace: The checkpoint namespace of the graph that streams it.
         mode: LangGraph's stream mode.
-        payload: What is told.
+        payload: The streamed value.
     """
     event: Event | NodeStarted | NodeFinished
     if mode == "tasks" and payload["name"].startswith("__"):

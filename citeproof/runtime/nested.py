@@ -28,12 +28,12 @@ async def run_apart(
 
     Args:
         graph: Gives an `Answer` under the key `answer`.
-        question: What it is asked.
-        config: Of the run, such as its callbacks.
+        question: The question to ask it.
+        config: LangChain's configuration of the run, such as its callbacks.
         **context: Parameters of the run.
 
     Raises:
-        InputError: What the graph gives holds no `Answer`.
+        InputError: The graph's result holds no `Answer`.
     """
 
     async def run() -> dict[str, Any]:

@@ -79,10 +79,10 @@ def budget_of(
     """The most that the run may have spent when it ends, by its budget and those around it.
 
     Args:
-        place: Where the node runs that asks.
+        place: Where the calling node runs.
         schema: The parameters of its graph, if it has some.
-        outer: What is known of the graph around it, or was found at the beginning of the run.
-        ledger: What was spent by now.
+        outer: The limits of the graph around it, or those found at the beginning of the run.
+        ledger: The costs so far.
     """
     own = None if schema is None else parameters_from(place.context, schema)
     budgets = [outer, None if own else _budget_in(place.context)]

@@ -116,7 +116,7 @@ def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage])
 
     Args:
         text: Without citation marks.
-        numbers: What it cites; each is a key of `passages`.
+        numbers: The passages it cites; each is a key of `passages`.
         passages: Number → passage.
     """
     return Claim(

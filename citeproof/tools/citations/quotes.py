@@ -63,7 +63,7 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
     """A quote for each sentence of a passage, in order.
 
     Args:
-        passage: What is quoted.
+        passage: The passage to quote.
         context: Whether a sentence that cannot be read alone begins with those before it.
     """
     spans = split(passage.text)

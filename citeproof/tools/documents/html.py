@@ -72,7 +72,7 @@ def read_html(data: bytes, path: Path) -> Document:
 
 
 def _unclosed(markup: str) -> tuple[str, ...]:
-    """What is told of a page whose end is in a comment, a script or the like."""
+    """The problem of a page whose rest is inside an unclosed comment, script or the like."""
     place = 0
     while found := _OPEN.search(markup, place):
         tag = "" if found["comment"] else found["tag"].lower()
@@ -85,7 +85,7 @@ def _unclosed(markup: str) -> tuple[str, ...]:
 
 
 def _left_out(page: Any, text: str) -> tuple[str, ...]:
-    """What is told of a page that reads as less than half of its words outside of links."""
+    """The problem of a page that keeps less than half of its words outside of links."""
     from lxml import etree
 
     there = 0

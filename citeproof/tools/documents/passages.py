@@ -38,7 +38,7 @@ def cut(document: Document, passage_words: int = 100) -> list[Passage]:
     they are tiny. Its text is `part.text[start:end]`, so its offsets hold in the document.
 
     Args:
-        document: What a reader gave.
+        document: A reader's result.
         passage_words: Words that a passage has, more or less; a sentence that is much longer
             is cut between words.
     """

@@ -43,7 +43,7 @@ class Sandbox:
     processor_seconds: int = 120
     wall_seconds: float = 300.0
     settings: DocumentSettings = field(default_factory=DocumentSettings)
-    """What reads the documents."""
+    """The choice of readers."""
     _process: subprocess.Popen[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _until: float = 0.0

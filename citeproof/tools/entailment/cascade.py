@@ -18,9 +18,9 @@ __all__ = ["Cascade"]
 class Cascade:
     """Asks `first` about every pair, and `judge` about those that `first` does not refuse.
 
-    A pair whose first score lies in the band gets a score from both (`blend_odds`). What `first`
-    would prove though the premise lacks a number or a name of the hypothesis, both must prove: the
-    lower score counts, the judge's on the scale of `first`. So all scores have one scale and one
+    A pair whose first score lies in the band gets a score from both (`blend_odds`). If `first`
+    would prove a hypothesis whose number or name the premise lacks, both must prove it: the lower
+    score counts, the judge's on the scale of `first`. So all scores have one scale and one
     threshold, that of `first`.
 
     Args:

@@ -135,9 +135,9 @@ class LLM:
         """The reply, without control characters other than newline and tab.
 
         Args:
-            prompt: What is asked. Of a reply that is begun, only what the model adds is
-                returned. A server that can go on with a reply is handed it as such; any other
-                model is asked in words to go on, and may reply `replies.END`.
+            prompt: The prompt. If it begins the reply, only the continuation is returned. A
+                server that can continue a reply is sent it as one; any other model is asked in
+                words to go on, and may reply `replies.END`.
             max_tokens: The reply is cut after so many, by the server or else here, roughly.
             temperature: By default that of the settings.
             stop: The reply ends before any of these.

@@ -157,7 +157,7 @@ def translate(
     """The error that a user reads in place of the provider's own.
 
     Args:
-        error: What the last attempt ended with.
+        error: The error of the last attempt.
         name: The model and where it is, for people to read.
         attempts: How many there were.
         secrets: Keys that must not be shown.

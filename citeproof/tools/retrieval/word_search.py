@@ -127,7 +127,7 @@ class Words:
         Args:
             documents: None deletes every row.
             rows: The new ones; one whose id another document has takes that one's place.
-            note: What they stand for, if that is to be noted.
+            note: Text to store with the change; `note` reads it back.
         """
         with self._lock, self._errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
