@@ -47,18 +47,18 @@ class AnswerComposer(Node):
 
     method: str = "vtg"
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """How claims that are not supported are treated: they are left as they are, flagged in the
-    text, or left out, unless a person has approved them."""
+    """How unsupported claims are treated: kept as they are, flagged in the text, or left out. A
+    claim that a person has approved stays as it is."""
     form: AnyForm = "prose"
     announce: bool = True
-    """Whether the claims are told as accepted here; False where a `ClaimAcceptor` has done so."""
+    """Whether to emit the claims as accepted; False if a `ClaimAcceptor` has done so."""
     answer: bool = True
     """Whether an answer was asked for."""
     doubt: str = ""
     """Why the answer is in doubt where no node has judged it as a whole."""
     agreement: bool = False
-    """Whether two models' agreement stands in place of a check, so that unchecked claims are no
-    reason for doubt (CaLM)."""
+    """Whether two models' agreement takes the place of a check, so that unchecked claims raise no
+    doubt (CaLM)."""
     closed_book: bool = False
     """Whether the model was to answer without passages."""
     answerability: Entailment | None = None
@@ -69,7 +69,7 @@ class AnswerComposer(Node):
     Drafts for another graph are not recorded."""
 
     async def __call__(self, state: EndState) -> Update:
-        """Compose the answer; without a claim that answers, say that none was found, and why."""
+        """Compose the answer; if no claim answers, say so, and why."""
         kept, dropped = self._split_claims(state)
         claims, passages = _renumber(kept, state["passages"])
         status, reason = self._status(state, claims, dropped)
@@ -119,9 +119,9 @@ class AnswerComposer(Node):
     async def _beside_the_question(
         self, question: str, claims: list[Claim], passages: list[Passage]
     ) -> tuple[Status, str] | None:
-        """Status and reason where a part of the question is not answered, or not by what is proved.
+        """Status and reason if a part of the question is not answered, or not by proved claims.
 
-        Names and lists say nothing by themselves, so only prose is asked about. A part may be
+        Only prose is checked, since names and lists state nothing by themselves. A part may be
         answered by a claim, or by all that are proved together. The titles of what they cite stand
         before them: "The story takes place at a school" answers a question about the book.
         """

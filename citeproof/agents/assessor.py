@@ -120,8 +120,7 @@ cannot say whether the answer is complete."""
 class ClaimsAssessor(Node):
     """Finds the sentences that no passage states, and those that cite the wrong ones.
 
-    Small language models find fault with every answer, or with none; then this tells apart what
-    the other assessor cannot.
+    For small language models, which find fault with every answer or with none.
     """
 
     entailment: Entailment

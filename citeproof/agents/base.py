@@ -60,10 +60,10 @@ class Node(Runnable[Any, Any]):
     """A step: reads the part of the state that `__call__` declares, returns an update."""
 
     parameters: type[Parameters] | None = field(default=None, kw_only=True, repr=False)
-    """The graph's parameters, where the node belongs to a graph that has some. Without them
-    any context of a run counts that has fields of the node's names."""
+    """The graph's parameters, if it has some. Without them, any context of a run counts whose
+    fields are named like the node's."""
     fixed: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    """Fields that stay as they are, whatever the run's parameters of these names."""
+    """Fields that the run's parameters do not replace."""
 
     def __post_init__(self) -> None:
         """Make the fields what they are declared to be."""

@@ -88,10 +88,10 @@ class CandidateRetriever(SearchNode):
     k: int = 5
     """Size of D."""
     reread: bool = False
-    """True offers the selector again what earlier rounds have found and not kept."""
+    """True offers the selector again the passages that earlier rounds found and did not keep."""
 
     async def __call__(self, state: FinderState) -> Update:
-        """Fill the queue of candidates; it stays empty where there is nothing to choose from.
+        """Fill the queue of candidates; it stays empty if there is nothing to choose from.
 
         Where D has fewer than k passages, the first candidates fill it.
 

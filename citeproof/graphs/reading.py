@@ -40,13 +40,13 @@ class Step(NamedTuple):
     wanted: Callable[[Any, Any], bool] | None = None
     """Tells by state and parameters whether a run takes the step; None: every run does."""
     else_end: bool = False
-    """Whether a run that does not take it ends, instead of going on behind it."""
+    """Whether a run that skips it ends, instead of going on with the next step."""
     instead: bool = False
-    """Whether it is taken by every run that does not take the step before it."""
+    """Whether every run that skips the step before takes this one."""
 
 
 def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
-    """Find passages and see whether they answer the question; a run ends where none do.
+    """Find passages and see whether they answer the question; a run ends if none do.
 
     With `searches=False` only documents that come with the question are read.
     """
@@ -115,7 +115,7 @@ def _reachable(steps: Sequence[Step]) -> list[Step]:
 
 
 def _is_certain(steps: Sequence[Step]) -> bool:
-    """Whether every run takes one of these, and if no other, the last."""
+    """Whether every run takes one of these steps: the last, if no other."""
     return steps[-1].wanted is None or (steps[-1].instead and len(steps) > 1)
 
 

@@ -1,7 +1,7 @@
 """STRUCTURED: one call held to a JSON schema, in which every sentence names its passages.
 
-The schema allows no sentence without a citation and no number that no passage bears, so nothing
-need be repaired; what is left to check is whether the passages say so.
+The schema requires a citation for each sentence and allows only numbers of passages, so nothing
+needs repair; only whether the passages say so remains to be checked.
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ class MethodBuilder:
         """Begin with reading the question; one that follows up on earlier turns is rewritten.
 
         Args:
-            *targets: Where the method goes on: the only one, or those that the route may name.
-            route: Says where, as in `add_route`.
+            *targets: The next node, or all nodes that the route may name.
+            route: Chooses among them, as in `add_route`.
         """
         reader, rewriter = "question_reader", "question_rewriter"
         self.add_nodes(
@@ -189,7 +189,7 @@ class MethodBuilder:
         """The compiled graph, with room for as many steps as a run may take.
 
         Raises:
-            SettingsError: A node is to be inserted behind one that there is not.
+            SettingsError: A node is inserted behind one that does not exist.
         """
         if self._unused:
             seams = ", ".join(map(str, self._unused))

@@ -1,4 +1,4 @@
-"""Does several things at a time, and ends the others where one fails."""
+"""Runs several jobs at a time, and cancels the others if one fails."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ async def run_apart(
 ) -> dict[str, Any]:
     """The graph's result for a question, in a run beside the current one and not part of it.
 
-    It has no checkpointer, so that a tool may run it several times at once, and keeps to the budget
-    of its own. Its events, its notes and, once it is done, its cost become those of the
-    node that asks; the one retrieval that the node counts for itself is left out.
+    It has no checkpointer, so a tool may run it several times at once, and keeps to its own budget.
+    Its events, its notes and, once it is done, its cost become those of the node that asks; the one
+    retrieval that the node counts for itself is left out.
 
     Args:
         graph: Gives an `Answer` under the key `answer`.

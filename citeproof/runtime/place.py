@@ -1,4 +1,4 @@
-"""Where in a run a node is called: its parameters, and what it may still spend."""
+"""The place of a node call in a run: its parameters, and the budget that is left."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Place:
 
     @property
     def drafts(self) -> bool:
-        """Whether the graph answers for another one, inside of a node that is called `draft`."""
+        """Whether the graph writes a draft for another one, inside a node called `draft`."""
         return any(part.startswith("draft:") for part in self.graph.split("|"))
 
 
 def current_place() -> Place:
-    """Where the caller runs; outside of a graph, a place of its own."""
+    """The caller's place in a run; outside of a graph, a place of its own."""
     try:
         runtime = get_runtime()
     except RuntimeError:
@@ -53,7 +53,7 @@ def current_place() -> Place:
 
 
 def adopt_cost(answer: Answer, ledger: Ledger) -> None:
-    """Report what another graph's answer has cost, unless that graph has told it in the ledger."""
+    """Report the cost of another graph's answer, unless the ledger has it already."""
     graph = current_place().graph
     if not any("|" in call.removeprefix(f"{graph}|") for call in calls_of(ledger, graph)):
         spend(answer.usage)
@@ -106,7 +106,7 @@ def _budget_in(context: object) -> BudgetSettings:
 
 
 def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:
-    """A budget of a part of a run as one of the run, which has spent something before."""
+    """The budget of a part of a run, as a budget of the run, which has spent something before."""
     before = {
         "calls": spent.llm_calls,
         "tokens": spent.prompt_tokens + spent.completion_tokens,
