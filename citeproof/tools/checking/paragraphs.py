@@ -1,4 +1,4 @@
-"""Reads the Markdown of an answer: its paragraphs in plain words, and which of them say something.
+"""Reads the Markdown of an answer: its paragraphs in plain words, and which of them state facts.
 
 CommonMark with tables, as markdown-it-py reads it, but nothing that can be false may get lost: an
 indented line is prose, a fence that never closes hides nothing, and what a page would not show

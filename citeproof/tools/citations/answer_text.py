@@ -39,7 +39,7 @@ UNCHECKED = "nothing has checked this claim"
 def citing_instruction(
     llm: LLM, numbers: Collection[int], *, empty: bool = False
 ) -> tuple[str, dict[str, Any] | None]:
-    """How a model is told to cite, as the end of a sentence of a task; and the schema, if any.
+    """The end of a task's sentence, which tells the model how to cite; and the schema, if any.
 
     Args:
         llm: Asked for marks in its text, or for JSON (`LLM.answers_in_json`).
@@ -103,7 +103,7 @@ def marked_claims(
     Args:
         pieces: Each a text and the numbers that it cites; those that no passage bears are dropped.
         passages: Number → passage.
-        most: So many numbers of a piece count.
+        most: Most numbers of a piece that count.
     """
     return [
         marked_claim(piece.text, [n for n in piece.numbers if n in passages][:most], passages)

@@ -1,4 +1,4 @@
-"""Opens documents that are zip archives of XML, after a look at what they would unpack to."""
+"""Opens documents that are zip archives of XML, after checking their unpacked size."""
 
 from __future__ import annotations
 

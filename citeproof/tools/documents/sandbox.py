@@ -1,8 +1,8 @@
-"""Reads documents in a process of their own, so that a bad file costs nothing but itself.
+"""Reads documents in a process of their own, so that a bad file harms only itself.
 
 The readers rest on libraries that parse what strangers wrote; a small file may ask them for all
-memory or for hours. The process is started with the first document that needs it, reads one after
-the other, and is started anew after one that broke it.
+memory or for hours. The process starts with the first document that needs it, reads one after the
+other, and is restarted after a document that broke it.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ class LLM:
         )
 
     async def choose(self, prompt: Prompt, options: Sequence[str]) -> dict[str, float]:
-        """How probable each option is as the first token of the reply; they add up to 1.
+        """The probability of each option as the first token of the reply; they add up to 1.
 
         An option should be a single token, such as Yes or No; case does not matter. Where the
         provider gives no probabilities, the option that the reply begins with has 1.0; the
@@ -422,7 +422,7 @@ def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
 
 
 def no_llm() -> LLM:
-    """Stands where no language model is to be asked; a call of it raises a `SettingsError`."""
+    """A placeholder where no language model is used; calling it raises a `SettingsError`."""
 
     def build() -> BaseChatModel:
         raise SettingsError(

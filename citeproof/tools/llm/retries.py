@@ -1,7 +1,7 @@
-"""Calls a model again after a failure that passes, and tells one that stays, for any provider.
+"""Calls a model again after a transient failure, and reports a permanent one, for any provider.
 
-Neither the clients' own retries nor LangChain's `with_retry` would do: the former see no budget,
-take up no stream that breaks, and repeat a call without quota; the latter knows no Retry-After.
+The clients' own retries ignore the budget, do not resume a broken stream, and repeat calls without
+quota; LangChain's `with_retry` ignores Retry-After.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _FIXES = {
 def retry(
     retries: int, backoff: float, waiting: Callable[[BaseException, float, int], None]
 ) -> AsyncRetrying:
-    """The attempts of one call: after a failure that passes there is another, later each time.
+    """The attempts of one call: after each transient failure another one, later each time.
 
     Waits for as long as the server asks for; where it does not say, exponentially longer, with
     jitter.

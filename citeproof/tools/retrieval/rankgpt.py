@@ -56,7 +56,7 @@ class RankGPTRetriever:
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """At most `k` passages, the best first; none for an empty query.
 
-        Where the budget is spent the windows that are left stay as they are.
+        If the budget is spent, the remaining windows stay as they are.
 
         Raises:
             InputError: `k` is less than 1.

@@ -65,8 +65,8 @@ def fetch_pages(
     Args:
         urls: Of pages.
         web: How they are fetched.
-        known: Pages that were fetched before, with the validators that they came with. Of one that
-            has not changed since nothing is transferred.
+        known: Pages that were fetched before, with the validators that they came with. An unchanged
+            page is not transferred again.
 
     Raises:
         InputError: A URL is none.
