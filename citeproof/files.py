@@ -30,7 +30,7 @@ def is_full(error: BaseException) -> bool:
 
 @contextmanager
 def file_errors(path: Path | str, what: Literal["read", "written"] = "written") -> Iterator[None]:
-    """Name the file that the system refuses; a reader that has read enough, as `head`, is none.
+    """Raise errors that name the file which the system refuses; a closed pipe passes as it is.
 
     Raises:
         InputError: Something inside the block was refused.

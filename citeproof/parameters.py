@@ -31,9 +31,9 @@ class Parameters(BaseModel):
     max_seconds: float | None = Field(default=None, gt=0)
     """Budget of seconds spent in nodes for a run."""
     check_answer: bool = True
-    """False takes whatever is proved as an answer. True asks whether the passages answer the
-    question before anything is written, where the method allows it, and whether a proved claim
-    does at the end; it needs `Toolbox(answerability=…)`, which the settings give."""
+    """False takes any proved claim as an answer. True asks whether the passages answer the question
+    before anything is written, where the method allows it, and whether a proved claim does at the
+    end; it needs `Toolbox(answerability=…)`, which the settings give."""
     on_outage: bool = False
     """True answers with what is proved when a model or retriever stays out of reach. By default
     the run fails with the error, and a run with a checkpointer can be resumed."""

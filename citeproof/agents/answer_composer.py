@@ -36,14 +36,14 @@ class EndState(WritingState):
     asked: NotRequired[str]
     """The question as it was asked, where it was rewritten."""
     answerable: NotRequired[bool | None]
-    """Whether a passage answers the question; None where nobody has asked."""
+    """Whether a passage answers the question; None if it was not checked."""
     doubt: NotRequired[str | None]
-    """Why the answer as a whole is in doubt; None where nobody has judged it as a whole."""
+    """Why the answer as a whole is in doubt; None if it was not judged as a whole."""
 
 
 @dataclass(frozen=True)
 class AnswerComposer(Node):
-    """Puts the claims together, whatever has been reached by then."""
+    """Puts the claims together, even if the run ended early."""
 
     method: str = "vtg"
     unverified: Literal["keep", "flag", "drop"] = "flag"

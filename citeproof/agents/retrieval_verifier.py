@@ -95,7 +95,7 @@ class EndState(SearchState):
 
 @dataclass(frozen=True)
 class RetrievalRecorder(Node):
-    """Ends a search with a `Retrieval`, whatever has been reached by then."""
+    """Ends a search with a `Retrieval`, even if the run ended early."""
 
     async def __call__(self, state: EndState) -> Update:
         """Set the retrieval; doubt an answer whose passages were not found to suffice."""

@@ -45,7 +45,7 @@ class Retriever(SearchNode):
         documents = state.get("corpus") or read_documents(state.get("documents") or ())
         passages = await self.find(question, documents)
         shown = passages[: self.k]
-        # Those that came with the question are all that there is to answer from.
+        # The answer may rest only on the documents that came with the question.
         earlier = [] if documents else state.get("earlier") or []
         update: Update = {"long_term": [], "short_term": [], "passages": [*passages, *earlier]}
         update[self.fills] = [passage.id for passage in append_new(shown, earlier)]

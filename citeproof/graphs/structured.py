@@ -36,9 +36,8 @@ class StructuredParameters(ReadingParameters):
 def build_structured(tools: Toolbox, **options: Unpack[StructuredOptions]) -> Graph:
     """The compiled graph of STRUCTURED.
 
-    The model writes in the role `answerer`. A server that knows no schema is told the form in
-    words. For arguments and errors see `build_vtg`; the parameters are fields of
-    `StructuredParameters`.
+    The model writes in the role `answerer`. A server without schemas gets the form in words. For
+    arguments and errors see `build_vtg`; the parameters are fields of `StructuredParameters`.
     """
     steps = [
         *reading_steps(tools),

@@ -28,7 +28,7 @@ __all__ = ["COMPOSER", "BuildOptions", "Insertions", "MethodBuilder"]
 Insertions: TypeAlias = (
     Mapping[str, Any] | Mapping[tuple[str, str], Any] | Mapping[str | tuple[str, str], Any]
 )
-"""Name of a node → a node of one's own to go behind it; or a pair of names → one to go between."""
+"""Name of a node → the node to put behind it; or a pair of names → the node to put between them."""
 
 COMPOSER = "answer_composer"
 """The node that ends a method with an answer."""

@@ -25,7 +25,7 @@ class Place:
     call: str
     """The checkpoint namespace: `node:task`, behind those of the subgraphs around it."""
     context: object
-    """The parameters of the run, in whatever form its caller gave them."""
+    """The parameters of the run, in the caller's form."""
     thread: str | None
     """The thread whose checkpoints keep the run; None where the run names none."""
 

@@ -52,7 +52,7 @@ class Toolbox:
         roles: Other language models for single roles (`settings.ROLES`).
         evidence: Where cited passages are recorded.
         answerability: Says whether a passage or a claim answers the question, as
-            `open_answerability` makes one; without it, whatever is proved counts as an answer.
+            `open_answerability` makes one; without it, any proved claim counts as an answer.
         bank: Past cases; the best match is shown as a demonstration.
         budget: Limits of a run that the graphs start from; a graph's own parameters win.
         prompts: Prompt name → text to use in place of the packaged one

@@ -142,7 +142,7 @@ def _read(text: str) -> Iterator[_Said]:
             yield _Said(paragraph.text, paragraph.number, (), states=False)
             continue
         sentences = read_marked(paragraph.text)
-        # A name or a row is one, whatever stops are in it.
+        # A name or a row is one sentence, even with full stops in it.
         if sentences and paragraph.kind != "prose":
             said = " ".join(sentence.text for sentence in sentences)
             cited = dict.fromkeys(n for sentence in sentences for n in sentence.numbers)

@@ -216,7 +216,7 @@ def _leaf(
     links: dict[str, Any],
     items: tuple[int, ...],
 ) -> _Block | None:
-    """Code, a definition of a link, a heading or a paragraph; cells of tables are none."""
+    """Code, a definition of a link, a heading or a paragraph, but not a table's cell."""
     token, parent = tokens[place], tokens[place - 1]
     assert token.map is not None
     start, end = token.map

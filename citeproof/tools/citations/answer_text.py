@@ -1,4 +1,4 @@
-"""Answers as text: how a model is told to write them, and how its text becomes claims."""
+"""Answers as text: instructions for the model, and the way from its text to claims."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def citing_instruction(
 
     Args:
         llm: Asked for marks in its text, or for JSON (`LLM.answers_in_json`).
-        numbers: The passages that there are.
+        numbers: The numbers of the passages.
         empty: Whether an answer may have no sentence.
     """
     numbered = ", ".join(map(str, sorted(numbers)))
@@ -56,7 +56,7 @@ def citing_instruction(
 
 
 def introduce(demonstration: str, words: str = EXAMPLE) -> str:
-    """A demonstration behind the words that say what it is; empty where there is none."""
+    """A demonstration with an introduction; empty if there is none."""
     return f"{words}\n{demonstration}\n\n" if demonstration else ""
 
 

@@ -28,7 +28,7 @@ def answer_schema(numbers: Collection[int], *, most: int, empty: bool = False) -
     """The JSON schema of an answer.
 
     Args:
-        numbers: The passages that there are; no other number can be cited.
+        numbers: The numbers of the passages; no other number can be cited.
         most: Most passages a sentence may cite.
         empty: Whether an answer may have no sentence.
     """

@@ -43,7 +43,7 @@ def read_marked_list(text: str) -> list[MarkedSentence]:
 
 
 def read_marked_name(text: str) -> list[MarkedSentence]:
-    """The first line of a text as a single name, whatever commas it holds; none if all is empty."""
+    """The first line of a text as a single name, commas included; none if the text is empty."""
     for line in text.splitlines():
         read = read_marked(_END.sub("", _BEGIN.sub("", line)))
         if name := unwrap(" ".join(sentence.text for sentence in read).strip(_EDGES)):

@@ -81,8 +81,8 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
 def depends_on_context(sentence: str) -> bool:
     """Whether an English sentence refers to one before it.
 
-    It does so where it begins with a word such as "this" or "however", or where nobody is named
-    before its first "he", "she" or "they".
+    It does so if it begins with a word such as "this" or "however", or names no person before its
+    first "he", "she" or "they".
     """
     if _LINKED.match(sentence):
         return True

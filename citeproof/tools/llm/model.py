@@ -174,8 +174,7 @@ class LLM:
     ) -> T:
         """The reply as an object of the schema, asked for a second time where it is invalid.
 
-        The server is told the schema where it supports that; a model that does not is told it
-        in words.
+        The server gets the schema if it supports one; otherwise the prompt describes it in words.
 
         Raises:
             ModelReplyError: The second reply is invalid as well; the caller has a default.
@@ -218,7 +217,7 @@ class LLM:
 
         Raises:
             InputError: There are fewer than two options, or two are the same but for case.
-            ModelReplyError: The reply is none of the options.
+            ModelReplyError: The reply is not one of the options.
             ModelOutageError: No answer in spite of retries.
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
@@ -370,7 +369,7 @@ class _Teller:
     told: int = 0
 
     async def tell(self, stream: Any) -> Any:
-        """The whole reply, once all of it is told."""
+        """The whole reply, once all of it has been passed on."""
         whole, seen, count = None, 0, 0
         async with aclosing(cast("AsyncGenerator[Any]", stream)) as pieces:
             async for piece in pieces:
@@ -398,7 +397,7 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
 
 
 def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
-    """An `LLM` from whatever can be one.
+    """An `LLM` from anything that can serve as one.
 
     Args:
         model: An `LLM`; a LangChain chat model; or its name as in the setting `llm`:

@@ -81,7 +81,7 @@ def thought_only(message: BaseMessage) -> bool:
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object in the text, whatever stands around it.
+    """The first JSON object in the text, with any text around it.
 
     A truncated object does not count, even if it contains a whole one.
     """

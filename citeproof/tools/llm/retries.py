@@ -140,7 +140,7 @@ def retry_after(error: BaseException) -> float | None:
 
 
 def scrub(text: str, secrets: Collection[str] = ()) -> str:
-    """The text without keys: those that are known, and whatever looks like one."""
+    """The text without keys: known ones, and anything that looks like one."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return _KEY_LIKE.sub("***", text)

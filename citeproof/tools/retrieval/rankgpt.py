@@ -89,8 +89,8 @@ class RankGPTRetriever:
 def permutation(reply: str, count: int) -> list[int]:
     """The numbers from 1 to `count` in the order in which a reply names them.
 
-    Numbers in brackets count, or where there are none all numbers do. Repeated and unknown ones
-    are dropped; those that are missing follow in their old order.
+    Numbers in brackets count, or all numbers if there are none in brackets. Repeated and unknown
+    ones are dropped; missing ones follow in their old order.
     """
     numbers = [int(n) for n in _MARKED.findall(reply) or _NUMBER.findall(reply)]
     named = dict.fromkeys(n for n in numbers if 1 <= n <= count)

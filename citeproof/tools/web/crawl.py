@@ -40,7 +40,7 @@ class Web:
 
 @dataclass(frozen=True)
 class Fetched:
-    """A page, or why there is none."""
+    """A page, or the reason that there is none."""
 
     url: str
     state: Literal["read", "unchanged", "gone", "failed", "left out"]
@@ -69,7 +69,7 @@ def fetch_pages(
             page is not transferred again.
 
     Raises:
-        InputError: A URL is none.
+        InputError: A URL is invalid.
     """
     roots = list(map(normalize, urls))
     return _fetch(roots, web, known or {})
