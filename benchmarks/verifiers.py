@@ -35,7 +35,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from citeproof.console import arguments as given
-from citeproof.console.verifier import verifier
+from citeproof.console.verifier import open_verifier
 from citeproof.errors import CiteproofError, InputError, MissingExtraError
 from citeproof.tools.entailment import Entailment, Pair
 from training import measure
@@ -79,9 +79,9 @@ class Scores:
         InputError: A line is no score.
     """
 
-    def __init__(self, path: Path, verifier: str) -> None:
+    def __init__(self, path: Path, open_verifier: str) -> None:
         self._path = path
-        self._verifier = verifier
+        self._verifier = open_verifier
         self._known: dict[str, Scored] = {}
         if path.exists():
             data = path.read_bytes()
@@ -229,7 +229,7 @@ def read(entries: Iterable[str]) -> Iterator[tuple[str, list[Row]]]:
 
 def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
     """Score what is missing, and print the table."""
-    more, others = given.pairs(arguments.set)
+    more, others = given.split_sets(arguments.set)
     if others:
         raise InputError(
             f"There is no setting {next(iter(others))}",
@@ -240,9 +240,9 @@ def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
         sets |= aggrefact(arguments.aggrefact, arguments.count)
     if not sets:
         raise InputError("No pairs are named", fix="Name them with --pairs or --aggrefact.")
-    settings = given.settings(arguments.config, more=more)
+    settings = given.read_settings(arguments.config, more=more)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with verifier(settings, err) as entailment:
+    with open_verifier(settings, err) as entailment:
         scores = Scores(arguments.out, entailment.name)
         with Progress(*columns, TimeRemainingColumn(), console=err) as bar:
             asyncio.run(score(entailment, sets, scores, bar))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import json
+import logging
 import os
 import re
 import sys
@@ -17,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from citeproof.commands import bank, evaluation, installation, models, serving
+from citeproof.commands import bank, evaluation, installation, serving
 from citeproof.commands.options import (
     AsJSON,
     Backend,
@@ -39,6 +41,7 @@ from citeproof.commands.options import (
 )
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.errors import CiteproofError, InputError
+from citeproof.text import plain
 
 __all__ = ["app", "main"]
 
@@ -91,7 +94,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(models.app, name="models")
+app.add_typer(installation.models, name="models")
 app.add_typer(bank.app, name="bank")
 
 
@@ -123,9 +126,13 @@ def _root(
     ] = False,
 ) -> None:
     if verbose:
-        from citeproof.console.logs import show_log
-
-        show_log()
+        # The log of other libraries is their own, and stays as it is.
+        log = logging.getLogger("citeproof")
+        log.setLevel(logging.DEBUG)
+        if not log.handlers:
+            handler = logging.StreamHandler()
+            handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+            log.addHandler(handler)
 
 
 @app.command()
@@ -167,26 +174,32 @@ def index(
     there was none, 130 after Ctrl-C: what is done by then is kept.
     """
     from citeproof.console import indexing as shown
+    from citeproof.console import reports
     from citeproof.console.on_ray import index_on_ray, is_on_ray
+    from citeproof.console.standing import measure_files
     from citeproof.memory.index import Web
 
     settings = load_settings(config, store, sets)
     with_ray = is_on_ray(on)
     given = documents or []
     if listed:
-        held = shown.list_documents(settings, given)
-        shown.show_documents(held, terminal(), as_json=as_json)
+        reports.print_documents(shown.list_documents(settings, given), terminal(), as_json=as_json)
         return
     if remove:
-        shown.show_removed(shown.remove_documents(settings, given), terminal(), as_json=as_json)
+        removed = shown.remove_documents(settings, given)
+        if as_json:
+            echo_json(json.dumps({"removed": removed}, ensure_ascii=False, indent=2))
+        for each in () if as_json else removed:
+            out = terminal()
+            out.print(f"removed {plain(each)}", soft_wrap=not out.is_terminal, markup=False)
         return
     if watch:
         from citeproof.console.watching import refuse_unwatchable
 
         refuse_unwatchable(given)
-    ready = shown.import_of(given, vectors, name) if vectors else None
+    ready = shown.open_vectors(given, vectors, name) if vectors else None
     if ready is None:
-        shown.refuse(given, name, rebuild=rebuild)
+        shown.refuse_wrong(given, name, rebuild=rebuild)
     err = terminal(stderr=True)
     web = Web(crawl=crawl, max_pages=max_pages, allow_private=allow_private)
     with (
@@ -194,16 +207,20 @@ def index(
         if with_ray
         else contextlib.closing(shown.open_index(settings, err, rebuild=rebuild))
     ) as opened:
-        if ready is not None:
-            report = shown.add_import(opened, ready, err, rebuild=rebuild)
-        elif given == ["-"]:
+        if given == ["-"] and ready is None:
             report = shown.read_stdin(opened, name, settings)
         else:
-            options: dict[str, Any] = {"web": web, "follow_links": follow_links}
-            report = shown.update(opened, given, err, rebuild=rebuild, **options)
-        shown.show_report(report, terminal(), details=details, as_json=as_json)
+            pieces = dict.fromkeys(ready.pieces, 1) if ready else None
+            sizes = pieces or measure_files(given, follow_links=follow_links)
+            with shown.show_progress(err, sizes, rebuild=rebuild) as progress:
+                if ready is not None:
+                    report = opened.add_import(ready, progress=progress)
+                else:
+                    options: dict[str, Any] = {"web": web, "follow_links": follow_links}
+                    report = opened.update(given, progress=progress, **options)
+        reports.print_index_report(report, terminal(), details=details, as_json=as_json)
         if watch:
-            shown.stay(opened, given, settings.chroma.path, err, follow_links=follow_links)
+            shown.index_changes(opened, given, settings.chroma.path, err, follow_links=follow_links)
             return
     read = report.added or report.updated or report.unchanged or report.moved or report.removed
     if report.errors or not read:
@@ -256,16 +273,16 @@ def ask(
     from citeproof.console import arguments
     from citeproof.console.ask import Ask
 
-    more, parameters = arguments.pairs(sets or [])
+    more, parameters = arguments.split_sets(sets or [])
     if docs:
         here = {} if store else {"chroma.in_memory": "true"}
         more = {"retriever.source": "index", **here, **more}
-    settings = arguments.settings(config, llm=llm, store=store, more=more)
+    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
     if paper is not None:
-        from citeproof.console.papers import preset
+        from citeproof.console.papers import find_preset
         from citeproof.graphs.registry import find_method
 
-        parameters = {**preset(find_method(method), paper)[0], **parameters}
+        parameters = {**find_preset(find_method(method), paper)[0], **parameters}
     if unverified is not None:
         parameters["unverified"] = unverified
     if review:
@@ -309,8 +326,8 @@ def chat(
     from citeproof.console import arguments
     from citeproof.console.chat import chat as run
 
-    more, parameters = arguments.pairs(sets or [])
-    settings = arguments.settings(config, llm=llm, store=store, more=more)
+    more, parameters = arguments.split_sets(sets or [])
+    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
     if run(settings, method, parameters, thread, sys.stdin, cold=cold) and not sys.stdin.isatty():
         raise typer.Exit(1)
 
@@ -357,8 +374,8 @@ def check(
     from citeproof.console import check as shown
     from citeproof.console.checking import prove
     from citeproof.console.page import render_check
-    from citeproof.console.places import refuse_place
     from citeproof.console.sarif import render_sarif
+    from citeproof.files import refuse_place
 
     settings = load_settings(config, store, entailment_sets(sets, backend, model, threshold))
     failing = shown.verdicts_that_fail(fail_on)
@@ -412,17 +429,23 @@ def entail(
     Every line is written back with `score` (0 to 1) and `entailed`. Where lines have a `label`,
     the agreement with it is told at the end.
     """
-    from citeproof.console.entail import count_pairs, open_pairs, print_agreement, result, run
+    from citeproof.console.entail import (
+        count_pairs,
+        open_pairs,
+        open_result,
+        print_agreement,
+        score_pairs,
+    )
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray
-    from citeproof.console.verifier import verifier
+    from citeproof.console.verifier import open_verifier
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
-    opening = verifier_on_ray if is_on_ray(on) else verifier
+    opening = verifier_on_ray if is_on_ray(on) else open_verifier
     err = terminal(stderr=True)
     with open_pairs(pairs) as file:
         total = count_pairs(file, pairs)
-        with result(out, pairs) as lines, opening(settings, err) as entailment:
-            agreement = asyncio.run(run(file, pairs, total, entailment, lines, err))
+        with open_result(out, pairs) as lines, opening(settings, err) as entailment:
+            agreement = asyncio.run(score_pairs(file, pairs, total, entailment, lines, err))
     print_agreement(agreement, err)
 
 
@@ -442,10 +465,10 @@ app.command()(installation.trust)
 @app.command()
 def methods() -> None:
     """List the methods: what each does, and what it costs."""
-    from citeproof.console.reports import methods as table
+    from citeproof.console.reports import print_methods
     from citeproof.graphs.registry import METHODS
 
-    table(METHODS.values(), terminal())
+    print_methods(METHODS.values(), terminal())
 
 
 @app.command()
@@ -458,7 +481,7 @@ def graph(
     png: Annotated[Path | None, option("Draw it into this file (needs an extra).")] = None,
 ) -> None:
     """Show a method's graph: as Mermaid text, or drawn."""
-    from citeproof.console.drawing import mermaid, write_graph
+    from citeproof.console.drawing import render_mermaid, write_graph
     from citeproof.graphs.registry import find_method
 
     endings = (".svg", ".png", ".mmd", ".md")
@@ -468,7 +491,7 @@ def graph(
     targets = [(svg, ".svg"), (png, ".png"), (output, ending)]
     drawn = find_method(method).sketch()
     if output is svg is png is None:
-        typer.echo(mermaid(drawn), nl=False)
+        typer.echo(render_mermaid(drawn), nl=False)
     for path, form in targets:
         if path is not None:
             write_graph(path, drawn, form)

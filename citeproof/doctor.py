@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx
 
-from citeproof.contact import find_chroma, list_models
-from citeproof.errors import CiteproofError, ModelOutageError, PromptError, StoreError
+from citeproof.errors import CiteproofError, ModelOutageError
 from citeproof.memory.index import Index
 from citeproof.memory.searched import open_searched
 from citeproof.memory.store import Kind, open_store
@@ -49,6 +48,10 @@ _SAMPLE = (
     "wrote down every ship that passed, the weather at noon and the price of lamp oil. "
 )
 
+_PATIENCE = 5.0
+"""Seconds that a server may take to answer."""
+_INDEX_FIRST = "Run: citeproof index DOCUMENTS"
+
 
 @dataclass(frozen=True)
 class Check:
@@ -75,15 +78,17 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
         *(_package(name, "citeproof") for name in _CORE),
         *(_package(name, '"citeproof[local]"') for name in _LOCAL),
         _gpu(),
-        _llm(settings),
-        _embedder(settings),
-        _entailment(settings),
-        _store(settings.chroma),
-        *_retriever(settings),
-        *_prompts(settings.prompts),
+        _look("Language model", _llm, settings),
+        _look("Embedding model", _embedder, settings),
+        _look("Entailment model", _entailment, settings),
+        _look("Chroma store", _store, settings),
     ]
+    if settings.retriever.elsewhere:
+        checks.append(_look("Retriever", _retriever, settings))
+    if settings.prompts is not None:
+        checks.append(_look("Prompts", _prompts, settings))
     if measure:
-        checks += _speeds(settings, {check.name: check.status for check in checks})
+        checks += _speeds(settings, {check.name for check in checks if check.status == "ok"})
     return checks
 
 
@@ -93,7 +98,7 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
     An index is not among them: `diagnose` says how to build it, from documents that are not here.
 
     Returns:
-        What was made anew.
+        The models that were made anew.
 
     Raises:
         ModelError: A model cannot be had.
@@ -115,6 +120,24 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
     return repaired
 
 
+def _look(name: str, look: Callable[[Settings], Check | str], settings: Settings) -> Check:
+    """The outcome of a look; a text says that all is well, an error that something is missing."""
+    try:
+        found = look(settings)
+    except CiteproofError as error:
+        return Check(name, "missing", f"{error.what}: {error.why}".rstrip(": "), error.fix)
+    return Check(name, "ok", found) if isinstance(found, str) else found
+
+
+@contextlib.contextmanager
+def _about(what: str) -> Iterator[None]:
+    """Errors that begin with what was looked at."""
+    try:
+        yield
+    except CiteproofError as error:
+        raise type(error)(f"{what}: {error.what}", why=error.why, fix=error.fix) from error
+
+
 def _package(name: str, install: str) -> Check:
     try:
         return Check(name, "ok", version(name))
@@ -134,87 +157,58 @@ def _gpu() -> Check:
     return Check("GPU", "ok", "none; not needed")
 
 
-def _llm(settings: Settings) -> Check:
+def _llm(settings: Settings) -> Check | str:
     llm, name = settings.llm, "Language model"
     if llm.vllm and llm.base_url is None:
-        try:
-            return Check(name, "ok", f"{llm.vllm} on {vllm_program()}; not started")
-        except CiteproofError as error:
-            return Check(name, "missing", error.what, error.fix)
-    if llm.model != "local":
-        return _served_llm(name, llm)
-    if llm.path is None:
-        return _check_embedded(name, LLM, settings)
-    try:
+        return f"{llm.vllm} on {vllm_program()}; not started"
+    if llm.model == "local":
+        if llm.path is None:
+            return _check_embedded(name, LLM, settings)
         path = named_gguf(llm.path)
-    except CiteproofError as error:
-        return Check(name, "missing", error.what, error.fix)
-    return Check(name, "ok", f"{path}, {_megabytes(path.stat().st_size)}, named by llm.path")
-
-
-def _served_llm(name: str, llm: LLMSettings) -> Check:
+        return f"{path}, {_megabytes(path.stat().st_size)}, named by llm.path"
     if llm.base_url is None:
-        return Check(name, "ok", f"{llm.model}; its provider is not asked, which would cost a call")
+        return f"{llm.model}; its provider is not asked, which would cost a call"
     told = f"{llm.model} at {_without_secrets(llm.base_url)}"
-    try:
-        listed = list_models(llm)
-    except CiteproofError as error:
-        return Check(name, "missing", f"{told}: {error.what}", error.fix)
+    with _about(told):
+        listed = _list_models(llm)
     if listed and llm.model.partition(":")[2] not in listed and llm.model not in listed:
         return Check(name, "missing", f"{told}: it has {', '.join(listed[:5])}", "Set `llm.model`.")
-    return Check(name, "ok", told)
+    return told
 
 
-def _embedder(settings: Settings) -> Check:
-    name, model = "Embedding model", settings.embedding.model
+def _embedder(settings: Settings) -> Check | str:
     if settings.embedding.base_url is not None:
         remote = RemoteEmbeddings(settings.embedding)
-        try:
-            length = remote.check()
-        except CiteproofError as error:
-            return _failure(name, error)
-        return Check(name, "ok", f"{remote.name} at {remote.server.shown}, {length} numbers each")
-    if model == "local":
-        return _check_embedded(name, MINILM, settings)
-    return Check(name, "ok", f"{model}, named by embedding.model")
+        return f"{remote.name} at {remote.server.shown}, {remote.check()} numbers each"
+    if settings.embedding.model == "local":
+        return _check_embedded("Embedding model", MINILM, settings)
+    return f"{settings.embedding.model}, named by embedding.model"
 
 
-def _entailment(settings: Settings) -> Check:
-    name, backend = "Entailment model", settings.entailment.backend
-    if settings.entailment.base_url is not None:
-        return _remote_entailment(name, settings)
-    if backend == "judge":
-        return Check(name, "ok", "the language model judges, by entailment.model")
-    named = " and ".join(settings.entailment.models)
-    if not settings.entailment.embedded:
-        return Check(name, "ok", f"{named}, named by entailment.model")
-
+def _entailment(settings: Settings) -> Check | str:
+    name, own = "Entailment model", settings.entailment
+    if own.base_url is not None:
+        model = open_first(own, settings.models)
+        return f"{model.name}, {getattr(model, 'place', '')}{_risk(settings) if own.own else ''}"
+    if own.backend == "judge":
+        return "the language model judges, by entailment.model"
+    named = " and ".join(own.models)
+    if not own.embedded:
+        return f"{named}, named by entailment.model"
     folder = merged_folder(settings.models)
     state = check(folder)
     if state == "corrupt":
         fix = "Run: citeproof doctor --repair. Else it is made anew when it is first used."
         return Check(name, "warn", f"{folder} is damaged", fix)
-    if state == "good":
-        told = f"{folder}, as a {backend}{_risk(settings)}" if named == "local" else ""
-        return Check(name, "ok", told or f"{named}; local: {folder}")
-    return _check_embedded(name, MPNET, settings)
-
-
-def _remote_entailment(name: str, settings: Settings) -> Check:
-    try:
-        model = open_first(settings.entailment, settings.models)
-    except CiteproofError as error:
-        return _failure(name, error)
-    risk = _risk(settings) if settings.entailment.own else ""
-    return Check(name, "ok", f"{model.name}, {getattr(model, 'place', '')}{risk}")
-
-
-def _failure(name: str, error: CiteproofError) -> Check:
-    return Check(name, "missing", f"{error.what}: {error.why}".rstrip(": "), error.fix)
+    if state == "missing":
+        return _check_embedded(name, MPNET, settings)
+    if named != "local":
+        return f"{named}; local: {folder}"
+    return f"{folder}, as a {own.backend}{_risk(settings)}"
 
 
 def _risk(settings: Settings) -> str:
-    """Checks what share of false claims the shipped model's threshold proves, and its cost."""
+    """The share of false claims that the shipped model's threshold proves, and its cost."""
     threshold = shipped_threshold(settings.entailment)
     risk = measure_risk(threshold)
     return (
@@ -236,108 +230,75 @@ def _check_embedded(name: str, model: EmbeddedModel, settings: Settings) -> Chec
     return Check(name, "warn", f"{model.name}: {found}", fix)
 
 
-def _store(chroma: ChromaSettings) -> Check:
-    name = "Chroma store"
+def _store(settings: Settings) -> Check | str:
+    name, chroma = "Chroma store", settings.chroma
     if chroma.in_memory:
-        return Check(name, "ok", "in memory; gone when the process ends")
+        return "in memory; gone when the process ends"
     if chroma.host:
         told = f"server {chroma.host}:{chroma.port}"
-        try:
-            find_chroma(chroma)
-        except CiteproofError as error:
-            return Check(name, "missing", f"{told}: {error.what}", error.fix)
-        return Check(name, "ok", told)
+        with _about(told):
+            _find_chroma(chroma)
+        return told
     path = chroma.path.resolve()
     if not is_folder(path):
-        return Check(name, "warn", f"{path} does not exist", "Run: citeproof index DOCUMENTS")
+        return Check(name, "warn", f"{path} does not exist", _INDEX_FIRST)
     size = 0
     for folder, _, files in os.walk(path):
         for file in files:
             with contextlib.suppress(OSError):  # an index that is being written drops files
                 size += Path(folder, file).stat().st_size
-    if problem := _damage(chroma):
-        return Check(name, "missing", f"{problem.what}: {problem.why}".rstrip(": "), problem.fix)
+    kinds: tuple[Kind, ...] = ("index", "bank", "evidence")
+    for kind in () if chroma.serve else kinds:
+        if is_folder(chroma.path / kind):
+            with contextlib.closing(open_store(chroma, kind)) as store:
+                store.list_names("")
     told = f"{path}, {_megabytes(size)}"
-    return _documents(chroma, told) if is_folder(path / "index") else Check(name, "ok", told)
+    return _documents(chroma, told) if is_folder(path / "index") else told
 
 
-def _retriever(settings: Settings) -> Iterator[Check]:
-    """The source that is searched in place of citeproof's own index, if there is one."""
-    if not settings.retriever.elsewhere:
-        return
-    name, source = "Retriever", _without_secrets(settings.retriever.source)
-    try:
-        with contextlib.closing(open_searched(settings, open_embedder(settings))) as searched:
-            held = searched.count() if isinstance(searched, Index) else None
-    except CiteproofError as error:
-        yield Check(name, "missing", f"{source}: {error.what}", error.fix)
-        return
-    if held == 0:
-        yield Check(name, "warn", f"{source}; no documents", "Run: citeproof index DOCUMENTS")
-        return
-    yield Check(name, "ok", source if held is None else f"{source}, {count(held, 'passage')}")
-
-
-def _documents(chroma: ChromaSettings, told: str) -> Check:
+def _documents(chroma: ChromaSettings, told: str) -> Check | str:
     """The documents of the index, and whether an update of it was interrupted."""
-    name = "Chroma store"
-    try:
-        with contextlib.closing(Index.open(chroma, RetrieverSettings(kind="bm25"))) as index:
-            held = index.documents()
-    except CiteproofError as error:
-        return Check(name, "missing", f"{told}; {error.what}: {error.why}", error.fix)
+    by_words = RetrieverSettings(kind="bm25")
+    with _about(told), contextlib.closing(Index.open(chroma, by_words)) as index:
+        held = index.documents()
     if not held:
-        return Check(name, "warn", f"{told}; no documents", "Run: citeproof index DOCUMENTS")
+        return Check("Chroma store", "warn", f"{told}; no documents", _INDEX_FIRST)
     if broken := [one for one in held if not one.whole]:
         told += f"; {len(broken):,} of {count(len(held), 'document')} are not whole"
         fix = "Run the same `citeproof index` again; it goes on where it was interrupted."
-        return Check(name, "warn", told, fix)
+        return Check("Chroma store", "warn", told, fix)
     passages = sum(one.passages for one in held)
-    told += f"; {count(len(held), 'document')}, {count(passages, 'passage')}"
-    return Check(name, "ok", told)
+    return f"{told}; {count(len(held), 'document')}, {count(passages, 'passage')}"
 
 
-def _damage(chroma: ChromaSettings) -> StoreError | None:
-    """Problems of the index, the bank and the evidence log, if any."""
-    kinds: tuple[Kind, ...] = ("index", "bank", "evidence")
-    for kind in () if chroma.serve else kinds:
-        if not is_folder(chroma.path / kind):
-            continue
-        try:
-            with contextlib.closing(open_store(chroma, kind)) as store:
-                store.list_names("")
-        except StoreError as error:
-            return error
-    return None
+def _retriever(settings: Settings) -> Check | str:
+    """The source that is searched in place of citeproof's own index."""
+    source = _without_secrets(settings.retriever.source)
+    with (
+        _about(source),
+        contextlib.closing(open_searched(settings, open_embedder(settings))) as own,
+    ):
+        held = own.count() if isinstance(own, Index) else None
+    if held == 0:
+        return Check("Retriever", "warn", f"{source}; no documents", _INDEX_FIRST)
+    return source if held is None else f"{source}, {count(held, 'passage')}"
 
 
-def _prompts(folder: Path | None) -> Iterator[Check]:
-    """The prompts that are replaced; nothing where the packaged ones serve."""
-    if folder is None:
-        return
-    try:
-        replaced = ", ".join(load_templates(folder)) or "nothing: it holds no .md file"
-    except PromptError as error:
-        yield Check("Prompts", "missing", f"{error.what}: {error.why}".rstrip(": "), error.fix)
-    else:
-        yield Check("Prompts", "ok", f"{folder} replaces {replaced}")
+def _prompts(settings: Settings) -> str:
+    """The prompts that are replaced."""
+    assert settings.prompts is not None
+    replaced = ", ".join(load_templates(settings.prompts)) or "nothing: it holds no .md file"
+    return f"{settings.prompts} replaces {replaced}"
 
 
-def _speeds(settings: Settings, found: dict[str, str]) -> Iterator[Check]:
+def _speeds(settings: Settings, there: set[str]) -> Iterator[Check]:
     """Times what is there already; whoever asks for a diagnosis does not ask for a download."""
-    if settings.embedding.embedded and found["Embedding model"] == "ok":
-        yield _time("Embedding speed", _embedding_speed, settings)
-    if settings.entailment.embedded and found["Entailment model"] == "ok":
-        yield _time("Entailment speed", _entailment_speed, settings)
-    if settings.llm.model == "local" and found["Language model"] == "ok":
-        yield _time("Language model speed", _llm_speed, settings)
-
-
-def _time(name: str, measure: Callable[[Settings], str], settings: Settings) -> Check:
-    try:
-        return Check(name, "ok", measure(settings))
-    except CiteproofError as error:
-        return _failure(name, error)
+    if settings.embedding.embedded and "Embedding model" in there:
+        yield _look("Embedding speed", _embedding_speed, settings)
+    if settings.entailment.embedded and "Entailment model" in there:
+        yield _look("Entailment speed", _entailment_speed, settings)
+    if settings.llm.model == "local" and "Language model" in there:
+        yield _look("Language model speed", _llm_speed, settings)
 
 
 def _embedding_speed(settings: Settings) -> str:
@@ -350,7 +311,6 @@ def _embedding_speed(settings: Settings) -> str:
 
 
 def _entailment_speed(settings: Settings) -> str:
-
     model = CrossEncoder(str(entailment_folder(settings.models)))
     pairs = [Pair(f"{n}. {_SAMPLE * 3}", "The lighthouse was built of granite.") for n in range(64)]
     asyncio.run(model.scores(pairs[:1]))  # loads the model, which is not what is timed
@@ -380,6 +340,40 @@ def _llm_speed(settings: Settings) -> str:
             fix="Check the machine's free memory, or set `llm.timeout` higher.",
         ) from error
     return f"{prompt:,.0f} tokens/s prompt, {generation:,.1f} tokens/s generation"
+
+
+def _list_models(settings: LLMSettings) -> list[str]:
+    """The models that an OpenAI-compatible server lists; empty where it does not say."""
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    assert settings.base_url is not None
+    url = httpx.URL(settings.base_url)
+    reply = _get(url.copy_with(path=f"{url.path.rstrip('/')}/models"), headers)
+    if reply.status_code in (401, 403):
+        raise ModelOutageError("it refuses the key", fix="Correct `llm.api_key`.")
+    try:
+        listed: Any = reply.json()["data"]
+        return [str(one["id"]) for one in listed]
+    except (ValueError, KeyError, TypeError):
+        return []  # a proxy may have no such list, and yet a model
+
+
+def _find_chroma(settings: ChromaSettings) -> None:
+    """Ask a Chroma server for its heartbeat."""
+    scheme = "https" if settings.ssl else "http"
+    url = httpx.URL(f"{scheme}://{settings.host}:{settings.port}/api/v2/heartbeat")
+    reply = _get(url, {})
+    if reply.status_code != 200:
+        why = f"it answers with HTTP {reply.status_code}"
+        raise ModelOutageError("no Chroma server is there", why=why, fix="Correct `chroma.host`.")
+
+
+def _get(url: httpx.URL, headers: dict[str, str]) -> httpx.Response:
+    try:
+        return httpx.get(url, headers=headers, timeout=_PATIENCE)
+    except httpx.HTTPError as error:
+        why = str(error) or type(error).__name__
+        raise ModelOutageError("it is not reached", why=why, fix="Start it.") from error
 
 
 def _without_secrets(url: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, TypeVar
 
 from citeproof.errors import InputError
-from citeproof.paths import expand
+from citeproof.paths import exists, expand, is_folder
 from citeproof.text import problem
 
 if TYPE_CHECKING:
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=BaseModel)
 
-__all__ = ["file_errors", "is_full", "parse", "read_file", "whole_file", "write_whole"]
+__all__ = [
+    "file_errors",
+    "is_among",
+    "is_full",
+    "parse",
+    "read_file",
+    "refuse_place",
+    "whole_file",
+    "write_whole",
+]
 
 
 def is_full(error: BaseException) -> bool:
@@ -47,6 +56,34 @@ def file_errors(path: Path | str, what: Literal["read", "written"] = "written") 
         raise InputError(
             f"{path} cannot be {what}", why=error.strerror or str(error), fix=fixes[what]
         ) from error
+
+
+def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
+    """Tell before a run, and not after it, that a file cannot be written where it is wanted.
+
+    Args:
+        path: The file.
+        read: Files that the run reads, which must not be lost.
+
+    Raises:
+        InputError: It is a folder, or is to be in one that is not there to be seen, or is read.
+    """
+    path = expand(path)
+    what = f"{path} cannot be written"
+    if is_folder(path):
+        raise InputError(what, why="it is a folder", fix="Name a file in it.")
+    if not is_folder(path.parent):
+        why = f"there is no folder {path.parent} that you may look into"
+        raise InputError(what, why=why, fix="Make it, or name another one.")
+    if is_among(path, read):
+        raise InputError(what, why="what is read from it would be lost", fix="Name another file.")
+
+
+def is_among(path: Path, files: Iterable[Path]) -> bool:
+    """Whether a file is one of some others, whatever they are called."""
+    path = expand(path)
+    known = map(expand, files)
+    return exists(path) and any(exists(file) and path.samefile(file) for file in known)
 
 
 @contextmanager

@@ -582,21 +582,16 @@ class ComposedResult(R2MGAResult):
     retrieval: Retrieval | None
 
 
-class _ProofOptions(TypedDict, total=False):
-    corpus: list[Passage]
-    long_term: list[str]
-    stop: str
-    budget: BudgetSettings | None
-    ledger: LedgerChannel
-
-
-class ProofInput(_ProofOptions):
+class ProofInput(NodeState):
     """The input of a proof."""
 
     question: str
     passages: list[Passage]
     """Passages that the claims cite, and may cite instead."""
     given: list[Claim]
+    corpus: NotRequired[list[Passage]]
+    long_term: NotRequired[list[str]]
+    stop: NotRequired[str]
 
 
 class ProofResult(TypedDict):

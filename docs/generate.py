@@ -23,8 +23,8 @@ import typer
 from pydantic import BaseModel, TypeAdapter
 
 from citeproof.compose import KeepingParameters
-from citeproof.console.drawing import mermaid
-from citeproof.evaluation.hub import HUB
+from citeproof.console.drawing import render_mermaid
+from citeproof.evaluation.datasets import HUB
 from citeproof.evaluation.scoring import METRICS
 from citeproof.graphs.proof import ProofParameters
 from citeproof.graphs.registry import METHODS, find_method
@@ -300,7 +300,7 @@ def _papers(name: str) -> str:
 
 
 def _graph(method: str) -> str:
-    return f"```mermaid\n{mermaid(find_method(method).sketch())}```"
+    return f"```mermaid\n{render_mermaid(find_method(method).sketch())}```"
 
 
 def _events(*which: str) -> str:

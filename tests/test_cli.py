@@ -267,7 +267,7 @@ def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
-    monkeypatch.setattr("citeproof.console.ask.show", interrupt)
+    monkeypatch.setattr("citeproof.console.ask.follow", interrupt)
     result = run(cli.app, ["ask", "Who?"])
     assert (result.exit_code, result.stderr, closed) == (
         130,

@@ -166,8 +166,8 @@ def test_commands_can_be_given_as_they_stand(page: Path) -> None:
     for line in commands(page):
         _, *words = shlex.split(line, comments=True)
         values = parsed(words)
-        settings, parameters = arguments.pairs(values.get("sets") or [])
-        arguments.settings(None, llm=values.get("llm"), more=settings)
+        settings, parameters = arguments.split_sets(values.get("sets") or [])
+        arguments.read_settings(None, llm=values.get("llm"), more=settings)
         if values.get("method"):
             find_method(values["method"]).sketch(**parameters)
         else:
@@ -221,8 +221,8 @@ def test_settings_and_sweeps_can_be_read(page: Path, tmp_path: Path) -> None:
             file = tmp_path / "sweep.toml"
             file.write_text(block, encoding="utf-8")
             for plan in read_sweep(file, data="questions.jsonl"):
-                settings, parameters = arguments.pairs(plan.sets)
-                arguments.settings(None, more=settings)
+                settings, parameters = arguments.split_sets(plan.sets)
+                arguments.read_settings(None, more=settings)
                 find_method(plan.method).sketch(**parameters)
         else:
             Settings.load(**read)
@@ -250,7 +250,7 @@ def test_a_setting_can_be_written_in_three_ways(
     page = text_of(Path("docs/configuration.md"))
     assert all(f"`{way}`" in page for way in ("=".join(environment), f"--set {argument}"))
     monkeypatch.chdir(tmp_path)
-    by_argument = arguments.settings(None, more=arguments.pairs([argument])[0])
+    by_argument = arguments.read_settings(None, more=arguments.split_sets([argument])[0])
     assert by_argument != Settings()
     Path("citeproof.toml").write_text(file, encoding="utf-8")
     assert Settings.load() == by_argument

@@ -24,7 +24,7 @@ LAYERS = (
     ("tools.toolbox", "testing", "integrations.tracing"),
     ("agents",),
     ("graphs",),
-    ("compose", "contact", "doctor", "asking"),
+    ("compose", "doctor", "asking"),
     ("evaluation",),
     ("integrations",),
     ("console",),
@@ -38,11 +38,6 @@ LAYERS = (
 A module imports from its own layer and from those below, be it at its top, inside a function, or
 for type checkers only.
 """
-EXCEPTIONS = {
-    ("evaluation.merging", "console.trace"): "a merged run keeps its traces",
-    ("evaluation.runner", "console.trace"): "a run keeps traces, which the console also shows",
-}
-"""Imports that go the other way, and why they still do."""
 
 
 class Import(NamedTuple):
@@ -112,7 +107,7 @@ def upward(found: list[Import]) -> list[str]:
         f"{', '.join(LAYERS[layer(own.target)])} stands above "
         f"{', '.join(LAYERS[layer(own.source)])}"
         for own in found
-        if layer(own.target) > layer(own.source) and (own.source, own.target) not in EXCEPTIONS
+        if layer(own.target) > layer(own.source)
     ]
 
 
@@ -120,8 +115,7 @@ def circle(found: list[Import]) -> str:
     """A circle of imports, or nothing."""
     order: TopologicalSorter[str] = TopologicalSorter()
     for own in found:
-        if (own.source, own.target) not in EXCEPTIONS:
-            order.add(own.source, own.target)
+        order.add(own.source, own.target)
     try:
         order.prepare()
     except CycleError as error:
@@ -140,10 +134,6 @@ def test_imports_go_to_layers_below(found: list[Import]) -> None:
 
 def test_imports_make_no_circle(found: list[Import]) -> None:
     assert circle(found) == ""
-
-
-def test_every_exception_is_needed(found: list[Import]) -> None:
-    assert EXCEPTIONS.keys() <= {(own.source, own.target) for own in found}
 
 
 def test_a_wrong_import_would_be_found(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.refiner import DraftRefiner
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.errors import PromptError
-from citeproof.evaluation.manifest import prompts as hashes
+from citeproof.evaluation.manifest import hash_prompts as hashes
 from citeproof.graphs.registry import METHODS
 from citeproof.prompts import check_template, load_templates, template
 from citeproof.settings import (

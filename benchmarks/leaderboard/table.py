@@ -17,15 +17,14 @@ from pathlib import Path
 from rich.console import Console
 
 from citeproof import Settings
-from citeproof.console.verifier import verifier
+from citeproof.console.verifier import open_verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example, Scores
-from citeproof.evaluation.labels import cell, words
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scoring import score
-from citeproof.evaluation.statistics import Estimate, estimate
+from citeproof.evaluation.statistics import Estimate, estimate, format_cell, name_metric
 from citeproof.files import write_whole
 from citeproof.markdown import row
 from citeproof.tools.entailment import Entailment
@@ -113,7 +112,7 @@ def table(board: Board, metrics: Sequence[str], name: str = "", base: str = "") 
     lines = [row(["method", "n", *(_head(board, *columns[n]) for n in kept)])]
     lines.append(f"|{'---|' * (2 + len(kept))}")
     for method, own in found.items():
-        cells = [cell(own[n], numbers[method], sign=bool(base)) for n in kept]
+        cells = [format_cell(own[n], numbers[method], sign=bool(base)) for n in kept]
         lines.append(row([method, str(numbers[method]), *cells]))
     return [*lines, ""]
 
@@ -140,9 +139,9 @@ def plots(board: Board) -> dict[tuple[str, str], str]:
     for metric, cost in PLOTS:
         for judge in _judges(board, metric):
             if series := list(_series(board[judge], metric, cost)):
-                title, said = _head(board, judge, metric), f"{words(cost)} per question"
+                title, said = _head(board, judge, metric), f"{name_metric(cost)} per question"
                 file = f"{metric}-{judge}.svg" if metric in JUDGED else f"{metric}.svg"
-                drawn[file, f"{title} against {words(cost)}"] = plot(
+                drawn[file, f"{title} against {name_metric(cost)}"] = plot(
                     series, said, title, alone=True
                 )
     return drawn
@@ -162,7 +161,7 @@ def _judges(board: Board, metric: str) -> list[str]:
 
 
 def _head(board: Board, judge: str, metric: str) -> str:
-    return f"{words(metric)} {JUDGES[judge]}" if metric in JUDGED else words(metric)
+    return f"{name_metric(metric)} {JUDGES[judge]}" if metric in JUDGED else name_metric(metric)
 
 
 def _sets(board: Board) -> list[str]:
@@ -194,7 +193,7 @@ def main() -> None:
         raise InputError(f"{given.runs} holds no answers", fix="Ask first: run.sh.")
     for kind in given.judge or JUDGES:
         settings = Settings.load(given.config, **{"entailment.kind": kind})
-        with verifier(settings, Console(stderr=True)) as entailment:
+        with open_verifier(settings, Console(stderr=True)) as entailment:
             kept = CachedEntailment(entailment, file=given.runs / "judged.sqlite")
             board[kind] = asyncio.run(judge_runs(runs, kept))
     given.out.mkdir(parents=True, exist_ok=True)

@@ -47,7 +47,7 @@ def bank_stats(
     if as_json:
         echo_json(statistics.model_dump_json(indent=2))
     else:
-        shown.figures(statistics, terminal())
+        shown.print_statistics(statistics, terminal())
 
 
 @app.command("export")
@@ -64,7 +64,7 @@ def bank_export(
 
     with shown.open_bank(load_settings(config, store, sets), namespace) as bank:
         entries = asyncio.run(bank.cases(everywhere=everywhere))
-    shown.export(entries, out, terminal(stderr=True))
+    shown.write_export(entries, out, terminal(stderr=True))
 
 
 @app.command("import")
@@ -85,7 +85,7 @@ def bank_import(
     from citeproof.console.opening import show_count
 
     settings = load_settings(config, store, sets)
-    lines, source = shown.read(file)
+    lines, source = shown.read_export(file)
     entries = parse_entries(lines, source, namespace=namespace)
     if rebuild:
         shown.confirm_rebuild(settings, yes=yes)

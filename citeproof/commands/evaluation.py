@@ -116,9 +116,8 @@ def score(
     from citeproof.console.on_ray import is_on_ray
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
-    how: dict[str, Any] = {"mode": mode, "reader": reader, "mauve": mauve, "on_ray": is_on_ray(on)}
-    how |= {"at_most_citations": at_most_citations, "cot": cot}
-    score_runs(runs, settings, terminal(), terminal(stderr=True), **how)
+    how = {"mauve": mauve, "at_most_citations": at_most_citations, "cot": cot}
+    score_runs(runs, settings, mode, reader, on_ray=is_on_ray(on), **how)
 
 
 def merge(
@@ -172,8 +171,9 @@ def trace(
 ) -> None:
     """Show a run that was kept: its steps, prompts, replies and verdicts."""
     from citeproof.console.live import show
-    from citeproof.console.places import refuse_place
-    from citeproof.console.trace import find_trace, read_trace, render_trace, replay
+    from citeproof.console.page import render_trace
+    from citeproof.evaluation.traces import find_trace, read_trace, replay
+    from citeproof.files import refuse_place
 
     source = find_trace(run, example)
     if html is not None:

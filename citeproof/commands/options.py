@@ -96,13 +96,13 @@ def load_settings(config: Path | None, store: Path | None, sets: list[str] | Non
     from citeproof.console import arguments
     from citeproof.errors import SettingsError
 
-    more, others = arguments.pairs(sets or [])
+    more, others = arguments.split_sets(sets or [])
     if others:
         raise SettingsError(
             f"There is no setting {next(iter(others))}",
             fix="A setting has its section before it, such as llm.model.",
         )
-    return arguments.settings(config, store=store, more=more)
+    return arguments.read_settings(config, store=store, more=more)
 
 
 def entailment_sets(

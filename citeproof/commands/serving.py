@@ -38,11 +38,14 @@ def serve(
 def mcp(config: Config = None, store: Store = None, sets: Sets = None) -> None:
     """Serve ask, check, search and read to an MCP client, over stdin and stdout."""
     from citeproof.errors import MissingExtraError
-    from citeproof.integrations.stdio import protocol_stdout, serve_stdio
 
     settings = load_settings(config, store, sets)
     with MissingExtraError.unless_installed("serve", "MCP clients cannot be served"):
-        from citeproof.integrations.mcp_server import build_mcp_server
+        from citeproof.integrations.mcp_server import (
+            build_mcp_server,
+            protocol_stdout,
+            serve_stdio,
+        )
     from citeproof.console.opening import show_downloads
     from citeproof.tools.toolbox import Toolbox
 

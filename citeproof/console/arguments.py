@@ -9,10 +9,10 @@ from typing import Any
 from citeproof.errors import SettingsError
 from citeproof.settings import Settings
 
-__all__ = ["pairs", "settings"]
+__all__ = ["read_settings", "split_sets"]
 
 
-def settings(
+def read_settings(
     config: Path | None,
     *,
     llm: str | None = None,
@@ -30,7 +30,7 @@ def settings(
     return Settings.load(config, **given)
 
 
-def pairs(items: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+def split_sets(items: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Settings, and the method's parameters, from `key=value` items.
 
     A key with a dot, or one that is a section's name, is a setting.

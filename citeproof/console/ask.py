@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,25 +14,26 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.checkpoints import Checkpoints
-from citeproof.console.drawing import shape
-from citeproof.console.live import follow, show
+from citeproof.console.live import conclude, follow
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
 from citeproof.console.reading import (
     nothing_indexed,
     read_first,
     refuse_missing_index,
     refuse_nothing,
 )
+from citeproof.console.remote_runs import RemoteRuns, Runs
 from citeproof.console.review import decide, require_terminal
-from citeproof.console.runs import LocalRuns, Runs
+from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Thread, is_outage
-from citeproof.console.trace import record
 from citeproof.console.warm import find_server
 from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
+from citeproof.evaluation.traces import record
+from citeproof.files import refuse_place
 from citeproof.graphs.registry import find_method
+from citeproof.graphs.shape import read_shape
 from citeproof.paths import is_folder
 from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
@@ -119,21 +120,16 @@ class Ask:
 
     def _answer(self, runs: Runs, err: Console, *, review: bool) -> Answer:
         """Show the run, and record what happens."""
-
-        async def stream() -> AsyncGenerator[Moment]:
-            asking = partial(decide, console=err)
-            run = runs.ask(self.question, self.kept, asking, review=review)
-            async with aclosing(run):
-                async for moment in run:
-                    self.moments.append(moment)
-                    yield moment
-
+        run = runs.ask(self.question, self.kept, partial(decide, console=err), review=review)
         # With the JSON piped on, the run still shows on the terminal, but does not fill a log.
-        question, trace = self.question, self.trace
+        console = err if self.as_json else terminal()
+        following = follow(
+            run, console, question=self.question, trace=self.trace, into=self.moments
+        )
+        answer = asyncio.run(following)
         if self.as_json:
-            return asyncio.run(follow(stream(), err, question=question, trace=trace))
-        console = terminal()
-        answer = asyncio.run(show(stream(), console, question=question, trace=trace))
+            return answer
+        conclude(answer, console)
         if runs.goes_on:  # what was shown before the interruption was not shown again
             whole = plain(answer.text, lines=True)
             console.print(Text(f"\nThe whole answer: {whole}"), soft_wrap=True)
@@ -144,7 +140,7 @@ class Ask:
         if self.as_json:
             echo_json(answer.model_dump_json(indent=2))
         if self.html is not None:
-            page = render_page(answer, self.moments, shape(runs.graph))
+            page = render_page(answer, self.moments, read_shape(runs.graph))
             write_page(self.html, page, told=told)
         if self.events is not None and told:
             typer.echo(f"Events: {self.events}")
@@ -171,14 +167,8 @@ def open_runs(
 ) -> Iterator[Runs]:
     """Runs of a method: at a server that has the same models and store open, else in this process.
 
-    Args:
-        settings: Of models and store.
-        method: Its name.
-        parameters: Those of the method that are set apart.
-        err: Told what is downloaded and loaded.
-        docs: Read first, in this process.
-        reads: Whether the method needs documents.
-        cold: Never ask a server.
+    The documents `docs` are read first, in this process. Without them a method that reads needs an
+    index.
 
     Raises:
         InputError: There are no documents.
@@ -188,8 +178,6 @@ def open_runs(
         refuse_missing_index(settings)
     server = None if cold or docs else find_server(settings)
     if server is not None:
-        from citeproof.console.remote_runs import RemoteRuns
-
         err.print(Text(f"By the models of citeproof serve at {server.address}", style="dim"))
         yield RemoteRuns(server, method, parameters)
         return

@@ -11,12 +11,12 @@ from pathlib import Path
 import typer
 from langchain_core.embeddings import Embeddings
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from citeproof.cases import Entry, ImportReport, Statistics
-from citeproof.console.entail import result
+from citeproof.console.entail import open_result
 from citeproof.console.opening import show_downloads
+from citeproof.console.output import print_table
 from citeproof.console.reading import read_text
 from citeproof.errors import InputError
 from citeproof.memory.bank import Bank
@@ -26,12 +26,12 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 
 __all__ = [
     "confirm_rebuild",
-    "export",
-    "figures",
     "open_bank",
     "open_embedding_bank",
     "print_import",
-    "read",
+    "print_statistics",
+    "read_export",
+    "write_export",
 ]
 
 
@@ -81,35 +81,33 @@ def confirm_rebuild(settings: Settings, *, yes: bool) -> None:
     typer.confirm(f"Delete {count(held, 'case')} first?", abort=True)
 
 
-def figures(statistics: Statistics, console: Console) -> None:
+def print_statistics(statistics: Statistics, console: Console) -> None:
     """How much the bank holds."""
-    table = Table.grid(padding=(0, 2))
+    mean = "–" if statistics.mean_score is None else f"{statistics.mean_score:.2f}"
     rows = [("cases", f"{statistics.cases:,}")]
     rows += [(f"  {name}", f"{number:,}") for name, number in statistics.namespaces.items()]
     rows += [
         ("rationales", f"{statistics.rationales:,} of {3 * statistics.cases:,}"),
-        ("mean score", f"{_score(statistics.mean_score)} ({count(statistics.scored, 'case')})"),
+        ("mean score", f"{mean} ({count(statistics.scored, 'case')})"),
         ("vectors", plain(statistics.embedder) or "none"),
     ]
-    for name, value in rows:
-        table.add_row(Text(name), Text(value, style="bold"))
-    console.print(table)
+    print_table(console, [(Text(name), Text(value, style="bold")) for name, value in rows])
 
 
-def export(entries: Sequence[Entry], out: Path | None, err: Console) -> None:
+def write_export(entries: Sequence[Entry], out: Path | None, err: Console) -> None:
     """Write cases as JSON lines to a file, that appears whole or not at all, or to the output.
 
     Raises:
         InputError: The file cannot be written.
     """
-    with result(out, Path("-")) as file:
+    with open_result(out, Path("-")) as file:
         for entry in entries:
             file.write(f"{entry.model_dump_json()}\n".encode())
         file.flush()
     err.print(count(len(entries), "case"))
 
 
-def read(file: Path) -> tuple[list[str], str]:
+def read_export(file: Path) -> tuple[list[str], str]:
     """The lines of a file, `-` being the standard input, and what to call it.
 
     Raises:
@@ -124,15 +122,10 @@ def read(file: Path) -> tuple[list[str], str]:
 
 def print_import(report: ImportReport, console: Console) -> None:
     """Print the outcome of an import."""
-    table = Table.grid(padding=(0, 2))
-    for name, number in (("added", report.added), ("skipped", report.skipped)):
-        table.add_row(name, Text(count(number, "case"), style="bold"))
-    console.print(table)
+    numbers = {"added": report.added, "skipped": report.skipped}
+    rows = [(name, Text(count(own, "case"), style="bold")) for name, own in numbers.items()]
+    print_table(console, rows)
 
 
 def _can_ask() -> bool:
     return sys.stdin.isatty()
-
-
-def _score(score: float | None) -> str:
-    return "–" if score is None else f"{score:.2f}"

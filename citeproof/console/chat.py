@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,18 +15,17 @@ from rich.text import Text
 
 from citeproof.console.ask import open_runs
 from citeproof.console.checkpoints import Checkpoints
-from citeproof.console.drawing import shape
 from citeproof.console.live import conclude, follow, write_line
 from citeproof.console.output import terminal
 from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
+from citeproof.console.remote_runs import Runs
 from citeproof.console.review import decide
-from citeproof.console.runs import Runs
 from citeproof.console.text import describe_proved
-from citeproof.console.threads import Passing, Thread
+from citeproof.console.threads import Thread
 from citeproof.errors import CiteproofError, InputError
-from citeproof.files import write_whole
+from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import find_method
+from citeproof.graphs.shape import read_shape
 from citeproof.paths import expand
 from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
@@ -41,17 +39,10 @@ HELP = "Ask, or: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer,
 
 @dataclass
 class Chat:
-    """A conversation at the terminal, or over a pipe.
-
-    Args:
-        runs: Of the method.
-        thread: Where the conversation is kept.
-        console: Where answers are printed.
-        err: Where errors are told, and a person is asked.
-    """
+    """A conversation at the terminal, or over a pipe."""
 
     runs: Runs
-    thread: Thread | Passing
+    thread: Thread
     console: Console
     err: Console
     answer: Answer | None = None
@@ -76,7 +67,7 @@ class Chat:
                 failures += 1
             except KeyboardInterrupt:
                 self._complain("Stopped.")
-        if isinstance(self.thread, Passing):
+        if self.thread.kind == "passing":
             asyncio.run(self.runs.forget(self.thread))
         return failures
 
@@ -125,15 +116,8 @@ class Chat:
 
     async def _ask(self, question: str) -> None:
         moments: list[Moment] = []
-
-        async def stream() -> AsyncGenerator[Moment]:
-            run = self.runs.follow_up(question, self.thread, partial(decide, console=self.err))
-            async with aclosing(run):
-                async for moment in run:
-                    moments.append(moment)
-                    yield moment
-
-        self.answer = await follow(stream(), self.console)
+        run = self.runs.ask(question, self.thread, partial(decide, console=self.err))
+        self.answer = await follow(run, self.console, into=moments)
         self.moments = moments
         if self.answer.reason:
             write_line(self.console, Text(plain(self.answer.reason), style="yellow"))
@@ -154,7 +138,7 @@ class Chat:
             raise InputError("/save needs a name", fix="Write it as /save answer.html.")
         answer, path = self._last(), expand(Path(name))
         refuse_place(path)
-        write_whole(path, render_page(answer, self.moments, shape(self.runs.graph)))
+        write_whole(path, render_page(answer, self.moments, read_shape(self.runs.graph)))
         write_line(self.console, Text(f"Page: {plain(str(path))}"))
 
     def _last(self) -> Answer:
@@ -177,13 +161,7 @@ def chat(
 ) -> int:
     """Hold a conversation; gives how many lines could not be done.
 
-    Args:
-        settings: Of models and store.
-        method: Name of the method.
-        parameters: Those of the method that are set apart.
-        thread: Where the conversation is kept; None forgets it at the end.
-        stdin: What is asked, line by line.
-        cold: Load the models here, even if a server has them.
+    Without the name of a thread it is forgotten at the end. Of `stdin` each line is a question.
 
     Raises:
         CiteproofError: The conversation cannot be opened.
@@ -191,7 +169,7 @@ def chat(
     fixed = find_method(method).sketch(**parameters).context_schema()
     err, reads = terminal(stderr=True), getattr(fixed, "cite", True)
     with open_runs(settings, method, parameters, err, reads=reads, cold=cold) as runs:
-        kept: Thread | Passing = Passing(secrets.token_hex(8))
+        kept = Thread(secrets.token_hex(8))
         if thread is not None:
             kept = Thread(thread, Checkpoints.of(settings))
         return Chat(runs, kept, terminal(), err).run(stdin)

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.live import write_line, write_signed
-from citeproof.console.places import is_among
 from citeproof.console.reading import read_text
 from citeproof.errors import InputError
+from citeproof.files import is_among
 from citeproof.text import count, find, plain
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score

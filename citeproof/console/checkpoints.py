@@ -19,12 +19,16 @@ _PATIENCE = 10
 """Seconds that PostgreSQL may take to answer."""
 
 
+async def _no_rows(_: str) -> list[tuple[Any, ...]]:
+    return []
+
+
 class Opened(NamedTuple):
     """A checkpointer that is open."""
 
     saver: Any
     """LangGraph's."""
-    rows: Callable[[str], Awaitable[list[tuple[Any, ...]]]]
+    rows: Callable[[str], Awaitable[list[tuple[Any, ...]]]] = _no_rows
     """The rows of a query to its tables, in SQL that both databases know."""
 
 

@@ -12,33 +12,13 @@ from grandalf.graphs import Graph, Vertex
 from grandalf.layouts import SugiyamaLayout
 from markupsafe import Markup
 
+from citeproof.graphs.shape import Edge
 from citeproof.pages.render import asset, fragment
 
-__all__ = ["Edge", "Shape", "Taken", "svg"]
+__all__ = ["Taken", "draw_svg"]
 
 _HEIGHT, _ROOM, _GAP, _MARGIN, _LETTER = 40.0, 14.0, 46.0, 24.0, 7.9
 """Height of a box, room between two, between layers, and at the rim; width of a letter."""
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A way from one node to another."""
-
-    source: str
-    target: str
-    conditional: bool = False
-    """Taken only sometimes; drawn dashed."""
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The parts of a graph that a drawing shows."""
-
-    nodes: tuple[str, ...]
-    """Names; those that begin and end with two underscores are the graph's ends."""
-    edges: tuple[Edge, ...]
-    """Between these nodes."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +39,7 @@ class Taken:
     """Node → address of what tells more of it."""
 
 
-def svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
+def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
     """The drawing of nodes and edges.
 
     Args:

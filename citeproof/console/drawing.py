@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from citeproof.console.diagram import Edge, Shape, svg
+from citeproof.console.diagram import draw_svg
 from citeproof.errors import MissingExtraError
 from citeproof.files import file_errors
+from citeproof.graphs.shape import drawable, read_shape
 from citeproof.paths import expand
 
-__all__ = ["draw", "drawable", "mermaid", "shape", "write_graph"]
+__all__ = ["draw", "render_mermaid", "write_graph"]
 
 
 def draw(graph: Any) -> str:
     """The SVG of a compiled LangGraph graph."""
-    own = shape(graph)
-    return svg(own.nodes, own.edges)
+    own = read_shape(graph)
+    return draw_svg(own.nodes, own.edges)
 
 
-def drawable(graph: Any) -> Any:
-    """The drawing of a compiled LangGraph graph, without the node that handles errors.
-
-    Its edges are unknown: a `Command` leads out of it.
-    """
-    drawing = graph.get_graph()
-    drawing.nodes.pop("__default_error_handler__", None)
-    return drawing
-
-
-def mermaid(graph: Any) -> str:
+def render_mermaid(graph: Any) -> str:
     """The Mermaid text of a compiled LangGraph graph.
 
     It names no colours: those of LangGraph's own cannot be read on a dark page.
@@ -41,29 +31,10 @@ def mermaid(graph: Any) -> str:
     return text.replace("graph TD;\n", ends, 1)
 
 
-def shape(graph: Any) -> Shape:
-    """Nodes and edges of a compiled LangGraph graph."""
-    drawing = drawable(graph)
-    ways = Counter(edge.source for edge in drawing.edges)
-    edges = (
-        Edge(
-            edge.source,
-            edge.target,
-            edge.conditional and ways[edge.source] > 1,
-            str(edge.data or ""),
-        )
-        for edge in drawing.edges
-    )
-    return Shape(tuple(drawing.nodes), tuple(edges))
-
-
 def write_graph(path: Path, graph: Any, form: str = "") -> None:
     """Save a compiled graph: drawn, or as Mermaid text, which is fenced in a Markdown file.
 
-    Args:
-        path: The file.
-        graph: The compiled graph.
-        form: `.svg`, `.png`, `.md` or `.mmd`; by default what the path ends in.
+    The form is `.svg`, `.png`, `.md` or `.mmd`; by default what the path ends in.
 
     Raises:
         MissingExtraError: A PNG is asked for, and cairosvg is not installed.
@@ -75,9 +46,9 @@ def write_graph(path: Path, graph: Any, form: str = "") -> None:
         case ".png":
             data = _rasterise(draw(graph))
         case ".md":
-            data = f"```mermaid\n{mermaid(graph)}```\n".encode()
+            data = f"```mermaid\n{render_mermaid(graph)}```\n".encode()
         case _:
-            data = mermaid(graph).encode()
+            data = render_mermaid(graph).encode()
     with file_errors(path):
         expand(path).write_bytes(data)
 

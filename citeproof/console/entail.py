@@ -14,15 +14,14 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.opening import show_count
-from citeproof.console.places import is_among
 from citeproof.errors import InputError
-from citeproof.files import file_errors, whole_file
+from citeproof.files import file_errors, is_among, whole_file
 from citeproof.paths import exists, expand
 from citeproof.text import count
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.pairs import Agreement, rows, score_rows, to_line
 
-__all__ = ["count_pairs", "open_pairs", "print_agreement", "result", "run"]
+__all__ = ["count_pairs", "open_pairs", "open_result", "print_agreement", "score_pairs"]
 
 _INPUT = "standard input"
 
@@ -64,7 +63,7 @@ def count_pairs(file: IO[bytes], pairs: Path) -> int:
 
 
 @contextmanager
-def result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
+def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
     """Where the scored lines go: the standard output, or a file that appears whole or not at all.
 
     Raises:
@@ -83,18 +82,12 @@ def result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-async def run(
+async def score_pairs(
     file: IO[bytes], pairs: Path, total: int, entailment: Entailment, out: IO[bytes], err: Console
 ) -> Agreement:
     """Score every pair and write it, in order.
 
-    Args:
-        file: The lines, `count_pairs`.
-        pairs: Where they come from, for errors.
-        total: How many there are.
-        entailment: What scores.
-        out: Where the lines go, with a flush after each chunk.
-        err: Where a bar shows how far it is, if that is a terminal.
+    Each chunk is flushed. A bar shows how far it is, if `err` is a terminal.
 
     Returns:
         How well the scores agree with the labels.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,32 +18,35 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 from citeproof.actors import Actors
 from citeproof.console import arguments
 from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
 from citeproof.console.opening import show_downloads
-from citeproof.console.papers import asked_by_parts, form_of, preset
-from citeproof.console.verifier import verifier
+from citeproof.console.output import print_table, terminal
+from citeproof.console.papers import ask_by_parts, find_form, find_preset
+from citeproof.console.verifier import open_verifier
 from citeproof.errors import InputError
-from citeproof.evaluation.corpus import bare, searching_documents
+from citeproof.evaluation.corpus import choose_gold, drop_documents, search_documents
 from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
-from citeproof.evaluation.gold import with_gold
-from citeproof.evaluation.labels import format_estimate, words
-from citeproof.evaluation.manifest import Manifest, models_of, prompts, public, sha256
+from citeproof.evaluation.manifest import (
+    Manifest,
+    hash_file,
+    hide_secrets,
+)
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
-from citeproof.evaluation.on_ray import MethodOnRay
+from citeproof.evaluation.on_ray import choose_gold_on_ray, describe_tools, method_on_ray
 from citeproof.evaluation.report import HEADLINES
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runner import parameters_of, run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Scorecard, make_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate, score
+from citeproof.evaluation.statistics import format_estimate, name_metric
 from citeproof.evaluation.sweep import Plan
 from citeproof.graphs.registry import find_method
 from citeproof.paths import expand
@@ -64,34 +67,19 @@ def evaluate(
     out: Path,
     console: Console,
     *,
-    config: Path | None = None,
-    store: Path | None = None,
-    at_once: int | None = None,
-    resume: bool = False,
-    trace: bool = False,
-    on_ray: bool = False,
-    shard: Shard | None = None,
+    config: Path | None,
+    store: Path | None,
+    at_once: int | None,
+    resume: bool,
+    trace: bool,
+    on_ray: bool,
+    shard: Shard | None,
 ) -> bool:
-    """Make runs, one after the other.
+    """Make runs, one after the other; whether every example of every run has an answer.
 
     All of them are looked through before the first begins: methods, parameters, settings, data.
-    Models stay open from one run to the next, as long as the settings stay the same.
-
-    Args:
-        plans: A run without a name is made in `out` itself, the others in folders below it.
-        out: Made if it is not there.
-        console: Where the bar and the outcome are shown.
-        config: Settings file; by default `citeproof.toml`.
-        store: Folder of the index; by default that of the settings.
-        at_once: Most examples in work at a time; by default as many as suit the model. In actors
-            it counts for each.
-        resume: Go on with runs that are there.
-        trace: Keep the events of each example.
-        on_ray: Whether Ray actors answer.
-        shard: Which part of the examples is answered; by default all.
-
-    Returns:
-        Whether every example of every run has an answer.
+    Models stay open from one run to the next, as long as the settings stay the same. A run without
+    a name is made in `out` itself, the others in folders below it.
 
     Raises:
         CiteproofError: Something named does not exist, or a folder holds something else.
@@ -108,7 +96,9 @@ def evaluate(
                 if on_ray:
                     tools = closing.enter_context(tools_on_ray(one.settings, console, llm=writes))
                 else:
-                    tools = closing.enter_context(_open_here(one.settings, console, llm=writes))
+                    with show_downloads(console, "opening models…") as progress:
+                        here = Toolbox.from_settings(one.settings, llm=writes, progress=progress)
+                    tools = closing.enter_context(here)
                 opened = one.settings, writes
             complete &= one.answer(tools, console, at_once, resume=resume, trace=trace)
     return complete
@@ -117,13 +107,10 @@ def evaluate(
 def score_runs(
     paths: Sequence[Path],
     settings: Settings,
-    console: Console,
-    waiting: Console,
+    mode: str,
+    reader: str | None,
     *,
-    mode: str = "corrected",
-    reader: str | None = None,
-    mauve: bool = False,
-    on_ray: bool = False,
+    on_ray: bool,
     **how: Any,
 ) -> None:
     """Score runs by one entailment model, keep the scores beside them, and print them.
@@ -131,13 +118,10 @@ def score_runs(
     Args:
         paths: Folders of runs, or JSON files of ALCE's runner.
         settings: They name the entailment model.
-        console: Where the scores are printed.
-        waiting: Where it is shown that something goes on.
         mode: How metrics count: one of `MODES`.
         reader: A question answering model, for Disambig-F1, QA-EM, QA-Hit and DR.
-        mauve: Whether MAUVE is computed as well.
         on_ray: Whether the entailment model is in Ray actors.
-        **how: `at_most_citations` and `cot` of `scored`.
+        **how: Further arguments of `make_scorecard`.
 
     Raises:
         CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
@@ -147,15 +131,13 @@ def score_runs(
         raise InputError(f"There is no mode {mode!r}", fix=f"Known: {', '.join(MODES)}.")
     runs = [open_run(path) for path in paths]
     finder = None if reader is None else ExtractiveReader(reader)
-    opened = verifier_on_ray if on_ray else verifier
+    console, waiting = terminal(), terminal(stderr=True)
+    opened = verifier_on_ray if on_ray else open_verifier
     with opened(settings, waiting) as entailment:
         for own in runs:
             with waiting.status(Text(f"scoring {plain(own.name)}…")):
-                card = asyncio.run(
-                    make_scorecard(
-                        own, entailment, mode=counting, reader=finder, mauve=mauve, **how
-                    )
-                )
+                scoring = make_scorecard(own, entailment, mode=counting, reader=finder, **how)
+                card = asyncio.run(scoring)
             path = write_scorecard(own, card)
             _show(own.name, card, console)
             console.print(Text(plain(f"Scores: {path}")), soft_wrap=True)
@@ -165,13 +147,16 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
     answers = count(len(card.examples), "answer")
     failed = f", {count(card.errors, 'error')} left out" if card.errors else ""
     console.print(Text.assemble((plain(name), "bold"), f" · {answers}{failed}"), soft_wrap=True)
-    table = Table.grid(padding=(0, 2))
-    for metric, value in card.metrics.items():
-        of = "" if value.n == len(card.examples) else f"of {value.n}"
-        table.add_row(words(metric), *format_estimate(value), of)
-    if card.mauve is not None:
-        table.add_row(words("mauve"), f"{card.mauve:.3f}")
-    console.print(table)
+    rows = [
+        (
+            name_metric(name),
+            *format_estimate(own),
+            "" if own.n == len(card.examples) else f"of {own.n}",
+        )
+        for name, own in card.metrics.items()
+    ]
+    whole = [] if card.mauve is None else [(name_metric("mauve"), f"{card.mauve:.3f}")]
+    print_table(console, [*rows, *whole])
     for caveat in card.caveats:
         console.print(Text(plain(caveat), style="yellow"), soft_wrap=True)
 
@@ -185,32 +170,32 @@ class _Made:
         folder: Path,
         config: Path | None,
         store: Path | None,
-        shard: Shard | None = None,
+        shard: Shard | None,
     ) -> None:
-        more, parameters = arguments.pairs(plan.sets)
+        more, parameters = arguments.split_sets(plan.sets)
         self.plan = plan
         self.method = find_method(plan.method)
         self.folder = folder
-        self.settings = arguments.settings(config, store=store, more=more)
+        self.settings = arguments.read_settings(config, store=store, more=more)
         self.parameters: dict[str, Any] = parameters
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
         if plan.corpus == "index":
-            self.examples = bare(self.examples)
+            self.examples = drop_documents(self.examples)
         if shard is not None:
             self.examples = shard.of(self.examples)
         self.gold, parts = plan.gold or plan.method == "oracle", plan.sub_questions
         if plan.paper is not None:
-            own, name = preset(self.method, plan.paper, plan.data, self.examples)
+            own, name = find_preset(self.method, plan.paper, plan.data, self.examples)
             self.parameters = {**own, **self.parameters}
             self.gold |= name.endswith(":oracle")
             parts |= plan.method == "llatrieval"
         if parts:
-            self.examples = [asked_by_parts(example) for example in self.examples]
+            self.examples = [ask_by_parts(example) for example in self.examples]
         known = self.method.sketch(**self.parameters).context_schema.model_fields
         if "ranked" in known and all(example.documents for example in self.examples):
             # The data set's own ranking is part of it.
             self.parameters.setdefault("ranked", "true")
-        if "form" in known and (form := form_of(plan.data, self.examples)):
+        if "form" in known and (form := find_form(plan.data, self.examples)):
             self.parameters.setdefault("form", form)
 
     def answer(
@@ -229,51 +214,48 @@ class _Made:
         bank = None
         if isinstance(tools, Actors):
             with console.status("opening models…"):
-                graph = MethodOnRay(tools, self.plan.method, self.parameters, self.settings)
-            passages, models, asked = graph.about.passages, graph.about.models, graph.about.prompts
-            find_gold = graph.with_gold
+                graph, there = method_on_ray(
+                    tools, self.plan.method, self.parameters, self.settings
+                )
+            find_gold = partial(choose_gold_on_ray, tools)
             at_once *= tools.number
         else:
             # Citations of a benchmark are no evidence that anyone asked for.
             tools.evidence = None
-            graph = self.method.build(searching_documents(tools), **self.parameters)
+            graph = self.method.build(search_documents(tools), **self.parameters)
             bank = tools.bank
-            find_gold = partial(with_gold, tools=tools)
-            passages = None if tools.index is None else tools.index.count()
-            models, asked = models_of(tools, self.settings), prompts(tools.prompts)
+            find_gold = partial(choose_gold, tools=tools)
+            there = asyncio.run(describe_tools(tools, parameters_of(graph), self.settings))
         parameters = parameters_of(graph)
-        if parameters.get("cite", True) and passages == 0:  # CLOSEDBOOK may read nothing
+        if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK may read nothing
             self._refuse_without_documents()
         about = {
-            "settings": public(self.settings),
-            "models": models,
-            "prompts": asked,
+            "settings": hide_secrets(self.settings),
+            "models": there.models,
+            "prompts": there.prompts,
             "name": self.plan.data,
-            "sha256": sha256(expand(Path(self.plan.data))),
+            "sha256": hash_file(expand(Path(self.plan.data))),
             "limit": self.plan.limit,
             "seed": self.plan.seed,
             "corpus": self.plan.corpus,
         }
-        with _Watched(console, self.folder, len(self.examples)) as watched:
-
-            async def make() -> Manifest:
-                examples = self.examples
-                if self.gold:
-                    examples = await find_gold(examples, k=parameters["k"])
-                return await run(
-                    graph,
-                    self.plan.method,
-                    examples,
-                    self.folder,
-                    about=about,
-                    at_once=at_once,
-                    resume=resume,
-                    bank=bank,
-                    trace=trace,
-                    on_result=watched.take,
-                )
-
-            manifest = asyncio.run(make())
+        examples = self.examples
+        if self.gold:
+            examples = asyncio.run(find_gold(examples, k=parameters["k"]))
+        with _Watched(console, self.folder, len(examples)) as watched:
+            running = run(
+                graph,
+                self.plan.method,
+                examples,
+                self.folder,
+                about=about,
+                at_once=at_once,
+                resume=resume,
+                bank=bank,
+                trace=trace,
+                on_result=watched.take,
+            )
+            manifest = asyncio.run(running)
         watched.conclude(manifest)
         return not manifest.totals.errors
 
@@ -287,13 +269,6 @@ class _Made:
                 why=f"{brings}, and the index {self.settings.chroma.path} is empty",
                 fix="Read the documents first: citeproof index DOCS.",
             )
-
-
-def _open_here(
-    settings: Settings, console: Console, *, llm: bool
-) -> AbstractContextManager[Toolbox]:
-    with show_downloads(console, "opening models…") as progress:
-        return Toolbox.from_settings(settings, llm=llm, progress=progress)
 
 
 class _Watched(Progress):
@@ -336,20 +311,20 @@ class _Watched(Progress):
 
     def conclude(self, manifest: Manifest) -> None:
         """Print what came of the run."""
-        totals = manifest.totals
-        table = Table.grid(padding=(0, 2))
-        table.add_row("answered", Text(f"{totals.answered:,}", style="bold"))
-        table.add_row("answered in part", Text(f"{totals.partial:,}", style="bold"))
-        table.add_row("not found", Text(f"{totals.not_found:,}", style="bold"))
+        totals, usage = manifest.totals, manifest.totals.usage
         style = "bold red" if totals.errors else "bold"
-        table.add_row("errors", Text(f"{totals.errors:,}", style=style))
-        for name, value in aggregate(list(self._scores.values())).items():
-            table.add_row(words(name), f"{value:.3f}")
-        usage = totals.usage
-        table.add_row("LLM calls", f"{usage.llm_calls:,}")
-        table.add_row("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}")
-        table.add_row("time", seconds(totals.seconds))
-        self.console.print(table)
+        means = aggregate(list(self._scores.values()))
+        rows: list[tuple[str, str | Text]] = [
+            ("answered", Text(f"{totals.answered:,}", style="bold")),
+            ("answered in part", Text(f"{totals.partial:,}", style="bold")),
+            ("not found", Text(f"{totals.not_found:,}", style="bold")),
+            ("errors", Text(f"{totals.errors:,}", style=style)),
+            *((name_metric(name), f"{value:.3f}") for name, value in means.items()),
+            ("LLM calls", f"{usage.llm_calls:,}"),
+            ("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}"),
+            ("time", seconds(totals.seconds)),
+        ]
+        print_table(self.console, rows)
         if known := manifest.totals.nothing_new:
             self._tell_line(
                 f"{count(known, 'question')} of {self._examples} brought no more documents than "
@@ -360,7 +335,7 @@ class _Watched(Progress):
     def _describe_standing(self) -> Iterator[str]:
         means = aggregate(list(self._scores.values()))
         for name in [name for name in (*HEADLINES, "hit", "length") if name in means][:_SHOWN]:
-            yield f"{words(name)} {means[name]:.{1 if means[name] > 2 else 2}f}"
+            yield f"{name_metric(name)} {means[name]:.{1 if means[name] > 2 else 2}f}"
         if self._errors:
             yield count(self._errors, "error")
 

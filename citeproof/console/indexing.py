@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path, PurePath
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.opening import show_downloads
 from citeproof.console.reading import refuse_nothing
-from citeproof.console.reports import documents as reported
-from citeproof.console.reports import print_index_report
-from citeproof.console.standing import Standing, show_standing, sizes
+from citeproof.console.standing import Standing, show_standing
 from citeproof.console.watching import changes
 from citeproof.errors import CiteproofError, InputError
 from citeproof.memory import searched
 from citeproof.memory.documents import match
-from citeproof.memory.index import Index, IndexedDocument, IndexReport, Web
+from citeproof.memory.index import Index, IndexedDocument, IndexReport
 from citeproof.memory.searched import OwnRetriever, open_searched
 from citeproof.settings import Settings
 from citeproof.text import plain
@@ -34,42 +29,19 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
 __all__ = [
-    "add_import",
-    "import_of",
+    "index_changes",
     "list_documents",
     "open_index",
     "open_searched_index",
+    "open_vectors",
     "read_stdin",
-    "refuse",
+    "refuse_wrong",
     "remove_documents",
-    "show_documents",
-    "show_removed",
-    "show_report",
-    "stay",
-    "update",
+    "show_progress",
 ]
 
 
-def update(
-    index: Index,
-    documents: Sequence[str],
-    console: Console,
-    *,
-    web: Web | None = None,
-    follow_links: bool = False,
-    rebuild: bool = False,
-) -> IndexReport:
-    """Bring a kept index in line with documents; Ctrl-C says what is kept.
-
-    Raises:
-        KeyboardInterrupt: With a message.
-    """
-    standing = Standing(sizes(documents, follow_links=follow_links))
-    with _tell_progress(console, standing, rebuild=rebuild):
-        return index.update(documents, web=web, follow_links=follow_links, progress=standing)
-
-
-def import_of(documents: Sequence[str], vectors: str, name: str | None) -> Import:
+def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:
     """The passages of a file with their vectors.
 
     Raises:
@@ -83,33 +55,29 @@ def import_of(documents: Sequence[str], vectors: str, name: str | None) -> Impor
     return open_import(Path(documents[0]), vectors, name)
 
 
-def add_import(index: Index, given: Import, console: Console, *, rebuild: bool) -> IndexReport:
-    """Index passages with their vectors; Ctrl-C says what is kept.
+@contextmanager
+def show_progress(
+    console: Console, sizes: Mapping[str, int], *, rebuild: bool
+) -> Iterator[Standing]:
+    """Show how far an update is, given the bytes of its documents; Ctrl-C says what is kept.
 
     Raises:
         KeyboardInterrupt: With a message.
     """
-    standing = Standing(dict.fromkeys(given.pieces, 1))
-    with _tell_progress(console, standing, rebuild=rebuild):
-        return index.add_import(given, progress=standing)
-
-
-@contextmanager
-def _tell_progress(console: Console, standing: Standing, *, rebuild: bool) -> Iterator[None]:
+    standing = Standing(sizes)
     try:
         with show_standing(console, standing):
-            yield
+            yield standing
     except KeyboardInterrupt:
         told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
         if not rebuild:
-            are = (
-                "is" if len(standing.finished) == 1 and " of " not in standing.documents else "are"
-            )
+            is_one = len(standing.finished) == 1 and " of " not in standing.documents
+            are = "is" if is_one else "are"
             told = f"{standing.documents} {are} indexed; run the same again to go on."
         raise KeyboardInterrupt(told) from None
 
 
-def stay(
+def index_changes(
     index: Index,
     documents: Sequence[str],
     store: Path,
@@ -186,7 +154,7 @@ def _opened_for_looking(settings: Settings) -> Index:
     return Index.open(settings.chroma, by_words)
 
 
-def refuse(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None:
+def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None:
     """Tell at once what cannot be indexed, before anything is loaded.
 
     Raises:
@@ -210,39 +178,6 @@ def refuse(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None
         refuse_nothing(
             [Path(one) for one in documents]
         )  # else the index would be emptied by a slip
-
-
-def show_report(
-    report: IndexReport, console: Console, *, details: bool = False, as_json: bool = False
-) -> None:
-    """Print what an update did."""
-    if as_json:
-        _echo(asdict(report))
-    else:
-        print_index_report(report, console, details=details)
-
-
-def show_documents(
-    held: Sequence[IndexedDocument], console: Console, *, as_json: bool = False
-) -> None:
-    """Print the documents of an index."""
-    if as_json:
-        _echo([one.model_dump(mode="json") for one in held])
-    else:
-        reported(held, console)
-
-
-def show_removed(names: Sequence[str], console: Console, *, as_json: bool = False) -> None:
-    """Print the documents that were removed."""
-    if as_json:
-        _echo({"removed": names})
-        return
-    for name in names:
-        console.print(Text(f"removed {plain(name)}"), soft_wrap=not console.is_terminal)
-
-
-def _echo(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())  # UTF-8 everywhere
 
 
 def read_stdin(index: Index, name: str | None, settings: Settings) -> IndexReport:

@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from citeproof.console.text import describe_proved, instruments, tokens
+from citeproof.console.text import describe_proved, describe_tokens, describe_usage
 from citeproof.errors import CiteproofError
 from citeproof.runtime.events import (
     AnswerReady,
@@ -47,26 +47,32 @@ _LOOK = {
 async def show(
     moments: AsyncGenerator[Moment], console: Console, *, question: str = "", trace: bool = False
 ) -> Answer:
-    """Print a run while it goes on, then its sources and its cost.
-
-    Args:
-        moments: What happens; the run's own `AnswerReady` must be among them.
-        console: On a terminal the claim in hand moves; elsewhere only finished lines are printed.
-        question: Printed first.
-        trace: Print each node with its time, tokens, and what it read and wrote.
-
-    Raises:
-        CiteproofError: The stream ended without an answer.
-    """
+    """Print a run while it goes on, then its sources and its cost; see `follow`."""
     answer = await follow(moments, console, question=question, trace=trace)
     conclude(answer, console)
     return answer
 
 
 async def follow(
-    moments: AsyncGenerator[Moment], console: Console, *, question: str = "", trace: bool = False
+    moments: AsyncGenerator[Moment],
+    console: Console,
+    *,
+    question: str = "",
+    trace: bool = False,
+    into: list[Moment] | None = None,
 ) -> Answer:
-    """The part of `show` that goes on while the run does; an interruption ends the run first."""
+    """Print a run while it goes on; an interruption ends the run first.
+
+    Args:
+        moments: What happens; the run's own `AnswerReady` must be among them.
+        console: On a terminal the claim in hand moves; elsewhere only finished lines are printed.
+        question: Printed first.
+        trace: Print each node with its time, tokens, and what it read and wrote.
+        into: Gets the moments.
+
+    Raises:
+        CiteproofError: The stream ended without an answer.
+    """
     view = _View(console, trace)
     if question:
         console.print(Text(plain(question), style="bold"), soft_wrap=not console.is_terminal)
@@ -76,7 +82,13 @@ async def follow(
     )
     with live:
         async with aclosing(moments):
-            await _follow(moments, view, live)
+            async for moment in moments:
+                if into is not None:
+                    into.append(moment)
+                view.take(moment)
+                view.draw(live, moment)
+                # A graph whose nodes never wait would hold back the keyboard's interrupt.
+                await asyncio.sleep(0)
         live.update("")
     if view.answer is None:
         raise CiteproofError(
@@ -85,22 +97,6 @@ async def follow(
         )
     view.settle(view.answer)
     return view.answer
-
-
-async def _follow(moments: AsyncGenerator[Moment], view: _View, live: Live) -> None:
-    console = view.console
-    async for moment in moments:
-        view.take(moment)
-        if isinstance(moment.event, ReviewRequested):
-            # A moving display would overwrite the prompt that comes now.
-            live.update("", refresh=True)
-            live.stop()
-        elif console.is_terminal and (live.is_started or isinstance(moment.event, NodeStarted)):
-            live.start()
-            # Pieces of a claim come faster than a screen needs them.
-            live.update(view.draw_current(), refresh=not isinstance(moment.event, ClaimDelta))
-        # A graph whose nodes never wait would hold back the keyboard's interrupt.
-        await asyncio.sleep(0)
 
 
 def conclude(answer: Answer, console: Console) -> None:
@@ -143,7 +139,7 @@ def conclude(answer: Answer, console: Console) -> None:
     write_line(
         console,
         Text.assemble(
-            (" · ".join(ending), colour), (" · " + " · ".join(instruments(answer.usage)), "dim")
+            (" · ".join(ending), colour), (" · " + " · ".join(describe_usage(answer.usage)), "dim")
         ),
     )
 
@@ -207,8 +203,20 @@ class _View:
             case _:
                 pass
 
-    def draw_current(self) -> RenderableType:
-        """The claim in hand and what is being done with it; it is redrawn all the time."""
+    def draw(self, live: Live, moment: Moment) -> None:
+        """Show the claim in hand and what is being done with it, where there is a terminal."""
+        if isinstance(moment.event, ReviewRequested):
+            # A moving display would overwrite the prompt that comes now.
+            live.update("", refresh=True)
+            live.stop()
+        elif self.console.is_terminal and (
+            live.is_started or isinstance(moment.event, NodeStarted)
+        ):
+            live.start()
+            # Pieces of a claim come faster than a screen needs them.
+            live.update(self._current(), refresh=not isinstance(moment.event, ClaimDelta))
+
+    def _current(self) -> RenderableType:
         parts: list[RenderableType] = []
         # One word is no claim yet, and it may be the model's word for having finished.
         if self.drafted or " " in self.writing.strip():
@@ -256,7 +264,7 @@ class _View:
 
     def _node(self, ended: Moment, event: NodeFinished) -> None:
         began, reads = self.started.get(event.id, (ended.at, {}))
-        parts = [_path(ended), seconds(ended.at - began), tokens(event.usage), event.error]
+        parts = [_path(ended), seconds(ended.at - began), describe_tokens(event.usage), event.error]
         self._aside(" · ".join(plain(part) for part in parts if part))
         for verb, values in (("read", reads), ("wrote", event.writes)):
             for key, value in sorted(values.items()):

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.actors import Actors
-from citeproof.console.verifier import verifier
+from citeproof.console.verifier import open_verifier
 from citeproof.errors import InputError
 from citeproof.evaluation.on_ray import open_tools
 from citeproof.memory.index import Index
@@ -132,7 +132,7 @@ def _start(
 
 
 def _open_verifier(settings: Settings) -> AbstractContextManager[Entailment]:
-    return verifier(settings, Console(quiet=True))
+    return open_verifier(settings, Console(quiet=True))
 
 
 def _open_embedder(settings: Settings) -> AbstractContextManager[Embeddings | None]:

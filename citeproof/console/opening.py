@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
+from rich.live import Live
 from rich.progress import (
     BarColumn,
     DownloadColumn,
     MofNCompleteColumn,
-    ProgressColumn,
     TaskID,
     TextColumn,
     TimeRemainingColumn,
@@ -22,34 +22,49 @@ from rich.text import Text
 from citeproof.models.progress import Progress, announce
 from citeproof.text import plain
 
-__all__ = ["show_count", "show_downloads"]
+__all__ = ["show_count", "show_downloads", "tell_lines"]
 
 
 @contextmanager
 def show_downloads(console: Console, waiting: str) -> Iterator[Progress]:
     """A spinner, which tells what starts; while something is downloaded, a bar for each download.
 
-    Args:
-        console: Where it is not a terminal, each of them is told in one line.
-        waiting: What the spinner says.
+    Without a terminal each of them is told in one line.
     """
-    with _bars(console, waiting, DownloadColumn(), TimeRemainingColumn()) as bars:
-        tasks: dict[str, TaskID] = {}
-        told: set[str] = set()
+    if not console.is_terminal:
+        yield tell_lines(console)
+        return
+    # Names of files and models are not markup: [red] in one is part of the name.
+    name = TextColumn("{task.description}", markup=False)
+    bars = Bars(name, BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=console)
+    spinner = Spinner("dots", text=Text(waiting, style="dim"), style="cyan")
+    tasks: dict[str, TaskID] = {}
 
-        def show(label: str, done: int, total: int) -> None:
-            if label not in told and not console.is_terminal:
-                console.print(Text(plain(announce(label, total))), soft_wrap=True)
-            told.add(label)
-            if not total:
-                text = f"waiting for {plain(label)}, {done} s"
-                bars.spinner.update(text=Text(text, style="dim"))
-                return
-            if label not in tasks:
-                tasks[label] = bars.add_task(plain(label), total=total)
-            bars.update(tasks[label], completed=done, total=total)
+    def show(label: str, done: int, total: int) -> None:
+        if not total:
+            spinner.update(text=Text(f"waiting for {plain(label)}, {done} s", style="dim"))
+            return
+        if label not in tasks:
+            tasks[label] = bars.add_task(plain(label), total=total)
+        bars.update(tasks[label], completed=done, total=total)
 
+    def draw() -> RenderableType:
+        return bars.get_renderable() if tasks else spinner
+
+    with Live(console=console, get_renderable=draw, transient=True, refresh_per_second=10):
         yield show
+
+
+def tell_lines(console: Console) -> Progress:
+    """Tells each download and start in a line, which goes well with any bar that is there."""
+    told: set[str] = set()
+
+    def tell(label: str, done: int, total: int) -> None:
+        if label not in told:
+            told.add(label)
+            console.print(Text(plain(announce(label, total))), soft_wrap=True)
+
+    return tell
 
 
 @contextmanager
@@ -58,10 +73,7 @@ def show_count(
 ) -> Iterator[Callable[[int, int], None]]:
     """A bar, which is told how many are done, and of how many.
 
-    Args:
-        console: Nothing is shown where it is not a terminal.
-        total: How many there are, if that is known.
-        hidden: Nothing is shown at all.
+    Nothing is shown where the console is not a terminal, or if it is `hidden`.
     """
     bars = Bars(
         BarColumn(),
@@ -76,21 +88,3 @@ def show_count(
     with bars:
         task = bars.add_task("", total=total)
         yield lambda done, whole: bars.update(task, completed=done, total=whole)
-
-
-class _Waiting(Bars):
-    """Bars, and a spinner as long as there are none."""
-
-    spinner = Spinner("dots")
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        yield self.make_tasks_table(self.tasks) if self.tasks else self.spinner
-
-
-def _bars(console: Console, waiting: str, *columns: ProgressColumn) -> _Waiting:
-    # Names of files and models are not markup: [red] in one is part of the name.
-    name = TextColumn("{task.description}", markup=False)
-    hidden = not console.is_terminal
-    bars = _Waiting(name, BarColumn(), *columns, console=console, transient=True, disable=hidden)
-    bars.spinner = Spinner("dots", text=Text(waiting, style="dim"), style="cyan")
-    return bars

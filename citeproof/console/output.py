@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-__all__ = ["complain", "echo_json", "terminal", "write_page"]
+__all__ = ["complain", "echo_json", "print_table", "terminal", "write_page"]
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -26,6 +28,24 @@ def echo_json(text: str) -> None:
     import typer
 
     typer.echo(text.encode())
+
+
+def print_table(
+    console: Console, rows: Iterable[Sequence[str | Text]], titles: Sequence[str] = ()
+) -> None:
+    """Print cells in columns, under their titles if there are any; numbers of passages right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from citeproof.text import plain
+
+    table = Table.grid(padding=(0, 2))
+    table.show_header, table.header_style = bool(titles), "bold"
+    for title in titles:
+        table.add_column(title, overflow="fold", justify="right" if title == "passages" else "left")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
+    console.print(table)
 
 
 def write_page(path: Path, page: str, *, told: bool = True) -> None:

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from citeproof.console import text
 from citeproof.console.check import LOOK, count_verdicts, describe_recall, describe_verdict
-from citeproof.console.diagram import Shape
 from citeproof.console.timeline import timeline
+from citeproof.evaluation.traces import Trace
+from citeproof.graphs.shape import Shape
 from citeproof.pages import render
 from citeproof.pages.pictures import Picture, Pictures, View
 from citeproof.runtime.moments import Moment
 from citeproof.text import count
 from citeproof.types import Answer, CheckReport, Citation, Passage, Support
 
-__all__ = ["Look", "Source", "render_check", "render_page", "render_turn"]
+__all__ = ["Look", "Source", "render_check", "render_page", "render_trace", "render_turn"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -89,16 +90,18 @@ def render_page(
     return render.render_page("answer.html", style, **values, traced=traced)
 
 
+def render_trace(trace: Trace) -> str:
+    """The page of a trace: that of its answer, with the trace unfolded."""
+    broken = trace.answer is None
+    return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
+
+
 def render_turn(
     answer: Answer, shown: Answer, moments: Sequence[Moment], graph: Shape | None
 ) -> str:
     """An answer as a part of the server's page, with what it cost folded away.
 
-    Args:
-        answer: What to show, with the files that pages are drawn from.
-        shown: The same with links in place of the files.
-        moments: What happened in the run; without them there is no trace.
-        graph: The graph that ran.
+    `shown` is the same answer with links in place of the files that pages are drawn from.
     """
     values = _answer_values(answer, moments, graph)
     linked = {passage.id: passage for passage in shown.passages}
@@ -134,8 +137,8 @@ def _answer_values(
         "looks": _LOOKS,
         "found": found,
         "pictures": pictures,
-        "cost": text.instruments(answer.usage),
-        "facts": text.facts,
+        "cost": text.describe_usage(answer.usage),
+        "facts": text.describe_call,
         "trace": timeline(moments, graph),
     }
 
@@ -144,10 +147,6 @@ def render_check(report: CheckReport, title: str) -> str:
     """The page of a checked text.
 
     The file loads nothing and sends nothing, as that of an answer. Every text is escaped.
-
-    Args:
-        report: What to show.
-        title: What the text is called.
     """
     status, words = "partial", "Not proved"
     if report.citation_recall is None:

@@ -11,7 +11,7 @@ from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.graphs.registry import Method
 
-__all__ = ["KNOWN", "asked_by_parts", "data_set", "form_of", "preset"]
+__all__ = ["KNOWN", "ask_by_parts", "find_data_set", "find_form", "find_preset"]
 
 KNOWN = ""
 """`--paper` without a name: the data set is the one that the questions are from."""
@@ -24,7 +24,7 @@ _NAMES = {
 """How files of short answers are named → the data set."""
 
 
-def data_set(source: str, examples: Sequence[Example]) -> str:
+def find_data_set(source: str, examples: Sequence[Example]) -> str:
     """The data set that questions are from, by their task or their file's name; else empty."""
     tasks = {example.task for example in examples}
     if tasks == {"qa"}:
@@ -36,7 +36,7 @@ def data_set(source: str, examples: Sequence[Example]) -> str:
     return tasks.pop() if len(tasks) == 1 else ""
 
 
-def form_of(source: str, examples: Sequence[Example]) -> str:
+def find_form(source: str, examples: Sequence[Example]) -> str:
     """The form of answer that all questions want; empty where nothing says that one is wanted.
 
     Questions that only happen to have short answers, as those of one's own may, are left alone:
@@ -46,10 +46,10 @@ def form_of(source: str, examples: Sequence[Example]) -> str:
     if tasks == {"qampari"}:
         return "list"
     told = source.startswith("hf:") or all(one.raw.get("task") == "qa" for one in examples)
-    return "short" if tasks == {"qa"} and (told or data_set(source, examples)) else ""
+    return "short" if tasks == {"qa"} and (told or find_data_set(source, examples)) else ""
 
 
-def preset(
+def find_preset(
     method: Method, paper: str, source: str = "", examples: Sequence[Example] = ()
 ) -> tuple[dict[str, Any], str]:
     """The parameters of a method's paper for a data set, and its name.
@@ -66,7 +66,7 @@ def preset(
         SettingsError: The method has no paper, or its paper no such data set.
     """
     named, colon, variant = paper.partition(":")
-    name = named or data_set(source, examples)
+    name = named or find_data_set(source, examples)
     if not name:
         raise InputError(
             "--paper needs the name of a data set",
@@ -77,7 +77,7 @@ def preset(
     return method.paper_parameters(name), name
 
 
-def asked_by_parts(example: Example) -> Example:
+def ask_by_parts(example: Example) -> Example:
     """The example with its sub-questions in place of the question (LLatrieval, section 4.1)."""
     asked = " ".join(example.sub_questions)
     return example.model_copy(update={"question": asked}) if asked else example

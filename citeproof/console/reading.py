@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from citeproof.console.reports import unread
-from citeproof.console.standing import Standing, show_standing, sizes
+from citeproof.console.reports import print_unread
+from citeproof.console.standing import Standing, measure_files, show_standing
 from citeproof.errors import InputError
-from citeproof.memory.index import Index, IndexReport
+from citeproof.memory.index import Index
 from citeproof.paths import expand, is_folder
 from citeproof.settings import Settings
 from citeproof.tools.documents.base import decode
@@ -20,19 +20,11 @@ from citeproof.tools.documents.files import READERS, find, load
 
 __all__ = [
     "nothing_indexed",
-    "read",
     "read_first",
     "read_text",
     "refuse_missing_index",
     "refuse_nothing",
 ]
-
-
-def read(index: Index, documents: Sequence[Path], console: Console) -> IndexReport:
-    """Bring an index in line with documents, and show how far it is."""
-    standing = Standing(sizes(documents))
-    with show_standing(console, standing):
-        return index.update(documents, progress=standing)
 
 
 def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:
@@ -43,8 +35,10 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
     """
     if index is None:
         raise InputError("The tools have no index to read documents into")
-    report = read(index, documents, console)
-    unread(report, console)
+    standing = Standing(measure_files(documents))
+    with show_standing(console, standing):
+        report = index.update(documents, progress=standing)
+    print_unread(report, console)
     if not (report.added or report.updated or report.unchanged or report.moved):
         raise _nothing(message for _, message in report.errors)
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from citeproof import errors
-from citeproof.console.runs import Decide
-from citeproof.console.threads import Passing, Thread
+from citeproof.console.runs import Decide, LocalRuns
+from citeproof.console.threads import Thread
 from citeproof.console.warm import PATH, Note
 from citeproof.errors import CiteproofError, ModelError
 from citeproof.graphs.registry import find_method
@@ -20,18 +20,12 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, CheckReport
 
-__all__ = ["RemoteRuns", "check_remotely"]
+__all__ = ["RemoteRuns", "Runs", "check_remotely"]
 
 
 @dataclass
 class RemoteRuns:
-    """Questions to one method at a server.
-
-    Args:
-        server: Where it is.
-        method: Name of the method.
-        parameters: Those that are set apart.
-    """
+    """Questions to one method at a server."""
 
     server: Note
     method: str
@@ -44,42 +38,12 @@ class RemoteRuns:
         return find_method(self.method).sketch(**self.parameters)
 
     async def ask(
-        self, question: str, thread: Thread | None, decide: Decide, *, review: bool
+        self, question: str, thread: Thread | None, decide: Decide, *, review: bool = False
     ) -> AsyncGenerator[Moment]:
-        """See `Runs`."""
-        more = {"question": question, "review": review}
-        async for moment in self._moments("ask", thread, decide, **more):
-            yield moment
-
-    async def follow_up(
-        self, question: str, thread: Thread | Passing, decide: Decide
-    ) -> AsyncGenerator[Moment]:
-        """See `Runs`."""
-        async for moment in self._moments("follow-up", thread, decide, question=question):
-            yield moment
-
-    async def begun(self, thread: Thread | Passing) -> tuple[Answer | None, int]:
-        """See `Runs`."""
-        told = await _post(self.server, "begun", self._body(thread))
-        answer = told["answer"]
-        return None if answer is None else Answer.model_validate(answer), told["questions"]
-
-    async def forget(self, thread: Thread | Passing) -> None:
-        """See `Runs`."""
-        await _post(self.server, "forget", self._body(thread))
-
-    def _body(self, thread: Thread | Passing | None, **more: Any) -> dict[str, Any]:
-        body = {"method": self.method, "parameters": self.parameters, **more}
-        if thread is not None:
-            body |= {"thread": thread.name, "kind": thread.kind}
-        return body
-
-    async def _moments(
-        self, path: str, thread: Thread | Passing | None, decide: Decide, **more: Any
-    ) -> AsyncGenerator[Moment]:
+        """See `LocalRuns`."""
         run = name = ""
-        body = self._body(thread, **more)
-        async with _client(self.server) as client, client.stream("POST", path, json=body) as told:
+        body = self._body(thread, question=question, review=review)
+        async with _client(self.server) as client, client.stream("POST", "ask", json=body) as told:
             await _refuse_failure(told)
             async for line in told.aiter_lines():
                 if line.startswith("event: "):
@@ -90,17 +54,36 @@ class RemoteRuns:
                 if name == "run":
                     run = data["run"]
                 elif name == "kept":
-                    self.goes_on = data.get("goes_on", self.goes_on)
-                    if isinstance(thread, Thread):
+                    self.goes_on = data["goes_on"]
+                    if thread is not None:
                         thread.is_kept = data["is_kept"]
                 elif name == "error":
-                    raise _raise(data)
+                    raise _make_error(data)
                 elif name == "moment":
                     moment = Moment.model_validate(data)
                     yield moment
                     if isinstance(moment.event, ReviewRequested):
                         decision = await decide(moment.event)
                         await _post(self.server, f"decision/{run}", decision)
+
+    async def begun(self, thread: Thread) -> tuple[Answer | None, int]:
+        """See `LocalRuns`."""
+        told = await _post(self.server, "begun", self._body(thread))
+        answer = told["answer"]
+        return None if answer is None else Answer.model_validate(answer), told["questions"]
+
+    async def forget(self, thread: Thread) -> None:
+        """See `LocalRuns`."""
+        await _post(self.server, "forget", self._body(thread))
+
+    def _body(self, thread: Thread | None, **more: Any) -> dict[str, Any]:
+        body = {"method": self.method, "parameters": self.parameters, **more}
+        if thread is not None:
+            body |= {"thread": thread.name, "kind": thread.kind}
+        return body
+
+
+Runs = LocalRuns | RemoteRuns
 
 
 async def check_remotely(server: Note, text: str, k: int) -> CheckReport:
@@ -141,14 +124,13 @@ async def _refuse_failure(told: httpx.Response) -> None:
         body = told.json()
     except ValueError:
         body = {}
-    if "what" in body:
-        raise _raise(body)
-    error = body.get("error") or {}
-    raise CiteproofError(error.get("message") or f"The server answers {told.status_code}")
+    raise _make_error(body, f"The server answers {told.status_code}")
 
 
-def _raise(told: dict[str, str]) -> CiteproofError:
+def _make_error(body: dict[str, Any], otherwise: str = "The server failed") -> CiteproofError:
     """The error that the server met, as if it had been met here."""
-    kind = getattr(errors, told["kind"], CiteproofError)
-    error: CiteproofError = kind(told["what"], why=told["why"], fix=told["fix"])
+    if "what" not in body:
+        return CiteproofError(body.get("error", {}).get("message", otherwise))
+    kind = getattr(errors, body["kind"], CiteproofError)
+    error: CiteproofError = kind(body["what"], why=body["why"], fix=body["fix"])
     return error

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import PurePath
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from citeproof.console.output import echo_json, print_table
 from citeproof.doctor import Check
 from citeproof.graphs.registry import Method
 from citeproof.memory.index import IndexedDocument, IndexReport
@@ -20,34 +22,41 @@ from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
 from citeproof.tools.documents.files import READERS
 
-__all__ = ["checks", "documents", "methods", "models", "print_index_report", "unread"]
+__all__ = [
+    "print_checks",
+    "print_documents",
+    "print_index_report",
+    "print_methods",
+    "print_models",
+    "print_unread",
+]
 
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
 
-def print_index_report(report: IndexReport, console: Console, *, details: bool = False) -> None:
+def print_index_report(
+    report: IndexReport, console: Console, *, details: bool = False, as_json: bool = False
+) -> None:
     """Print the outcome of an update of the index; `details` names all that was left out."""
-    table = Table.grid(padding=(0, 2))
-    for name, number in (
-        ("added", len(report.added)),
-        ("updated", len(report.updated)),
-        ("unchanged", len(report.unchanged)),
-        ("moved", len(report.moved)),
-        ("removed", len(report.removed)),
-    ):
-        if number:
-            table.add_row(name, Text(count(number, "document"), style="bold"))
-    table.add_row("in all", Text(count(report.passages, "passage"), style="bold"))
-    console.print(table)
+    if as_json:
+        echo_json(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        return
+    changed = {
+        name: len(getattr(report, name))
+        for name in ("added", "updated", "unchanged", "moved", "removed")
+    }
+    rows = [(name, count(number, "document")) for name, number in changed.items() if number]
+    rows.append(("in all", count(report.passages, "passage")))
+    print_table(console, [(name, Text(told, style="bold")) for name, told in rows])
     for old, new in report.moved if details else ():
         _print(console, Text(f"moved: {plain(old)} → {plain(new)}"))
-    unread(report, console, details=details)
+    print_unread(report, console, details=details)
     if not (report.passages or report.errors):
         told = "There is no document of a known kind to read. Known endings: "
         _print(console, Text(f"{told}{', '.join(sorted(READERS))}.", style="yellow"))
 
 
-def unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
+def print_unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
     """Print the parts left out, and the documents that could not be read, with the reason."""
     if report.skipped and not details:
         kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
@@ -69,53 +78,53 @@ def unread(report: IndexReport, console: Console, *, details: bool = False) -> N
             _print(console, Text.assemble(sign, reason))
 
 
-def documents(held: Sequence[IndexedDocument], console: Console) -> None:
+def print_documents(
+    held: Sequence[IndexedDocument], console: Console, *, as_json: bool = False
+) -> None:
     """The documents of an index: what each is, how many passages it has, and since when."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("document", "kind", "passages", "indexed"):
-        table.add_column(title, overflow="fold", justify="right" if title == "passages" else "left")
+    if as_json:
+        listed = [one.model_dump(mode="json") for one in held]
+        echo_json(json.dumps(listed, ensure_ascii=False, indent=2))
+        return
+    rows = []
     for one in held:
         since = f"{one.indexed.astimezone():%Y-%m-%d %H:%M}" if one.indexed else "not whole yet"
-        cells = (one.document, one.kind, f"{one.passages:,}", since)
-        table.add_row(*(Text(plain(cell)) for cell in cells))
-    console.print(table)
+        rows.append((one.document, one.kind, f"{one.passages:,}", since))
+    print_table(console, rows, ("document", "kind", "passages", "indexed"))
     passages = count(sum(one.passages for one in held), "passage")
     _print(console, Text(f"{count(len(held), 'document')}, {passages}", style="dim"))
 
 
-def checks(found: Sequence[Check], console: Console) -> None:
+def print_checks(found: Sequence[Check], console: Console) -> None:
     """Print a diagnosis, with the remedies."""
-    table = Table.grid(padding=(0, 2))
+    rows = []
     for check in found:
         sign, colour = _SIGNS[check.status]
         detail = Text(plain(check.detail))
         if check.fix:
             detail.append(f"\n{plain(check.fix)}", style=colour)
-        table.add_row(Text(sign, style=f"bold {colour}"), Text(plain(check.name)), detail)
-    console.print(table)
+        rows.append((Text(sign, style=f"bold {colour}"), check.name, detail))
+    print_table(console, rows)
 
 
-def models(known: Iterable[EmbeddedModel], settings: ModelSettings, console: Console) -> None:
+def print_models(known: Iterable[EmbeddedModel], settings: ModelSettings, console: Console) -> None:
     """The embedded models, and whether they are here."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("model", "role", "size", "licence", "state", "folder"):
-        table.add_column(title, overflow="fold")
+    rows = []
     for model in known:
         folder = model_folder(model, settings)
         # Hashing a copy would take a minute; it is done when the model is first used.
         there = "not verified yet" if folder.is_dir() else "not fetched"
         state = "ready" if is_stamped(folder, model.files) else there
         size = f"{model.size / 1e6:,.0f} MB"
-        cells = (model.name, model.role, size, model.licence, state, str(folder))
-        table.add_row(*(Text(plain(cell)) for cell in cells))
-    console.print(table)
+        rows.append((model.name, model.role, size, model.licence, state, str(folder)))
+    print_table(console, rows, ("model", "role", "size", "licence", "state", "folder"))
 
 
 def _print(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=not console.is_terminal)
 
 
-def methods(known: Iterable[Method], console: Console) -> None:
+def print_methods(known: Iterable[Method], console: Console) -> None:
     """The methods by name, with what each does and costs."""
     for method in known:
         _print(console, Text.assemble((method.name, "bold"), f"  {method.about}"))

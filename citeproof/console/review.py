@@ -40,7 +40,7 @@ async def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
     """Show a claim and what it cites, and ask.
 
     Returns:
-        What the run is resumed with.
+        The decision that the run is resumed with.
 
     Raises:
         InputError: Nobody can be asked.

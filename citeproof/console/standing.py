@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, SpinnerColumn, TextColumn
-from rich.progress import Progress as Bars
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
 from rich.text import Text
 
 from citeproof.memory.index import Step
@@ -18,7 +20,7 @@ from citeproof.text import count, plain
 from citeproof.tools.documents.files import find
 from citeproof.tools.web import is_url
 
-__all__ = ["Standing", "show_standing", "sizes"]
+__all__ = ["Standing", "measure_files", "show_standing"]
 
 _FIRST_LINE, _LINES = 1.0, 5.0
 """Seconds until the first line, and between lines, where there is no terminal."""
@@ -93,7 +95,7 @@ class Standing:
         return sum(self._sizes.get(one, 0) for one in documents)
 
 
-def sizes(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
+def measure_files(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
     """The files among documents, with their sizes in bytes; at least 1."""
     found = find([Path(d) for d in documents if not is_url(str(d))], follow_links=follow_links)
     held = {}
@@ -109,7 +111,15 @@ def sizes(documents: Sequence[Path | str], *, follow_links: bool = False) -> dic
 def show_standing(console: Console, standing: Standing) -> Iterator[None]:
     """A bar that moves while documents are indexed; without a terminal a line now and then."""
     if console.is_terminal:
-        with _Bar(console, standing):
+        spinner = Spinner("dots")
+
+        def draw() -> Table:
+            name = plain(standing.document).replace("\\", "/").rpartition("/")[2][:32]
+            row, bar = Table.grid(padding=(0, 1)), ProgressBar(1.0, standing.share, width=24)
+            row.add_row(spinner, Text(name), bar, Text(str(standing)))
+            return row
+
+        with Live(console=console, get_renderable=draw, transient=True, refresh_per_second=10):
             yield
         return
     ended = threading.Event()
@@ -127,31 +137,6 @@ def show_standing(console: Console, standing: Standing) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-
-
-class _Bar(Bars):
-    """Looks at the standing whenever it is drawn."""
-
-    def __init__(self, console: Console, standing: Standing) -> None:
-        self._standing = standing
-        super().__init__(
-            SpinnerColumn(),
-            # Names of files are not markup: [red] in one is part of the name.
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[line]}", markup=False),
-            console=console,
-            transient=True,
-        )
-        self.add_task("", total=1.0, line=str(standing))
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        """The table to be drawn."""
-        name = plain(self._standing.document).replace("\\", "/").rpartition("/")[2][:32]
-        for task in self._tasks.values():
-            task.description, task.completed = name, self._standing.share
-            task.fields["line"] = str(self._standing)
-        yield from super().get_renderables()
 
 
 def _about(seconds: float) -> str:

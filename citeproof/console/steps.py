@@ -9,7 +9,7 @@ from citeproof.runtime.events import ClaimDelta, Event
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.types import Usage
 
-__all__ = ["Step", "steps"]
+__all__ = ["Step", "gather_steps"]
 
 _DEEPEST = 8
 """Graphs in graphs; what runs deeper is put at this depth."""
@@ -44,7 +44,7 @@ class Step:
             yield from step.all()
 
 
-def steps(moments: Sequence[Moment]) -> list[Step]:
+def gather_steps(moments: Sequence[Moment]) -> list[Step]:
     """The steps of a run, in order of their beginning; those of a graph inside a node in its step.
 
     An event belongs to the step of its graph, or of a graph inside, that began last and is still

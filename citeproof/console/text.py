@@ -5,10 +5,10 @@ from __future__ import annotations
 from citeproof.text import count, seconds
 from citeproof.types import Answer, Usage
 
-__all__ = ["describe_proved", "facts", "instruments", "tokens"]
+__all__ = ["describe_call", "describe_proved", "describe_tokens", "describe_usage"]
 
 
-def tokens(usage: Usage) -> str:
+def describe_tokens(usage: Usage) -> str:
     """Tokens of a usage, and how many of the prompt's a cache spared; empty where none."""
     total = usage.prompt_tokens + usage.completion_tokens
     if not total:
@@ -17,10 +17,10 @@ def tokens(usage: Usage) -> str:
     return count(total, "token") + (f" ({share:.0%} of the prompt cached)" if share else "")
 
 
-def facts(usage: Usage) -> str:
+def describe_call(usage: Usage) -> str:
     """The cost of a call of the language model: its tokens and its time, where they are known."""
     took = seconds(usage.seconds) if usage.seconds else ""
-    return " · ".join(part for part in (tokens(usage), took) if part)
+    return " · ".join(part for part in (describe_tokens(usage), took) if part)
 
 
 def describe_proved(answer: Answer) -> str:
@@ -29,11 +29,11 @@ def describe_proved(answer: Answer) -> str:
     return f"{supported} of {count(len(answer.claims), 'claim')} proved"
 
 
-def instruments(usage: Usage) -> list[str]:
+def describe_usage(usage: Usage) -> list[str]:
     """The cost of a run, part by part, without the parts that it did not use."""
     parts = [
         count(usage.llm_calls, "LLM call") if usage.llm_calls else "",
-        tokens(usage),
+        describe_tokens(usage),
         count(usage.nli_pairs, "NLI pair") if usage.nli_pairs else "",
         count(usage.retrievals, "retrieval") if usage.retrievals else "",
         seconds(usage.seconds),

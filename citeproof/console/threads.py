@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -17,7 +23,7 @@ from citeproof.errors import MissingExtraError, StoreError
 from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, observe
 
-__all__ = ["Build", "Kept", "Passing", "Thread", "is_outage", "resumable", "run_with_review"]
+__all__ = ["Build", "Kept", "Thread", "is_outage", "resumable", "run_with_review"]
 
 _OUTAGES = ("ModelOutageError", "RetrievalError")
 _AUTOMATIC = "run-"
@@ -29,7 +35,7 @@ Build = Callable[..., Any]
 
 
 class Kept(NamedTuple):
-    """Arguments of `graph.astream`: which modes to stream."""
+    """A graph, and the arguments of its `astream`."""
 
     graph: Any
     given: dict[str, Any] | None
@@ -42,32 +48,19 @@ class Kept(NamedTuple):
     """Parameters of the run; None for those that the graph was built with."""
 
 
-class Passing:
-    """A conversation that is kept for as long as this process lives."""
-
-    kind = "passing"
-
-    def __init__(self, name: str = "chat") -> None:
-        self.name = name
-        self._saver = InMemorySaver()
-
-    @asynccontextmanager
-    async def opened(self, build: Build) -> AsyncIterator[Kept]:
-        """The graph with a checkpointer, and where it keeps the conversation."""
-        yield _keep(build(checkpointer=self._saver), self.name)
-
-
 @dataclass
 class Thread:
     """A name under which a conversation is kept."""
 
     name: str
-    checkpoints: Checkpoints
+    checkpoints: Checkpoints | None = None
+    """Where it is kept; None keeps it in memory, for as long as this object lives."""
     automatic: bool = False
     """Whether nobody has asked for it: then a run that is done is forgotten, and one that cannot
     be kept runs without."""
     is_kept: bool = field(default=False, init=False)
     """Whether there is a run to go on with, once the thread is left."""
+    _memory: InMemorySaver = field(default_factory=InMemorySaver, init=False, repr=False)
 
     @classmethod
     def unnamed(cls, checkpoints: Checkpoints) -> Thread:
@@ -76,8 +69,10 @@ class Thread:
         return cls(name, checkpoints, automatic=True)
 
     @property
-    def kind(self) -> str:
-        """Whether somebody has named it."""
+    def kind(self) -> Literal["named", "automatic", "passing"]:
+        """Whether somebody has named it, and whether it outlives this process."""
+        if self.checkpoints is None:
+            return "passing"
         return "automatic" if self.automatic else "named"
 
     @property
@@ -99,7 +94,7 @@ class Thread:
             MissingExtraError: The checkpointer's package is not installed.
             StoreError: It cannot be read or written.
         """
-        async with self.checkpoints.opened() as opened:
+        async with self._open() as opened:
             kept = self._keep(build, opened)
             graph, config = kept.graph, kept.config
             state = await graph.aget_state(config)
@@ -125,16 +120,19 @@ class Thread:
             MissingExtraError: The checkpointer's package is not installed.
             StoreError: It cannot be read or written.
         """
-        async with self.checkpoints.opened() as opened:
+        async with self._open() as opened:
             yield self._keep(build, opened)
 
+    def _open(self) -> AbstractAsyncContextManager[Opened]:
+        if self.checkpoints is None:
+            return nullcontext(Opened(self._memory))
+        return self.checkpoints.opened()
+
     def _keep(self, build: Build, opened: Opened) -> Kept:
-        return _keep(build(checkpointer=opened.saver), self.name)._replace(durability="sync")
-
-
-def _keep(graph: Any, name: str) -> Kept:
-    # A thread of one method cannot go on with the steps of another.
-    return Kept(graph, None, {"configurable": {"thread_id": f"{graph.name}/{name}"}})
+        graph = build(checkpointer=opened.saver)
+        # A thread of one method cannot go on with the steps of another.
+        config = {"configurable": {"thread_id": f"{graph.name}/{self.name}"}}
+        return Kept(graph, None, config, "sync")
 
 
 @asynccontextmanager
@@ -143,11 +141,7 @@ async def resumable(
 ) -> AsyncIterator[Kept]:
     """The graph, and what to give it.
 
-    Args:
-        build: Builds the method's graph.
-        question: What to ask it.
-        thread: Where the run is kept, if anywhere.
-        review: Whether it may have to wait for a person, for as long as this process lives.
+    With `review` it may wait for a person, for as long as this process lives.
 
     Raises:
         MissingExtraError: The checkpointer's package is not installed.
@@ -155,16 +149,14 @@ async def resumable(
     """
     async with AsyncExitStack() as held:
         kept: Kept | None = None
-        if thread is not None:
-            try:
+        try:
+            if thread is not None:
                 kept = await held.enter_async_context(thread.keeping(build, question))
-            except (MissingExtraError, StoreError):
-                if not thread.automatic:
-                    raise
+        except (MissingExtraError, StoreError):
+            if thread is None or not thread.automatic:
+                raise
         if kept is None and review:
-            graph = build(checkpointer=InMemorySaver())
-            config = {"configurable": {"thread_id": graph.name}}
-            kept = Kept(graph, {"question": question}, config)
+            kept = await held.enter_async_context(Thread("review").keeping(build, question))
         yield kept or Kept(build(), {"question": question})
 
 
@@ -173,9 +165,7 @@ async def run_with_review(
 ) -> AsyncGenerator[Moment]:
     """The moments of a run up to its end; closed before that, it ends the run.
 
-    Args:
-        kept: The run.
-        decide: Called where the run waits for a person; says what to resume it with.
+    `decide` is called where the run waits for a person; it says what to resume it with.
     """
     given: Any = kept.given
     while True:
@@ -217,10 +207,7 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
 async def _forget_oldest(opened: Opened) -> None:
     """Keep the latest of the runs that have no name of their own."""
     found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
-    names = sorted((name for (name,) in await opened.rows(found)), key=_own_name)
+    names = [name for (name,) in await opened.rows(found)]
+    names.sort(key=lambda name: name.rpartition("/")[2])
     for name in names[:-_MOST]:
         await opened.saver.adelete_thread(name)
-
-
-def _own_name(thread_id: str) -> str:
-    return thread_id.rpartition("/")[2]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from citeproof.console.diagram import Edge, Shape, Taken, svg
-from citeproof.console.drawing import shape
-from citeproof.console.steps import Step, steps
+from citeproof.console.diagram import Taken, draw_svg
+from citeproof.console.steps import Step, gather_steps
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import Edge, Shape, read_shape
 from citeproof.runtime.events import LLMCalled
 from citeproof.runtime.moments import Moment
 from citeproof.text import count, seconds
@@ -40,12 +40,10 @@ class Trace(NamedTuple):
 def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | None:
     """The trace; None where no node has run.
 
-    Args:
-        moments: What happened in the run.
-        graph: The graph that ran; by default the smallest method's that has all nodes that ran,
-            or what those nodes show of it.
+    By default the graph is that of the smallest method that has all nodes that ran, or what those
+    nodes show of it.
     """
-    found = steps(moments)
+    found = gather_steps(moments)
     if not found:
         return None
     every = [inside for step in found for inside in step.all()]
@@ -82,7 +80,7 @@ def _draw(found: Sequence[Step], name: str, graph: Shape | None = None) -> Marku
         edges=edges,
         links={node: f"#step-{own[0].number}" for node, own in ran.items()},
     )
-    return svg(graph.nodes, graph.edges, taken)
+    return draw_svg(graph.nodes, graph.edges, taken)
 
 
 def _edges(graph: Shape, found: Sequence[Step]) -> Iterable[tuple[str, str]]:
@@ -105,7 +103,7 @@ def _facts(own: Sequence[Step]) -> str:
 
 def _method(nodes: set[str]) -> Shape | None:
     """The graph of the method that has these nodes and the fewest others."""
-    shapes = (shape(method.sketch()) for method in METHODS.values())
+    shapes = (read_shape(method.sketch()) for method in METHODS.values())
     fitting = (own for own in shapes if nodes <= set(own.nodes))
     return min(fitting, key=lambda own: len(own.nodes), default=None)
 

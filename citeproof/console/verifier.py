@@ -6,30 +6,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
-from rich.text import Text
 
-from citeproof.console.opening import show_downloads
+from citeproof.console.opening import show_downloads, tell_lines
 from citeproof.models.entailment import entailment_folder
-from citeproof.models.progress import Progress, announce
 from citeproof.settings import Settings
-from citeproof.text import plain
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.llm.chat_models import judge_label
 from citeproof.tools.llm.model import LLM, open_llm
 
-__all__ = ["verifier"]
+__all__ = ["open_verifier"]
 
 
 @contextmanager
-def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
+def open_verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
     """The entailment model that the settings name, inside the block.
 
     The language model that judges is opened when it is first needed, and closed at the end.
-
-    Args:
-        settings: Those of the command.
-        console: Told about what is downloaded and loaded.
 
     Raises:
         SettingsError: The settings do not fit together.
@@ -40,32 +33,14 @@ def verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
     with ExitStack() as closing:
 
         def judge() -> LLM:
-            llm = open_llm(
-                settings.for_role("judge"), settings.models, role="judge", progress=_lines(console)
-            )
+            own, tell = settings.for_role("judge"), tell_lines(console)
+            llm = open_llm(own, settings.models, role="judge", progress=tell)
             closing.callback(llm.close)
             return llm
 
         with show_downloads(console, "opening models…") as progress:
-            entailment = open_entailment(
-                chosen,
-                judge,
-                settings.models,
-                progress,
-                judge_name=judge_label(settings),
-            )
+            named = judge_label(settings)
+            entailment = open_entailment(chosen, judge, settings.models, progress, judge_name=named)
             if chosen.embedded:
                 entailment_folder(settings.models, progress)  # now: it may be a download
         yield entailment
-
-
-def _lines(console: Console) -> Progress:
-    """Tells each download and start in a line, which goes well with any bar that is there."""
-    told: set[str] = set()
-
-    def tell(label: str, done: int, total: int) -> None:
-        if label not in told:
-            told.add(label)
-            console.print(Text(plain(announce(label, total))), soft_wrap=True)
-
-    return tell

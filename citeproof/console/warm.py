@@ -71,10 +71,7 @@ def _plain(value: Any) -> Any:
 def announce(settings: Settings, host: str, port: int) -> Iterator[str]:
     """Leave a note for the block; gives the token that it holds.
 
-    Args:
-        settings: The server's.
-        host: Where it listens; a name for all addresses is told as the loopback address.
-        port: As well.
+    A host that stands for all addresses is told as the loopback address.
     """
     near = "127.0.0.1" if host in ("0.0.0.0", "localhost") else "::1" if host == "::" else host
     shown = f"[{near}]" if ":" in near else near

@@ -35,10 +35,7 @@ def refuse_unwatchable(documents: Sequence[str]) -> None:
 def changes(documents: Sequence[str], store: Path, stop: object = None) -> Iterator[None]:
     """Yield after each burst of changes to documents; ends by Ctrl-C, or when `stop` is set.
 
-    Args:
-        documents: Files and folders that are there.
-        store: A folder whose changes are the index's own.
-        stop: A `threading.Event`.
+    Changes of `store` are the index's own. `stop` is a `threading.Event`.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.

@@ -1,4 +1,4 @@
-"""The passages that a run searches: all documents of a question, or the index."""
+"""The passages that a run searches: those of a question, those with its answer, or the index."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.evaluation.examples import Example
 from citeproof.tools.retrieval import HybridRetriever, Kind, Retriever
+from citeproof.tools.retrieval.oracle import oracle_passages, oracle_passages_for_claims
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
-__all__ = ["Corpus", "bare", "nothing_new", "searching_documents"]
+__all__ = ["Corpus", "choose_gold", "drop_documents", "nothing_new", "search_documents"]
 
 Corpus = Literal["documents", "index"]
 """documents: those that a question brings, the index for questions without any; index: for all."""
 
 _KEPT = 32
 """Questions whose vectors are kept: more than are in work at a time."""
+_CANDIDATES = 100
+"""Passages that are searched through, as many as come with ALCE's questions."""
 
 
 class DocumentSearch:
@@ -50,7 +53,7 @@ class DocumentSearch:
         return self._within(tuple(passages))
 
 
-def searching_documents(tools: Toolbox) -> Toolbox:
+def search_documents(tools: Toolbox) -> Toolbox:
     """The same tools; graphs built from them search a question's documents as these the index.
 
     Elsewhere documents of a question are searched by their words. Here the methods are to meet
@@ -62,7 +65,7 @@ def searching_documents(tools: Toolbox) -> Toolbox:
     return tools.over(DocumentSearch(found, tools.index.embeddings, found.kind))
 
 
-def bare(examples: Sequence[Example]) -> list[Example]:
+def drop_documents(examples: Sequence[Example]) -> list[Example]:
     """The examples without their documents, so that the index is searched for them."""
     return [example.model_copy(update={"documents": ()}) for example in examples]
 
@@ -73,9 +76,7 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
     For VTG, the composed flow and CaLM these are questions with at most k documents; for
     LLatrieval with at most as many as the candidates of its first round.
 
-    Args:
-        parameters: The method's; one that never searches on has none such question.
-        examples: Those of the run.
+    A method that never searches on has none such question.
     """
     known = parameters.get
     if known("window"):  # LLatrieval
@@ -85,3 +86,27 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
     else:
         met = 0
     return sum(0 < len(example.documents) <= met for example in examples)
+
+
+async def choose_gold(examples: Sequence[Example], tools: Toolbox, k: int) -> list[Example]:
+    """The examples, each with the k documents that cover most of its answers, or of its claims.
+
+    Where they bring none, the retriever's are chosen from.
+
+    Raises:
+        RetrievalError: The retriever failed.
+        ModelError: The entailment model cannot be had.
+    """
+    found = []
+    for example in examples:
+        candidates: Sequence[Passage] = example.documents
+        if not candidates and tools.retriever is not None:
+            candidates = await tools.retriever.retrieve(example.question, _CANDIDATES)
+        if example.claims and not example.answers:
+            chosen = await oracle_passages_for_claims(
+                candidates, example.claims, tools.entailment, k
+            )
+        else:
+            chosen = oracle_passages(candidates, example.answers, k)
+        found.append(example.model_copy(update={"documents": tuple(chosen)}))
+    return found

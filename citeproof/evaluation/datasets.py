@@ -6,18 +6,36 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from citeproof.errors import InputError
+from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.formats import of_dpr
-from citeproof.evaluation.hub import of_hub
 from citeproof.evaluation.rows import FORM, example
 from citeproof.paths import expand
 from citeproof.tools.documents.base import decode
 from citeproof.tools.documents.files import load
 
-__all__ = ["read_examples"]
+__all__ = ["HUB", "read_examples"]
+
+
+class _Set(NamedTuple):
+    repository: str
+    split: str
+    config: str | None = None
+
+
+HUB: dict[str, _Set] = {
+    "2wikimultihopqa": _Set("framolfese/2WikiMultihopQA", "validation"),
+    "asqa": _Set("din0s/asqa", "dev"),
+    "hotpotqa": _Set("hotpotqa/hotpot_qa", "validation", "distractor"),
+    "musique": _Set("dgslibisey/MuSiQue", "validation"),
+    "nq": _Set("google-research-datasets/nq_open", "validation"),
+    "qampari": _Set("momo4382/QAMPARI", "validation"),
+    "squad": _Set("rajpurkar/squad", "validation"),
+    "webquestions": _Set("stanfordnlp/web_questions", "test"),
+}
+"""Public sets, by the names that follow `hf:`. ALCE's ELI5 has its claims only in ALCE's file."""
 
 
 def read_examples(
@@ -59,7 +77,7 @@ def read_examples(
         MissingExtraError: A public set is named, and the extra `datasets` is not installed.
     """
     name = str(source)
-    rows = of_hub(name) if name.startswith("hf:") else _of_file(expand(Path(source)))
+    rows = _of_hub(name) if name.startswith("hf:") else _of_file(expand(Path(source)))
     if limit is not None and limit < 1:
         raise InputError(f"{limit} questions cannot be drawn", fix="Draw at least one.")
     examples: dict[str, Example] = {}
@@ -79,6 +97,27 @@ def read_examples(
         random.Random(seed).shuffle(chosen)
     kept = set(chosen[:limit])
     return [own for n, own in enumerate(examples.values()) if n in kept]
+
+
+def _of_hub(name: str) -> Iterator[tuple[str, Any]]:
+    """Each object of a public set, after what errors call it."""
+    if (known := HUB.get(name.removeprefix("hf:"))) is None:
+        names = ", ".join(f"hf:{own}" for own in HUB)
+        raise InputError(f"There is no public set {name!r}", fix=f"Sets: {names}; or name a file.")
+    with MissingExtraError.unless_installed(
+        "datasets", f"The public set {name!r} is read by the `datasets` library"
+    ):
+        from datasets import load_dataset
+    try:
+        rows = load_dataset(known.repository, known.config, split=known.split)
+    except Exception as error:  # whatever the library lets through of those below it
+        raise InputError(
+            f"The public set {name!r} cannot be fetched",
+            why=f"{known.repository}: {error}",
+            fix="Try again where the Hugging Face hub can be reached, or name a file.",
+        ) from error
+    for number, row in enumerate(rows, start=1):
+        yield f"{name}, row {number},", row
 
 
 def _of_file(path: Path) -> Iterator[tuple[str, Any]]:

@@ -12,7 +12,7 @@ from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Scorecard, make_scorecard, read_scorecard
 from citeproof.evaluation.scoring import MAUVE, METRICS
-from citeproof.evaluation.statistics import Estimate, estimates
+from citeproof.evaluation.statistics import Estimate, estimate_all
 
 __all__ = ["COLUMNS", "COSTS", "MODES", "OF_RUNS", "Entry", "present", "read_entries"]
 
@@ -89,15 +89,17 @@ async def read_entries(paths: Sequence[Path]) -> list[Entry]:
     """
     runs = [open_run(path) for path in paths]
     return [
-        Entry(number, name, run, await _cards(run), estimates(_costs(run.results)))
+        Entry(number, name, run, await _cards(run), estimate_all(_costs(run.results)))
         for number, (name, run) in enumerate(zip(_names(runs), runs, strict=True), start=1)
     ]
 
 
-def present(entries: Iterable[Mapping[str, Any]], columns: Collection[str]) -> list[str]:
+def present(
+    entries: Iterable[Mapping[str, Any]], columns: Collection[str], known: Iterable[str] = METRICS
+) -> list[str]:
     """Of the metrics among the columns those that one of these has."""
     found = list(entries)
-    return [name for name in METRICS if name in columns and any(name in own for own in found)]
+    return [name for name in known if name in columns and any(name in own for own in found)]
 
 
 async def _cards(run: Run) -> dict[Mode, Scorecard]:

@@ -21,9 +21,7 @@ _DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]+))\)')
 def in_our_words(raw: object, place: str) -> object:
     """An object of a set, with what the set calls by other names under those that are read.
 
-    Args:
-        raw: Anything; what is of none of these sets is given back as it is.
-        place: What errors call it.
+    An object of no such set is given back as it is.
 
     Raises:
         InputError: It has the key that tells a set, and not what else that set has.

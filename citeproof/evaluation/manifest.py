@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from citeproof.errors import InputError
 from citeproof.evaluation.corpus import Corpus
 from citeproof.files import file_errors, parse, read_file, write_whole
+from citeproof.paths import is_folder
 from citeproof.settings_toml import as_toml
 from citeproof.tools.retrieval.embeddings import embedder_name
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
@@ -35,15 +37,16 @@ __all__ = [
     "Sitting",
     "Totals",
     "begin_sitting",
-    "changes",
-    "differences",
-    "leaves",
-    "models_of",
-    "now",
-    "prompts",
-    "public",
+    "current_time",
+    "describe_changes",
+    "describe_models",
+    "find_changes",
+    "flatten",
+    "hash_file",
+    "hash_prompts",
+    "hide_secrets",
     "read_manifest",
-    "sha256",
+    "require_manifest",
 ]
 
 _FREE = re.compile(
@@ -147,12 +150,27 @@ def read_manifest(folder: Path) -> Manifest | None:
     return parse(Manifest, read_file(path), f"{path} is no manifest of a run", fix)
 
 
-def changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
+def require_manifest(folder: Path, instead: str = "") -> Manifest:
+    """That of a run's folder; `instead` is what else could have been named.
+
+    Raises:
+        InputError: There is none, or it cannot be read.
+    """
+    if (manifest := read_manifest(folder) if is_folder(folder) else None) is None:
+        raise InputError(
+            f"{folder} is no run",
+            why="there is no manifest.json" if is_folder(folder) else "there is no such folder",
+            fix=f"Name the folder of `citeproof eval --out`{instead}.",
+        )
+    return manifest
+
+
+def find_changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
     """Dotted key → its values in two runs, where these differ.
 
     Sittings and totals do not count, nor do settings that change no answer, such as timeouts.
     """
-    old, new = dict(leaves(_whole(there))), dict(leaves(_whole(here)))
+    old, new = dict(flatten(_whole(there))), dict(flatten(_whole(here)))
     return {
         key: (old.get(key), new.get(key))
         for key in dict.fromkeys([*old, *new])
@@ -160,16 +178,16 @@ def changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def differences(there: Manifest, here: Manifest) -> list[str]:
+def describe_changes(there: Manifest, here: Manifest) -> list[str]:
     """`changes` for people: `parameters.k (5 there, 8 here)`."""
-    found = changes(there, here).items()
+    found = find_changes(there, here).items()
     return [f"{key} ({_brief(old)} there, {_brief(new)} here)" for key, (old, new) in found]
 
 
 def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
     """One that begins now, in this process."""
     return Sitting(
-        started=now(),
+        started=current_time(),
         at_once=at_once,
         python=platform.python_version(),
         system=platform.platform(),
@@ -179,20 +197,19 @@ def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
     )
 
 
-def now() -> datetime:
+def current_time() -> datetime:
     """The time, to the second."""
     return datetime.now(UTC).replace(microsecond=0)
 
 
-def prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
+def hash_prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
     """File of `citeproof/prompts/` → its sha256; demonstrations are in folders below.
 
-    Args:
-        replaced: Name of a prompt → the text that stands in its place, and is hashed.
+    Of a prompt that is replaced, the text in its place is hashed.
     """
     folder = Path(str(files("citeproof.prompts")))
     packaged = {
-        path.relative_to(folder).as_posix(): sha256(path)
+        path.relative_to(folder).as_posix(): hash_file(path)
         for path in sorted(folder.rglob("*"))
         if path.suffix in (".md", ".json")
     }
@@ -203,7 +220,7 @@ def prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**packaged, **own}
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The hash of a file; empty where there is no such file.
 
     Raises:
@@ -215,18 +232,13 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def public(settings: Settings) -> dict[str, Any]:
+def hide_secrets(settings: Settings) -> dict[str, Any]:
     """All settings but keys and passwords."""
     return tomllib.loads(as_toml(settings))
 
 
-def models_of(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
-    """The models that answer, verify and embed: by name, and by hash where the model is embedded.
-
-    Args:
-        tools: Opened from the settings.
-        settings: Those of the run.
-    """
+def describe_models(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
+    """The models that answer, verify and embed: by name, embedded ones by hash as well."""
     from citeproof.models.manifest import MINILM, MPNET
 
     roles = {role: settings.for_role(role) for role in settings.roles}
@@ -264,11 +276,11 @@ def _whole(manifest: Manifest) -> dict[str, Any]:
     return manifest.model_dump(mode="json", exclude={"sittings", "totals"})
 
 
-def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     """The values of nested tables under their dotted keys."""
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            yield from leaves(value, f"{path}{key}.")
+            yield from flatten(value, f"{path}{key}.")
         else:
             yield f"{path}{key}", value
 

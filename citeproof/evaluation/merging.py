@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from citeproof.console.trace import place
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import Data, Manifest, differences, read_manifest
+from citeproof.evaluation.manifest import Data, Manifest, describe_changes, require_manifest
 from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
 from citeproof.evaluation.runner import finish, totals_of
+from citeproof.evaluation.traces import trace_path
 from citeproof.files import file_errors, write_whole
-from citeproof.paths import expand, is_folder
+from citeproof.paths import expand
 
 __all__ = ["Shard", "merge"]
 
@@ -65,9 +65,9 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     out = expand(out)
     if not folders:
         raise InputError("There is nothing to merge", fix="Name the folders of runs.")
-    manifests = [_read(expand(folder)) for folder in folders]
+    manifests = [require_manifest(expand(folder)) for folder in folders]
     for folder, manifest in zip(folders, manifests, strict=True):
-        if changed := differences(_anywhere(manifests[0]), _anywhere(manifest)):
+        if changed := describe_changes(_anywhere(manifests[0]), _anywhere(manifest)):
             raise InputError(
                 f"{folder} cannot be merged with {folders[0]}",
                 why=f"they are of different configurations: {'; '.join(changed[:5])}",
@@ -84,7 +84,7 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
             result, held = found.get(example.id), results.get(example.id)
             if result is not None and (held is None or (held.error and not result.error)):
                 results[example.id] = result
-                traces[example.id] = place(folder, number)
+                traces[example.id] = trace_path(folder, number)
     asked = list(examples.values())
     there = [results[example.id] for example in asked if example.id in results]
     with file_errors(out):
@@ -93,8 +93,8 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
             raise InputError(f"{out} is not empty", fix="Name a new folder with --out.")
         for number, example in enumerate(asked, start=1):
             if (source := traces.get(example.id)) is not None and source.is_file():
-                place(out, number).parent.mkdir(exist_ok=True)
-                shutil.copyfile(source, place(out, number))
+                trace_path(out, number).parent.mkdir(exist_ok=True)
+                shutil.copyfile(source, trace_path(out, number))
     write_whole(out / "examples.jsonl", lines_of(asked))
     if len(there) == len(asked):
         finish(out, asked, there)
@@ -117,13 +117,6 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     )
     merged.write(out)  # last: with it the folder is a run, and whole
     return merged
-
-
-def _read(folder: Path) -> Manifest:
-    manifest = read_manifest(folder) if is_folder(folder) else None
-    if manifest is None:
-        raise InputError(f"{folder} is no run", fix="Name a folder of `citeproof eval --out`.")
-    return manifest
 
 
 def _anywhere(manifest: Manifest) -> Manifest:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from citeproof.actors import Actors
 from citeproof.errors import ModelOutageError
-from citeproof.evaluation.corpus import searching_documents
+from citeproof.evaluation.corpus import choose_gold, search_documents
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.gold import with_gold
-from citeproof.evaluation.manifest import models_of, prompts
+from citeproof.evaluation.manifest import describe_models, hash_prompts
 from citeproof.evaluation.results import Failure, Result
 from citeproof.evaluation.runner import Answered, Answerer, answer, parameters_of, read_bank
 from citeproof.graphs.registry import find_method
 from citeproof.settings import RaySettings, Settings
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["MethodOnRay", "on_ray", "open_tools"]
+__all__ = ["About", "choose_gold_on_ray", "describe_tools", "method_on_ray", "on_ray", "open_tools"]
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def open_tools(settings: Settings, *, llm: bool = True) -> Toolbox:
 
 
 class About(NamedTuple):
-    """The facts that an actor tells of its tools."""
+    """The facts of tools that a manifest tells."""
 
     models: dict[str, dict[str, Any]]
     prompts: dict[str, str]
@@ -62,24 +62,18 @@ class About(NamedTuple):
     """In the part of the bank that the method reads."""
 
 
+@dataclass
 class _Spread:
     """An `Answerer` over actors."""
 
-    def __init__(
-        self,
-        actors: Actors[Any],
-        ask: Callable[[Any, str, Example, bool], Awaitable[Answered]],
-        parameters: dict[str, Any],
-        cases: int | None = None,
-    ) -> None:
-        self._actors = actors
-        self._ask = ask
-        self.parameters = parameters
-        self.cases = cases
+    actors: Actors[Any]
+    ask: Callable[[Any, str, Example, bool], Awaitable[Answered]]
+    parameters: dict[str, Any]
+    cases: int | None = None
 
     async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
         """Answer an example in the actor that has the least to do."""
-        waiting = self._actors.submit(self._ask, method, example, trace)
+        waiting = self.actors.submit(self.ask, method, example, trace)
         try:
             return await asyncio.wrap_future(waiting)
         except ModelOutageError as error:  # the example kills its actors, the others go on
@@ -88,34 +82,24 @@ class _Spread:
             )
 
 
-class MethodOnRay(_Spread):
-    """A method that answers in actors with tools from settings.
-
-    Args:
-        actors: Each has opened `open_tools(settings)`.
-        method: The method's name.
-        parameters: What is given of its parameters.
-        settings: Those of the tools.
+def method_on_ray(
+    actors: Actors[Toolbox], method: str, parameters: Mapping[str, Any], settings: Settings
+) -> tuple[Answerer, About]:
+    """A method that answers in actors which have opened `open_tools(settings)`, and their facts.
 
     Raises:
         CiteproofError: The tools cannot be opened.
     """
+    known = parameters_of(find_method(method).sketch(**parameters))
+    about = actors.submit(describe_tools, known, settings).result()
+    return _Spread(actors, partial(_by_method, dict(parameters)), known, about.cases), about
 
-    def __init__(
-        self,
-        actors: Actors[Toolbox],
-        method: str,
-        parameters: Mapping[str, Any],
-        settings: Settings,
-    ) -> None:
-        graph = find_method(method).sketch(**parameters)
-        super().__init__(actors, partial(_by_method, dict(parameters)), parameters_of(graph))
-        self.about = actors.submit(_tell, self.parameters, settings).result()
-        self.cases = self.about.cases
 
-    async def with_gold(self, examples: Sequence[Example], k: int) -> list[Example]:
-        """The examples, each with the k documents that cover most of its answers."""
-        return await asyncio.wrap_future(self._actors.submit(_with_gold, examples, k))
+async def choose_gold_on_ray(
+    actors: Actors[Toolbox], examples: Sequence[Example], k: int
+) -> list[Example]:
+    """The examples, each with the k documents that cover most of its answers."""
+    return await asyncio.wrap_future(actors.submit(_choose_gold, examples, k))
 
 
 def _open(open_graph: Callable[[], Any]) -> AbstractContextManager[Any]:
@@ -129,20 +113,23 @@ def _by_graph(graph: Any, method: str, example: Example, trace: bool) -> Awaitab
 def _by_method(
     parameters: Mapping[str, Any], tools: Toolbox, method: str, example: Example, trace: bool
 ) -> Awaitable[Answered]:
-    graph = find_method(method).build(searching_documents(tools), **parameters)
+    graph = find_method(method).build(search_documents(tools), **parameters)
     bank = read_bank(tools.bank, parameters_of(graph))
     return answer(graph, method, example, bank=bank, trace=trace)
 
 
-async def _tell(tools: Toolbox, parameters: Mapping[str, Any], settings: Settings) -> About:
+async def describe_tools(
+    tools: Toolbox, parameters: Mapping[str, Any], settings: Settings
+) -> About:
+    """The facts of tools that were opened from settings, for a method with these parameters."""
     bank = read_bank(tools.bank, parameters)
     return About(
-        models=models_of(tools, settings),
-        prompts=prompts(tools.prompts),
+        models=describe_models(tools, settings),
+        prompts=hash_prompts(tools.prompts),
         passages=None if tools.index is None else tools.index.count(),
         cases=None if bank is None else await bank.count(),
     )
 
 
-def _with_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> Awaitable[list[Example]]:
-    return with_gold(examples, tools, k)
+def _choose_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> Awaitable[list[Example]]:
+    return choose_gold(examples, tools, k)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from citeproof.errors import InputError
 from citeproof.evaluation.entries import COLUMNS, COSTS, MODES, Entry, read_entries
-from citeproof.evaluation.labels import words
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import (
     Table,
@@ -19,6 +18,7 @@ from citeproof.evaluation.report_tables import (
     quality,
     spent,
 )
+from citeproof.evaluation.statistics import name_metric
 from citeproof.evaluation.summaries import overall, summarize_repeats
 from citeproof.markdown import literal, row
 from citeproof.paths import expand
@@ -103,7 +103,7 @@ class Report:
                 why="no run has both",
                 fix=f"Metrics of these runs: {', '.join(known)}.",
             )
-        return plot(found, f"{words(cost)} per question", words(metric), alone=True)
+        return plot(found, f"{name_metric(cost)} per question", name_metric(metric), alone=True)
 
 
 async def report(paths: Sequence[Path], against: Path | None = None) -> Report:

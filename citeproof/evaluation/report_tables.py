@@ -9,10 +9,9 @@ from pathlib import Path
 from citeproof.errors import InputError
 from citeproof.evaluation.entries import COLUMNS, COSTS, OF_RUNS, Entry, present
 from citeproof.evaluation.examples import Mode, Scores
-from citeproof.evaluation.labels import cell, words
-from citeproof.evaluation.manifest import leaves
+from citeproof.evaluation.manifest import flatten
 from citeproof.evaluation.scoring import METRICS
-from citeproof.evaluation.statistics import Estimate, estimate
+from citeproof.evaluation.statistics import Estimate, estimate, format_cell, name_metric
 from citeproof.text import count
 
 __all__ = ["Table", "configurations", "differences", "notes", "overview", "quality", "spent"]
@@ -71,15 +70,15 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
     cards = {e.number: e.cards[mode] for e in entries if mode in e.cards}
     names = present([card.metrics for card in cards.values()], columns)
     wholes = {e.number: e.whole(mode) for e in entries if e.number in cards}
-    more = [n for n in OF_RUNS if n in columns and any(n in own for own in wholes.values())]
-    rows = [["#", "run", "n", *map(words, [*names, *more])]]
+    more = present(wholes.values(), columns, OF_RUNS)
+    rows = [["#", "run", "n", *map(name_metric, [*names, *more])]]
     if len(rows[0]) == 3:
         return Table("", [])
     for entry in entries:
         if (card := cards.get(entry.number)) is None:
             continue
         n = len(card.examples)
-        cells = [cell(card.metrics.get(name), n) for name in names]
+        cells = [format_cell(card.metrics.get(name), n) for name in names]
         own = wholes[entry.number]
         cells += [f"{own[name]:.3f}" if name in own else "–" for name in more]
         rows.append([str(entry.number), entry.name, str(n), *cells])
@@ -118,12 +117,12 @@ def differences(
                 why="a difference is taken example by example",
                 fix="Compare runs over the same data.",
             )
-        cells = [cell(own.get(name), n, sign=True) for name in names]
+        cells = [format_cell(own.get(name), n, sign=True) for name in names]
         rows.append([str(entry.number), entry.name, str(n), *cells])
     note = "Paired differences on shared examples, with 95% bootstrap intervals."
     if not names:
         return Table(title, [])
-    return Table(title, [["#", "run", "n", *map(words, names)], *rows], [note])
+    return Table(title, [["#", "run", "n", *map(name_metric, names)], *rows], [note])
 
 
 def _common_scores(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
@@ -150,7 +149,7 @@ def _pair(
 def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]) -> Table:
     """The cost of an answer."""
     names = [name for name in COSTS if name in columns]
-    rows = [["#", "run", *map(words, names)]]
+    rows = [["#", "run", *map(name_metric, names)]]
     if not names:
         return Table("Cost", [])
     for entry in entries:
@@ -159,7 +158,7 @@ def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
         cells = []
         for name in names:
             own = entry.costs[name]
-            text = cell(own, own.n)
+            text = format_cell(own, own.n)
             if base is not None and base.costs and base.costs[name].value > 0:
                 text += f" ({own.value / base.costs[name].value:.2f}×)"
             if name == "cached_tokens" and (read := entry.costs["prompt_tokens"].value):
@@ -176,7 +175,7 @@ def configurations(entries: Sequence[Entry]) -> list[Table]:
     """In what the manifests differ."""
     known = [entry for entry in entries if entry.run.manifest is not None]
     trees = [
-        dict(leaves(entry.run.manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
+        dict(flatten(entry.run.manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
         for entry in known
         if entry.run.manifest is not None
     ]
@@ -196,13 +195,13 @@ def notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
     """Notes that a reader needs, and explanations of the metrics."""
     cards = [card for entry in entries for card in entry.cards.values()]
     shown = present([card.metrics for card in cards], columns)
-    notes = [_MODES, *(f"{words(name)}: {METRICS[name]}." for name in shown)]
+    notes = [_MODES, *(f"{name_metric(name)}: {METRICS[name]}." for name in shown)]
     told = {*shown, *(name for entry in entries for name in entry.costs)}
     wholes = {name for e in entries for mode in e.cards for name in e.whole(mode)}
     told |= wholes
-    notes += [f"{words(n)}: {OF_RUNS[n]}." for n in OF_RUNS if n in columns and n in wholes]
+    notes += [f"{name_metric(n)}: {OF_RUNS[n]}." for n in OF_RUNS if n in columns and n in wholes]
     if columns != COLUMNS:
-        notes += [f"No run has {words(name)}." for name in columns if name not in told]
+        notes += [f"No run has {name_metric(name)}." for name in columns if name not in told]
     if failed := sum(result.error is not None for e in entries for result in e.run.results):
         notes.append(f"{count(failed, 'example')} ended in an error and is left out of all means.")
     for entry in entries:

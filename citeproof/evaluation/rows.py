@@ -68,10 +68,7 @@ class _Row(BaseModel):
 def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
     """An object of a question set as an example.
 
-    Args:
-        raw: What `read_examples` describes.
-        place: What errors call it.
-        fallback: Its id, if it has none.
+    Errors call it by its `place`; `fallback` is its id, if it has none.
 
     Raises:
         InputError: It is no question.

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
-from citeproof.console.trace import Trace, make_trace, place, write_trace
 from citeproof.errors import InputError, ModelOutageError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
@@ -28,12 +28,11 @@ from citeproof.evaluation.manifest import (
     Sitting,
     Totals,
     begin_sitting,
-    differences,
-    now,
-    prompts,
+    current_time,
+    describe_changes,
+    hash_prompts,
     read_manifest,
 )
-from citeproof.evaluation.outputs import write_outputs
 from citeproof.evaluation.results import (
     Failure,
     Result,
@@ -43,6 +42,8 @@ from citeproof.evaluation.results import (
     mend,
     read_results,
 )
+from citeproof.evaluation.runs import write_outputs
+from citeproof.evaluation.traces import Trace, make_trace, trace_path, write_trace
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved
@@ -97,11 +98,7 @@ _TOLD = ("answer", "ledger", "question", "messages")
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
     """The manifest of a run that is still to be made.
 
-    Args:
-        graph: The compiled graph of the method.
-        method: Its name.
-        examples: What is to be asked.
-        **known: Further fields of the manifest, and of its `data`.
+    `known` are further fields of the manifest, and of its `data`.
     """
     data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
     parameters, chosen = parameters_of(graph), digest(lines_of(examples))
@@ -109,7 +106,7 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
         method=method,
         parameters=parameters,
         data=Data(**data, examples=len(examples), chosen=chosen),
-        **{"prompts": prompts(), **known},
+        **{"prompts": hash_prompts(), **known},
     )
 
 
@@ -162,7 +159,7 @@ async def run(
                 if example.id in kept:
                     await on_result(example, kept[example.id], True)
         queue = iter(waiting)
-        places = {own.id: place(folder, n) for n, own in enumerate(examples, start=1)}
+        places = {own.id: trace_path(folder, n) for n, own in enumerate(examples, start=1)}
 
         async def work() -> None:
             for example in queue:  # one iterator for all: each takes the next that is waiting
@@ -200,15 +197,54 @@ async def answer(
 ) -> Answered:
     """Answer an example by a compiled graph; an error of the example is part of the result.
 
-    Args:
-        graph: The compiled graph.
-        method: Its name, for the trace.
-        example: What is asked, and perhaps the documents to answer from.
-        bank: The part of the memory bank that the method reads, whose size is noted.
-        trace: Also give what happened.
+    Of `bank`, the part that the method reads, the size is noted.
     """
+    asked: dict[str, Any] = {"question": example.question}
+    if example.documents:
+        asked["documents"] = list(example.documents)
+    size = await _size(bank)
+    retrieved: dict[str, None] = {}
+    final: dict[str, Any] = {}
+    begun = time.perf_counter()
     moments: list[Moment] = []
-    result = await _answer(graph, example, bank, moments)
+    fields: dict[str, Any]
+    try:
+        async for namespace, mode, part in graph.astream(
+            asked,
+            stream_mode=["values", "custom", "tasks"],
+            output_keys=graph.output_channels,
+            subgraphs=True,
+        ):
+            if mode == "values" and not namespace:
+                final = part
+            if isinstance(part, PassagesRetrieved | EvidenceFound):
+                retrieved |= dict.fromkeys(passage.id for passage in part.passages)
+            if moment := observe(namespace, mode, part):
+                moments.append(moment)
+        said = final["answer"]
+        lost = any(claim.verdict.reason == OUTAGE for claim in said.claims)
+        if lost or any(note.startswith(BY_WORDS) for note in said.notes):
+            why = " ".join(said.notes)
+            raise ModelOutageError("A model's server did not answer", why=why)
+        fields = {
+            # The flags are for readers; a metric would take them for words of the answer.
+            "output": strip_flags(said.text),
+            "docs": said.passages,
+            "answer": said,
+            "details": to_jsonable_python(
+                {k: v for k, v in final.items() if k not in _TOLD}, fallback=str
+            ),
+        }
+    except Exception as error:  # whatever it is, the other examples go on
+        fields = {"error": Failure.of(error)}
+    result = Result(
+        id=example.id,
+        question=example.question,
+        retrieved=tuple(retrieved),
+        bank=size,
+        seconds=round(time.perf_counter() - begun, 3),
+        **fields,
+    )
     return Answered(result, make_trace(graph, method, result, moments) if trace else None)
 
 
@@ -232,13 +268,9 @@ async def _open_folder(
         lock = FileLock(folder / ".lock", timeout=0)
         try:
             lock.acquire()
-            free = True
-        except Timeout:
-            free = False
-    if not free:
-        raise InputError(
-            f"{folder} is in use", why="another process writes this run", fix="Wait for its end."
-        )
+        except Timeout as error:
+            why = "another process writes this run"
+            raise InputError(f"{folder} is in use", why=why, fix="Wait for its end.") from error
     try:
         begun = await asyncio.to_thread(begin_sitting, at_once, cases)
         earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
@@ -248,7 +280,7 @@ async def _open_folder(
         try:
             yield results
         finally:
-            ended = begun.model_copy(update={"finished": now()})
+            ended = begun.model_copy(update={"finished": current_time()})
             manifest = manifest.model_copy(update={"sittings": (*earlier, ended)})
             _write(manifest, folder, examples, results)
     finally:
@@ -277,7 +309,7 @@ def _begin(
         raise InputError(
             f"{folder} holds a run", fix="Go on with it (--resume), or name a new folder."
         )
-    if changed := differences(there, manifest):
+    if changed := describe_changes(there, manifest):
         more = f"; and {len(changed) - 5} more" if len(changed) > 5 else ""
         raise InputError(
             f"{folder} holds a run of another configuration",
@@ -298,12 +330,7 @@ def _write(
 
 
 def totals_of(results: Sequence[Result], **known: int) -> Totals:
-    """The totals of results.
-
-    Args:
-        results: Those that there are.
-        **known: The other totals: `waiting` and `nothing_new`.
-    """
+    """The totals of results."""
     answers = [result.answer for result in results if result.answer is not None]
     counts = {
         status: sum(answer.status == status for answer in answers)
@@ -316,63 +343,6 @@ def totals_of(results: Sequence[Result], **known: int) -> Totals:
         usage=sum((answer.usage for answer in answers), Usage()),
         seconds=sum(result.seconds for result in results),
     )
-
-
-async def _answer(graph: Any, example: Example, bank: Bank | None, moments: list[Moment]) -> Result:
-    """The result of one example, an error included; what happens goes to `moments`."""
-    asked: dict[str, Any] = {"question": example.question}
-    if example.documents:
-        asked["documents"] = list(example.documents)
-    size = await _size(bank)
-    retrieved: dict[str, None] = {}
-    final: dict[str, Any] = {}
-    begun = time.perf_counter()
-    fields: dict[str, Any]
-    try:
-        async for namespace, mode, part in graph.astream(
-            asked,
-            stream_mode=["values", "custom", "tasks"],
-            output_keys=graph.output_channels,
-            subgraphs=True,
-        ):
-            if mode == "values" and not namespace:
-                final = part
-            if isinstance(part, PassagesRetrieved | EvidenceFound):
-                retrieved |= dict.fromkeys(passage.id for passage in part.passages)
-            if moment := observe(namespace, mode, part):
-                moments.append(moment)
-        answer = final["answer"]
-        lost = any(claim.verdict.reason == OUTAGE for claim in answer.claims)
-        if lost or any(said.startswith(BY_WORDS) for said in answer.notes):
-            why = " ".join(answer.notes)
-            raise ModelOutageError("A model's server did not answer", why=why)
-        fields = {
-            # The flags are for readers; a metric would take them for words of the answer.
-            "output": strip_flags(answer.text),
-            "docs": answer.passages,
-            "answer": answer,
-            "details": {k: _plain(v) for k, v in final.items() if k not in _TOLD},
-        }
-    except Exception as error:  # whatever it is, the other examples go on
-        fields = {"error": Failure.of(error)}
-    return Result(
-        id=example.id,
-        question=example.question,
-        retrieved=tuple(retrieved),
-        bank=size,
-        seconds=round(time.perf_counter() - begun, 3),
-        **fields,
-    )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value
 
 
 def parameters_of(graph: Any) -> dict[str, Any]:

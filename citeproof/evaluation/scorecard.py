@@ -16,7 +16,7 @@ from citeproof.evaluation.metrics.reader import Reader
 from citeproof.evaluation.results import digest
 from citeproof.evaluation.runs import Run
 from citeproof.evaluation.scoring import score
-from citeproof.evaluation.statistics import Estimate, estimates
+from citeproof.evaluation.statistics import Estimate, estimate_all
 from citeproof.files import parse, read_file, write_whole
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
@@ -129,7 +129,7 @@ async def make_scorecard(
             *([] if whole is None else [_UNSTABLE]),
         ),
         errors=len(run.examples) - len(items),
-        metrics=estimates(rows),
+        metrics=estimate_all(rows),
         mauve=whole,
         examples=examples,
     )

@@ -12,6 +12,7 @@ from citeproof.evaluation.metrics.citations import (
     citation_scores,
     cited_ids,
     harmonic,
+    wrongly_proved,
 )
 from citeproof.evaluation.metrics.correctness import (
     claim_recall,
@@ -21,7 +22,6 @@ from citeproof.evaluation.metrics.correctness import (
     short_answer_scores,
 )
 from citeproof.evaluation.metrics.judging import Asking, judge
-from citeproof.evaluation.metrics.proofs import wrongly_proved
 from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
 from citeproof.tools.entailment import Entailment
@@ -103,7 +103,16 @@ async def score(
         MissingExtraError: strict, and the extra `alce` is not installed.
         ModelError: A model cannot be had.
     """
-    found = await asyncio.to_thread(_without_judge, items, mode, reader, cot)
+
+    def score_alone() -> list[Scores]:
+        return [
+            _of_text(example, output, mode, reader, cot)
+            | _of_passages(example, output)
+            | _of_run(example, output, answer)
+            for example, output, answer in items
+        ]
+
+    found = await asyncio.to_thread(score_alone)
     if entailment is not None:
         asked = [
             (place, asking)
@@ -142,20 +151,6 @@ def of_means(means: Mapping[str, float | None], metric: str) -> float:
     """A metric over many answers, from the means of its `parts`."""
     values = [value for name in parts(metric) if (value := means[name]) is not None]
     return _OF_MEANS[metric][1](values) if metric in _OF_MEANS else values[0]
-
-
-def _without_judge(
-    items: Sequence[tuple[Example, Output, Answer | None]],
-    mode: Mode,
-    reader: Reader | None,
-    cot: bool,
-) -> list[Scores]:
-    return [
-        _of_text(example, output, mode, reader, cot)
-        | _of_passages(example, output)
-        | _of_run(example, output, answer)
-        for example, output, answer in items
-    ]
 
 
 def _of_text(

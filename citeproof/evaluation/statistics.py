@@ -1,7 +1,8 @@
-"""How sure a mean is: bootstrap confidence intervals over answers."""
+"""How sure a mean is: bootstrap confidence intervals over answers, and how people read them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,16 @@ from pydantic import BaseModel, ConfigDict
 from citeproof.evaluation.examples import Scores
 from citeproof.evaluation.scoring import of_means, parts
 
-__all__ = ["Estimate", "estimate", "estimates", "mean_of_runs", "spread"]
+__all__ = [
+    "Estimate",
+    "estimate",
+    "estimate_all",
+    "format_cell",
+    "format_estimate",
+    "mean_of_runs",
+    "name_metric",
+    "spread",
+]
 
 _RESAMPLES = 2000
 _SEED = 0
@@ -32,7 +42,7 @@ class Estimate(BaseModel):
     """Answers to which the metric applies."""
 
 
-def estimates(rows: Sequence[Scores]) -> dict[str, Estimate]:
+def estimate_all(rows: Sequence[Scores]) -> dict[str, Estimate]:
     """Each metric over the answers to which it applies, if there are any."""
     names = dict.fromkeys(name for row in rows for name in row)
     found = {name: estimate(rows, name) for name in names}
@@ -91,6 +101,27 @@ def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimat
 def spread(values: Sequence[float]) -> float:
     """The standard deviation of values of which there are more; 0 for a single one."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def name_metric(metric: str) -> str:
+    """A metric or cost for people: `citation F1`."""
+    text = metric.replace("_", " ")
+    return re.sub(r"\b(?:f1|em|qa|llm|nli|dr|mauve)\b", lambda short: short[0].upper(), text)
+
+
+def format_estimate(value: Estimate, *, sign: bool = False) -> tuple[str, str]:
+    """A value and its interval, as people read them: `0.621` and `[0.580, 0.662]`."""
+    large = max(abs(value.value), abs(value.low), abs(value.high)) > 1
+    form = f"{'+' if sign else ''},.{1 if large else 3}f"
+    return f"{value.value:{form}}", f"[{value.low:{form}}, {value.high:{form}}]"
+
+
+def format_cell(value: Estimate | None, n: int, *, sign: bool = False) -> str:
+    """A value, its interval, and the number of answers where it is not n; a dash for none."""
+    if value is None:
+        return "–"
+    text = " ".join(format_estimate(value, sign=sign))
+    return text if value.n == n else f"{text} ({value.n})"
 
 
 def _resample(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:

@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from citeproof.evaluation.entries import OF_RUNS, Entry, present
 from citeproof.evaluation.examples import Mode, Task
-from citeproof.evaluation.labels import format_estimate, words
-from citeproof.evaluation.manifest import changes
+from citeproof.evaluation.manifest import find_changes
 from citeproof.evaluation.report_tables import Table
-from citeproof.evaluation.statistics import mean_of_runs, spread
+from citeproof.evaluation.statistics import format_estimate, mean_of_runs, name_metric, spread
 
 __all__ = ["overall", "summarize_repeats"]
 
@@ -32,12 +31,8 @@ def summarize_repeats(
     groups = [group for group in _groups(entries, mode) if len(group) > 1]
     cards = [entry.cards[mode] for group in groups for entry in group]
     names = present([card.metrics for card in cards], columns)
-    wholes = [
-        name
-        for name in OF_RUNS
-        if name in columns and any(name in e.whole(mode) for group in groups for e in group)
-    ]
-    rows = [["runs", "method", "varied", "n", *map(words, [*names, *wholes])]]
+    wholes = present([e.whole(mode) for group in groups for e in group], columns, OF_RUNS)
+    rows = [["runs", "method", "varied", "n", *map(name_metric, [*names, *wholes])]]
     for group in groups:
         scores = [entry.cards[mode].examples for entry in group]
         shared = [key for key in scores[0] if all(key in own for own in scores)]
@@ -64,7 +59,7 @@ def overall(entries: Sequence[Entry], mode: Mode) -> Table:
             model = str(manifest.models.get("llm", {}).get("name", "–"))
             sets = found.setdefault((manifest.method, model), {})
             sets.setdefault(manifest.data.name, []).append(group)
-    rows = [["method", "model", "data sets", "runs", "correctness", words("citation_f1")]]
+    rows = [["method", "model", "data sets", "runs", "correctness", name_metric("citation_f1")]]
     for (method, model), sets in found.items():
         groups = [group for own in sets.values() for group in own]
         if len(groups) == len(sets) > 1:
@@ -98,7 +93,7 @@ def _groups(entries: Sequence[Entry], mode: Mode) -> list[list[Entry]]:
 def _differing(one: Entry, other: Entry) -> list[str]:
     assert one.run.manifest is not None
     assert other.run.manifest is not None
-    return list(changes(one.run.manifest, other.run.manifest))
+    return list(find_changes(one.run.manifest, other.run.manifest))
 
 
 def _mean(runs: Sequence[Sequence[dict[str, float | None]]], metric: str) -> str:

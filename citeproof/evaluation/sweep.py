@@ -139,16 +139,11 @@ def _read(path: Path) -> _Sweep:
     return sweep
 
 
-def _name(combination: Mapping[str, Value]) -> _Run:
-    name = ",".join(
-        f"{key}={value}" for key, value in zip(combination, _texts(combination), strict=True)
-    )
-    return _Run(name=re.sub(r"[\x00-\x1f/\\:*?\"<>|]", "-", name), set=dict(combination))
+def _name(combination: dict[str, Value]) -> _Run:
+    name = ",".join(_to_sets(combination))
+    return _Run(name=re.sub(r"[\x00-\x1f/\\:*?\"<>|]", "-", name), set=combination)
 
 
 def _to_sets(sets: Mapping[str, Value]) -> list[str]:
-    return [f"{key}={text}" for key, text in zip(sets, _texts(sets), strict=True)]
-
-
-def _texts(sets: Mapping[str, Value]) -> list[str]:
-    return [v if isinstance(v, str) else json.dumps(v) for v in sets.values()]
+    told = {key: own if isinstance(own, str) else json.dumps(own) for key, own in sets.items()}
+    return [f"{key}={text}" for key, text in told.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -11,25 +11,26 @@ from pydantic import BaseModel, Field
 
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import find_method
-from citeproof.integrations.replies import say_answer, say_report
 from citeproof.runtime.background import run_in_background
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.toolbox import Toolbox
-from citeproof.types import Answer, CheckReport
+from citeproof.types import Answer, CheckedSentence, CheckReport, Passage
 
-__all__ = ["ask_tool", "check_tool", "check_with_index"]
+__all__ = [
+    "ask_tool",
+    "check_tool",
+    "check_with_index",
+    "say_answer",
+    "say_passages",
+    "say_report",
+]
 
 
 async def check_with_index(tools: Toolbox, text: str, k: int = 5) -> CheckReport:
     """Check a text against the index: `uncited` is a sentence that a passage supports.
 
     Its marks are taken off first, since numbers cite nothing there.
-
-    Args:
-        tools: Their retriever finds the passages.
-        text: Markdown.
-        k: Passages that are tried for each sentence.
 
     Raises:
         InputError: There is no index.
@@ -114,3 +115,36 @@ def _tool(
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
+
+
+def say_answer(answer: Answer) -> str:
+    """The text with its sources by number, whether it answers, and the claims that failed."""
+    sources = [f"[{number}] {_place(one)}" for number, one in enumerate(answer.passages, start=1)]
+    failed = [claim for claim in answer.claims if claim.verdict.failed]
+    lines = [answer.text or "No answer.", *sources, answer.status.replace("_", " ")]
+    if answer.reason:
+        lines[-1] += f": {answer.reason}"
+    return "\n".join([*lines, *(f"{claim.verdict.status}: {claim.text}" for claim in failed)])
+
+
+def say_report(report: CheckReport) -> str:
+    """A line for each sentence: its verdict, and what a source says otherwise."""
+    return "\n".join(map(_verdict, report.sentences)) or "There is no sentence to check."
+
+
+def say_passages(passages: Sequence[Passage]) -> str:
+    """Each passage with its id and its place."""
+    blocks = [f"{one.id}: {_place(one)}\n{one.text}" for one in passages]
+    return "\n\n".join(blocks) or "Nothing was found."
+
+
+def _verdict(sentence: CheckedSentence) -> str:
+    line = f"{sentence.verdict}: {sentence.text}"
+    for support in sentence.against:
+        line += f" ({support.passage.place} says: “{support.sentence or support.passage.text}”)"
+    return line
+
+
+def _place(passage: Passage) -> str:
+    known = passage.source and passage.source != passage.title
+    return f"{passage.place} ({passage.source})" if known else passage.place

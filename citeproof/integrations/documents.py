@@ -54,10 +54,7 @@ def cut_documents(texts: Sequence[str]) -> dict[int, list[Passage]]:
 async def read_extract(tools: Toolbox, place: str, start: int = 0) -> Extract:
     """The passage with this id, or the document of this name from a character on.
 
-    Args:
-        tools: Whose index is read.
-        place: An id, or a document's path or source.
-        start: Where to begin.
+    A document is called by its path or source.
 
     Raises:
         InputError: There is no index, no such place, or no text from there on.

@@ -6,19 +6,29 @@ application for HTTP. Needs the package `mcp`, which the extra `serve` brings.
 
 from __future__ import annotations
 
-from contextlib import aclosing
-from typing import Annotated, Any
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
+from typing import Annotated, Any, TextIO
 
+import anyio
 from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import METHODS, find_method
-from citeproof.integrations.agent_tools import check_with_index
+from citeproof.integrations.agent_tools import (
+    check_with_index,
+    say_answer,
+    say_passages,
+    say_report,
+)
 from citeproof.integrations.documents import Extract, cut_documents, read_extract
-from citeproof.integrations.replies import say_answer, say_passages, say_report
 from citeproof.runtime.background import cancelled_once
 from citeproof.runtime.events import ClaimAccepted, ClaimVerified
 from citeproof.runtime.moments import STREAM, Moment, NodeStarted, observe
@@ -26,7 +36,7 @@ from citeproof.tools.checking.check import check as check_text
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Answer, CheckReport, Passage
 
-__all__ = ["Found", "build_mcp_server"]
+__all__ = ["Found", "build_mcp_server", "protocol_stdout", "serve_stdio"]
 
 _INSTRUCTIONS = """\
 Answers from the user's own documents, with proof. `ask` writes a cited answer of which every \
@@ -123,6 +133,30 @@ def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any
         return _result(extract.text, extract)
 
     return server
+
+
+@contextmanager
+def protocol_stdout() -> Iterator[TextIO]:
+    """The process's stdout; inside the block all that prints, C code included, goes to stderr."""
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n") as protocol:
+        os.dup2(2, 1)
+        try:
+            yield protocol
+        finally:
+            sys.stdout.flush()
+            os.dup2(protocol.fileno(), 1)
+
+
+def serve_stdio(server: Any, protocol: TextIO) -> None:
+    """Serve the client at stdin until it closes it."""
+
+    async def serve() -> None:
+        own = server._mcp_server  # `run_stdio_async` would write to what others print to
+        async with stdio_server(stdout=anyio.wrap_file(protocol)) as streams:
+            await own.run(*streams, own.create_initialization_options())
+
+    asyncio.run(serve())
 
 
 def _result(text: str, value: BaseModel) -> CallToolResult:

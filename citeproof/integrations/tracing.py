@@ -196,20 +196,10 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         self._end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        """A graph or node has failed, or waits for a person."""
+        """A graph or node has failed, or waits for a person; or a model, a tool or a retriever."""
         self._end(run_id, error)
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        """A call of a model has failed."""
-        self._end(run_id, error)
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        """A tool has failed."""
-        self._end(run_id, error)
-
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        """A retriever has failed."""
-        self._end(run_id, error)
+    on_llm_error = on_tool_error = on_retriever_error = on_chain_error
 
     def _start(
         self,
@@ -225,7 +215,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             name,
             context,
             kind or self._otel.SpanKind.INTERNAL,
-            {key: value for key, value in attributes.items() if value not in (None, "")},
+            _known(attributes),
         )
         self._runs[run_id] = run = _Run(span, is_own=True)
         return run
@@ -295,7 +285,7 @@ def _evaluation_attributes(text: str, verdict: Any) -> dict[str, Any]:
         "gen_ai.evaluation.explanation": verdict.reason if is_claim else "",
         "citeproof.sentence": text,
     }
-    return {key: value for key, value in attributes.items() if value not in (None, "")}
+    return _known(attributes)
 
 
 def _costs(outputs: Any, place: str) -> dict[str, Any]:
@@ -327,7 +317,11 @@ def _reply_attributes(message: BaseMessage) -> dict[str, Any]:
         found["gen_ai.usage.output_tokens"] = usage["output_tokens"]
         cached = usage.get("input_token_details", {}).get("cache_read")
         found["gen_ai.usage.cache_read.input_tokens"] = cached
-    return {key: value for key, value in found.items() if value not in (None, "")}
+    return _known(found)
+
+
+def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in attributes.items() if value not in (None, "")}
 
 
 def _message_attributes(message: BaseMessage) -> dict[str, Any]:

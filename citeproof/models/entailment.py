@@ -102,10 +102,7 @@ def entailment_folder(settings: ModelSettings, progress: Progress | None = None)
 def merge(base: Path, adapter: Path, folder: Path) -> None:
     """Write a cross-encoder folder: the base with an adapter in peft's format added.
 
-    Args:
-        base: Folder of the base.
-        adapter: Folder of the adapter and its classification head.
-        folder: Where the model goes; it exists and is empty.
+    The adapter's folder has its classification head as well; `folder` exists and is empty.
     """
     from safetensors.torch import load_file, save_file
 

@@ -86,7 +86,7 @@ def fetch(
 def fill_folder(folder: Path, what: str) -> Iterator[Path]:
     """The place to put a folder of the cache together, which one process has at a time.
 
-    What is there stays for the next try, unless all went well or the disk refused.
+    Its content stays for the next try, unless all went well or the disk refused.
 
     Raises:
         FetchError: The disk refuses; it names `what`.

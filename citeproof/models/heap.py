@@ -15,6 +15,7 @@ def trim_heap() -> None:
 
     It keeps a heap for each thread, and none shrinks while something at its end is in use: torch's
     working memory for 2,500 passages stayed at 1.2 GB, of which half a gigabyte was in use.
+    Trimming takes about 25 ms.
     """
     if (trim := _malloc_trim()) is not None:
         trim(0)

@@ -51,11 +51,6 @@ class LocalServer:
         self._port = 0
 
     @property
-    def running(self) -> bool:
-        """Whether the model is loaded."""
-        return self._server is not None
-
-    @property
     def base_url(self) -> str:
         """Address for an OpenAI client, ending in `/v1`; starts the server if need be.
 
@@ -90,12 +85,6 @@ class LocalServer:
         """Stop the server and free its memory, once the batch that it computes is done."""
         with self._lock:
             self._server = None
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _try(self, port: int) -> Any:
         _require_engine()
@@ -136,8 +125,7 @@ class LocalServer:
             return None
 
 
-_servers: dict[tuple[Path, int, int | None], LocalServer] = {}
-_servers_lock = threading.Lock()
+_servers: dict[tuple[str, int, int | None], LocalServer] = {}
 
 
 def local_server(
@@ -145,7 +133,7 @@ def local_server(
 ) -> LocalServer:
     """The process's server for these settings, started; fetches the model where it is missing.
 
-    Whoever asks for the same file, context and threads gets the same server. It stops when
+    Callers that ask for the same file, context and threads share a server. It stops when
     Python ends.
 
     Raises:
@@ -159,23 +147,16 @@ def local_server(
         path = named_gguf(settings.path).resolve()
     else:
         path = fetch(LLM, models, progress=progress)
-    key = (path, settings.context, settings.threads)
-    with _servers_lock:
-        server = _servers.get(key)
-        if server is None:
-            server = LocalServer(path, context=settings.context, threads=settings.threads)
-            _servers[key] = server
-    return server.start()
+    key = (str(path), settings.context, settings.threads)
+    made = LocalServer(path, context=settings.context, threads=settings.threads)
+    return _servers.setdefault(key, made).start()
 
 
+@atexit.register
 def close_servers() -> None:
     """Stop all servers of this process; each starts again when it is next used."""
-    with _servers_lock:
-        for server in _servers.values():
-            server.close()
-
-
-atexit.register(close_servers)
+    for server in list(_servers.values()):
+        server.close()
 
 
 def _require_engine() -> None:

@@ -131,12 +131,6 @@ class VLLMServer:
                 process.stdin.close()
                 self._process = None
 
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
     def _launch(self) -> subprocess.Popen[str]:
         environment = {
             **os.environ,
@@ -185,7 +179,6 @@ class VLLMServer:
 
 
 _servers: dict[tuple[str, int, str, bool], VLLMServer] = {}
-_servers_lock = threading.Lock()
 
 
 def vllm_server(
@@ -193,7 +186,7 @@ def vllm_server(
 ) -> VLLMServer:
     """The process's server for these settings, started.
 
-    Whoever asks for the same model with the same arguments gets the same server. It stops when
+    Callers that ask for the same model with the same arguments share a server. It stops when
     Python ends.
 
     Raises:
@@ -202,20 +195,22 @@ def vllm_server(
     """
     assert settings.vllm
     key = (settings.vllm, settings.tensor_parallel, settings.vllm_args, models.offline)
-    with _servers_lock:
-        server = _servers.get(key)
-        if server is None:
-            server = VLLMServer(
-                settings.vllm,
-                tensor_parallel=settings.tensor_parallel,
-                args=settings.vllm_args,
-                offline=models.offline,
-            )
-            _servers[key] = server
-            atexit.register(server.close)
+    made = VLLMServer(
+        settings.vllm,
+        tensor_parallel=settings.tensor_parallel,
+        args=settings.vllm_args,
+        offline=models.offline,
+    )
+    server = _servers.setdefault(key, made)
     if not server.running:
         server.close()  # what is left of one that has stopped by itself
     return server.start(progress or silent)
+
+
+@atexit.register
+def _close_servers() -> None:
+    for server in list(_servers.values()):
+        server.close()
 
 
 def _read(output: IO[str], log: deque[str]) -> None:

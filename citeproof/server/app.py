@@ -22,7 +22,6 @@ from citeproof.server.conversations import Conversations
 from citeproof.server.document_routes import document_routes
 from citeproof.server.errors import add_errors
 from citeproof.server.library import Library
-from citeproof.server.mcp import serving_mcp
 from citeproof.server.model_routes import model_routes
 from citeproof.server.openai_routes import openai_routes
 from citeproof.server.opening import Opening
@@ -109,6 +108,12 @@ def create_app(
 
 
 async def _serve_mcp(app: FastAPI, opening: Opening) -> None:
+    """Serve the tools of the Model Context Protocol at `/mcp`, as soon as they are open."""
     with suppress(CiteproofError):  # `/readyz` tells it
-        async with serving_mcp(app, await opening.tools()):
+        tools = await opening.tools()
+        from citeproof.integrations.mcp_server import build_mcp_server  # the page need not wait
+
+        server = build_mcp_server(tools, check_hosts=False)  # the guard around the app does it
+        app.router.routes.extend(server.streamable_http_app().routes)
+        async with server.session_manager.run():
             await asyncio.Event().wait()

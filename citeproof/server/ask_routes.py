@@ -16,7 +16,6 @@ from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question
-from citeproof.server.errors import describe
 from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
@@ -77,7 +76,6 @@ def ask_routes(asking: Asking) -> APIRouter:
         if body.stream:
             return EventStream(_frames(asking, question, base), asking.queue(question))
         run = await until_gone(request, asking.answer(question))
-        assert run.answer is not None
         answer = with_sources(run.answer, lambda source: document_link(source, base))
         return JSONResponse(answer.model_dump(mode="json"))
 
@@ -132,19 +130,16 @@ async def _frames(asking: Asking, question: Question, base: str) -> AsyncIterato
     state = asking.opening.state()
     if not state["ready"] or asking.turns.full:
         yield frame({"loading": state.get("loading")}, "waiting")
-    try:
-        async with aclosing(asking.moments(question)) as moments:
-            is_begun = False
-            async for moment in moments:
-                if not is_begun:
-                    is_begun = True
-                    yield frame({"run": question.run}, "started")
-                if isinstance(moment.event, NodeStarted | NodeFinished):
-                    continue
-                event = with_sources(moment.event, lambda source: document_link(source, base))
-                yield frame(event.model_dump_json(), event.type)
-    except Exception as error:
-        yield frame(describe(error)[1], "error")
+    async with aclosing(asking.moments(question)) as moments:
+        is_begun = False
+        async for moment in moments:
+            if not is_begun:
+                is_begun = True
+                yield frame({"run": question.run}, "started")
+            if isinstance(moment.event, NodeStarted | NodeFinished):
+                continue
+            event = with_sources(moment.event, lambda source: document_link(source, base))
+            yield frame(event.model_dump_json(), event.type)
 
 
 def _base(request: Request) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from citeproof.server.opening import Opening
 from citeproof.server.reviews import Reviews
 from citeproof.server.runs import Run, Runs
 from citeproof.server.turns import Turn, Turns
+from citeproof.types import Answer
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
@@ -147,27 +148,26 @@ class Asking:
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)
             kept = await self._prepare(tools, question)
-            from citeproof.console.drawing import shape  # the page need not wait for numpy
+            from citeproof.graphs.shape import read_shape  # the page need not wait for numpy
 
-            run = Run(question.run, question.asked, shape=shape(kept.graph))
+            shape = read_shape(kept.graph)
+            told: list[Moment] = []
+            answer: Answer | None = None
 
-            async def decide(request: ReviewRequested) -> dict[str, str]:
-                turn.leave()
-                decision = await self.reviews.decision(question.run)
-                await turn.take()
-                return decision
+            def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
+                return self.reviews.decision(question.run, turn)
 
             async with aclosing(run_with_review(kept, decide)) as moments:
                 async for moment in moments:
-                    run.moments.append(moment)
+                    told.append(moment)
                     if isinstance(moment.event, AnswerReady):
-                        run.answer = moment.event.answer
+                        answer = moment.event.answer
                     if isinstance(moment.event, ReviewRequested):
                         self.reviews.expect(question.run)
                     yield moment
-            if run.answer is None:
+            if answer is None:
                 raise CiteproofError("The run ended without an answer")
-            self.runs.keep(run)
+            self.runs.keep(Run(question.run, question.asked, answer, told, shape))
 
     async def answer(self, question: Question) -> Run:
         """Answer a question."""

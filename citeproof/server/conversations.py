@@ -50,11 +50,7 @@ def as_messages(turns: Sequence[Turn], question: str) -> list[dict[str, str]]:
 
 
 class Conversations:
-    """All conversations of a store.
-
-    Args:
-        checkpoints: Where they are kept.
-    """
+    """All conversations of a store."""
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self._checkpoints = checkpoints

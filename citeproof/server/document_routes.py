@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
-from citeproof.server.errors import NotFoundError, describe
+from citeproof.server.errors import NotFoundError
 from citeproof.server.library import Library, Upload
 from citeproof.server.opening import Opening
 from citeproof.server.sse import EventStream, frame
@@ -87,13 +87,10 @@ async def _index(opening: Opening) -> Index:
 async def _frames(
     opening: Opening, library: Library, uploads: Sequence[Upload]
 ) -> AsyncIterator[str]:
-    try:
-        if not opening.state()["ready"]:
-            yield frame({}, "waiting")
-        async for told in library.add(await _index(opening), uploads):
-            if isinstance(told, IndexReport):
-                yield frame(asdict(told), "report")
-            else:
-                yield frame(told._asdict(), "progress")
-    except Exception as error:
-        yield frame(describe(error)[1], "error")
+    if not opening.state()["ready"]:
+        yield frame({}, "waiting")
+    async for told in library.add(await _index(opening), uploads):
+        if isinstance(told, IndexReport):
+            yield frame(asdict(told), "report")
+        else:
+            yield frame(told._asdict(), "progress")

@@ -39,17 +39,17 @@ _STATUS = (
 
 
 def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
-    """Status and body of an error; of one that nobody foresaw only that there was one."""
-    status, kind, message = 500, "server_error", "The server failed. Its log says more."
-    if isinstance(error, CiteproofError):
-        message = str(error)
-        status, kind = next(
-            ((status, kind) for of, status, kind in _STATUS if isinstance(error, of)),
-            (500, "server_error"),
-        )
-    else:
+    """Status and body of an error; of one that nobody foresaw only that there was one.
+
+    The body of one that is raised on purpose also has its parts, so that it can be raised again.
+    """
+    if not isinstance(error, CiteproofError):
         _log.error("%s", scrub(f"{type(error).__name__}: {error}"))
-    return status, _body(message, kind)
+        return 500, _body("The server failed. Its log says more.", "server_error")
+    found = (own[1:] for own in _STATUS if isinstance(error, own[0]))
+    status, kind = next(found, (500, "server_error"))
+    parts = {name: scrub(getattr(error, name)) for name in ("what", "why", "fix")}
+    return status, {**_body(str(error), kind), "kind": type(error).__name__, **parts}
 
 
 def add_errors(app: FastAPI) -> None:

@@ -42,8 +42,7 @@ class Progress(NamedTuple):
 class Library:
     """The index as readers use it.
 
-    Args:
-        folder: Where added files are kept.
+    Added files are kept in its folder.
     """
 
     def __init__(self, folder: Path) -> None:

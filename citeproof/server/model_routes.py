@@ -56,9 +56,7 @@ class EmbeddingsBody(BaseModel):
 def model_routes(opening: Opening, turns: Turns) -> APIRouter:
     """The routes.
 
-    Args:
-        opening: Opens the models.
-        turns: Requests that are read at a time, and that may wait; apart from questions' turns.
+    Their turns are apart from those of questions.
     """
     router = APIRouter()
 

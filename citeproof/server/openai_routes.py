@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -54,12 +54,7 @@ class ChatBody(BaseModel):
 
 
 def openai_routes(asking: Asking, llm: str) -> APIRouter:
-    """The routes.
-
-    Args:
-        asking: Answers.
-        llm: The name of the configured language model.
-    """
+    """The routes."""
     router = APIRouter(prefix="/v1")
     checked = f"{_CHECK}{llm}"
 
@@ -99,7 +94,6 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
                 frames = _stream_answer(asking, question, key, base, with_usage)
                 return EventStream(_errors(frames), asking.queue(question))
             run = await until_gone(request, asking.answer(question))
-            assert run.answer is not None
             message, used = _message(run.answer, base), run.answer.usage
         else:
             raise NotFoundError(f"There is no model {body.model!r}", fix="List them: /v1/models.")
@@ -131,10 +125,8 @@ async def _stream_answer(
     rest, offset = shapes.unsent_text(sent, answer)
     message = _message(answer, base, offset)
     message["content"] = rest if answer.text else message["content"]
-    yield _frame(name, key, message)
-    yield _frame(name, key, {}, "stop")
-    if with_usage:
-        yield _last(name, key, answer.usage)
+    for last in _ending(name, key, message, answer.usage if with_usage else None):
+        yield last
 
 
 async def _stream_check(
@@ -142,10 +134,9 @@ async def _stream_check(
 ) -> AsyncIterator[str]:
     yield _frame(name, key, {"role": "assistant", "content": ""})
     said = await work
-    yield _frame(name, key, _checked_message(said, base))
-    yield _frame(name, key, {}, "stop")
-    if with_usage:
-        yield _last(name, key, said.usage)
+    message = _checked_message(said, base)
+    for last in _ending(name, key, message, said.usage if with_usage else None):
+        yield last
 
 
 async def _errors(frames: AsyncIterator[str]) -> AsyncIterator[str]:
@@ -198,6 +189,9 @@ def _frame(name: str, key: str, delta: dict[str, Any], finish: str | None = None
     return frame(shapes.chunk(name, key, delta, finish))
 
 
-def _last(name: str, key: str, used: Usage) -> str:
-    last = shapes.chunk(name, key, {})
-    return frame({**last, "choices": [], "usage": shapes.usage(used)})
+def _ending(name: str, key: str, message: dict[str, Any], used: Usage | None) -> Iterator[str]:
+    yield _frame(name, key, message)
+    yield _frame(name, key, {}, "stop")
+    if used is not None:
+        last = shapes.chunk(name, key, {})
+        yield frame({**last, "choices": [], "usage": shapes.usage(used)})

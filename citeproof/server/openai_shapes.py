@@ -60,9 +60,7 @@ def usage(used: Usage) -> dict[str, Any]:
 def annotate_answer(answer: Answer, offset: int = 0) -> list[dict[str, Any]]:
     """The citations of an answer, each over the claim that it belongs to.
 
-    Args:
-        answer: Its claims stand in its text in their order.
-        offset: Where its text begins in the reply.
+    `offset` is where its text begins in the reply.
     """
     found, at = [], 0
     for claim in answer.claims:
@@ -135,9 +133,7 @@ def _head(name: str, key: str, kind: str) -> dict[str, Any]:
 def unsent_text(sent: str, answer: Answer) -> tuple[str, int]:
     """The part of an answer that is still to be sent, and where its text begins in the reply.
 
-    Args:
-        sent: What was sent of it while it was written.
-        answer: The answer, which may have become another one at the end.
+    The answer may have become another one at the end.
     """
     if answer.text.startswith(sent):
         return answer.text[len(sent) :], 0

@@ -20,8 +20,7 @@ __all__ = ["Opening"]
 class Opening:
     """Models and index while they are opened, and afterwards.
 
-    Args:
-        open_tools: Opens them; blocks, and is told where to report progress.
+    `open_tools` blocks, and is told where to report progress.
     """
 
     def __init__(self, open_tools: Callable[[Progress], Toolbox]) -> None:

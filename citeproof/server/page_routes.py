@@ -49,13 +49,16 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
         found = runs.get(key)
         if not kind:
             return HTMLResponse(found.fragment())
-        if kind == "html":
-            return _download(found.page(), "text/html", "html")
-        if kind == "md":
-            return _download(found.markdown(), "text/markdown", "md")
-        if kind == "json":
-            return _download(found.json(), "application/json", "json")
-        raise NotFoundError("There is no such form", fix="Use html, md or json.")
+        forms = {
+            "html": ("text/html", found.page),
+            "md": ("text/markdown", found.markdown),
+            "json": ("application/json", found.json),
+        }
+        if kind not in forms:
+            raise NotFoundError("There is no such form", fix="Use html, md or json.")
+        media, render = forms[kind]
+        headers = {"content-disposition": f'attachment; filename="answer.{kind}"'}
+        return Response(render(), media_type=media, headers=headers)
 
     @router.get("/api/conversations", summary="List the conversations")
     async def list_conversations() -> dict[str, Any]:
@@ -85,9 +88,3 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
         return {"removed": name}
 
     return router
-
-
-def _download(text: str, kind: str, ending: str) -> Response:
-    disposition = f'attachment; filename="answer.{ending}"'
-    headers = {"content-disposition": disposition}
-    return Response(text, media_type=kind, headers=headers)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from citeproof.pages.filters import TESTS
+from citeproof.text import is_web
 from citeproof.types import Passage
 
 __all__ = ["document_id", "document_link", "file_name", "with_sources"]
@@ -24,31 +24,21 @@ def document_id(path: str) -> str:
 
 def file_name(source: str) -> str:
     """A source as readers know it: an address as it is, a path by its last part."""
-    if TESTS["web"](source):
+    if is_web(source):
         return source
     kind = PureWindowsPath if "\\" in source else PurePosixPath
     return kind(source).name
 
 
 def document_link(source: str, base: str = "") -> str:
-    """Where a reader finds a source: an address as it is, a file at this server.
-
-    Args:
-        source: Of a passage.
-        base: Scheme and host of this server.
-    """
-    if TESTS["web"](source) or not Path(source).is_absolute():
-        return source if TESTS["web"](source) else file_name(source)
+    """Where a reader finds a source: an address as it is, a file below `base`, the server's own."""
+    if is_web(source) or not Path(source).is_absolute():
+        return file_name(source)
     return f"{base}/api/documents/{document_id(source)}/file"
 
 
 def with_sources(value: T, shown: Callable[[str], str]) -> T:
-    """The value with the sources of all its passages as they are shown.
-
-    Args:
-        value: An answer, an event, a report.
-        shown: Turns a source into what is shown of it.
-    """
+    """The value with the sources of all its passages as they are shown."""
     if isinstance(value, Passage):
         return value.model_copy(update={"source": shown(value.source), "title": _title(value)})
     changed = {name: _change(held, shown) for name, held in value}

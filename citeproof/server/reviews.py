@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from citeproof.server.errors import NotFoundError
+from citeproof.server.turns import Turn
 
 __all__ = ["Reviews"]
 
@@ -19,12 +20,15 @@ class Reviews:
         """Take decisions for a run from now on; its claim is about to be shown."""
         self._waiting[run] = asyncio.get_running_loop().create_future()
 
-    async def decision(self, run: str) -> dict[str, str]:
-        """The decision of a person, as soon as it is there."""
+    async def decision(self, run: str, turn: Turn) -> dict[str, str]:
+        """The decision of a person, as soon as it is there; others have the turn meanwhile."""
+        turn.leave()
         try:
-            return await self._waiting[run]
+            decision = await self._waiting[run]
         finally:
             del self._waiting[run]
+        await turn.take()
+        return decision
 
     def decide(self, run: str, decision: dict[str, str]) -> None:
         """Let a run go on.

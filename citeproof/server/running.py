@@ -33,13 +33,8 @@ def serve(
 ) -> None:
     """Serve until interrupted.
 
-    Args:
-        settings: Of models, index and store.
-        host: The address to listen at.
-        port: 0 takes any that is free.
-        token: Needed by whoever uses the server; must be there if others can reach it.
-        names: Further names under which the server is reached.
-        tell: Given the address to open.
+    Port 0 takes any that is free; `tell` is given the address to open. The token must be there if
+    other machines can reach it.
 
     Raises:
         MissingExtraError: The extra is not installed.

@@ -14,7 +14,7 @@ from citeproof.server.public import document_link, file_name, with_sources
 from citeproof.types import Answer
 
 if TYPE_CHECKING:
-    from citeproof.console.diagram import Shape
+    from citeproof.graphs.shape import Shape
 
 __all__ = ["Run", "Runs"]
 
@@ -28,7 +28,7 @@ class Run:
     id: str
     asked: str
     """The question as the reader asked it."""
-    answer: Answer | None = None
+    answer: Answer
     moments: list[Moment] = field(default_factory=list)
     shape: Shape | None = None
     """The graph that ran."""
@@ -37,7 +37,6 @@ class Run:
         """The answer as a part of the server's page; its documents are links to the server."""
         from citeproof.console.page import render_turn  # it draws graphs, which takes numpy
 
-        assert self.answer is not None
         shown, moments = self._show(document_link)
         return render_turn(self.answer, shown, moments, self.shape)
 
@@ -45,7 +44,6 @@ class Run:
         """The answer as a file of its own, as `citeproof ask --html` writes it."""
         from citeproof.console.page import render_page
 
-        assert self.answer is not None
         _, moments = self._show(file_name)
         return render_page(self.answer, moments, self.shape)
 
@@ -62,7 +60,6 @@ class Run:
         return self._show(file_name)[0].model_dump_json(indent=2)
 
     def _show(self, source: Callable[[str], str]) -> tuple[Answer, list[Moment]]:
-        assert self.answer is not None
         moments = [with_sources(moment, source) for moment in self.moments]
         return with_sources(self.answer, source), moments
 

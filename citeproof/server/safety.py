@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hmac
-import json
 import socket
-from collections.abc import Collection, Sequence
-from http.cookies import SimpleCookie
-from urllib.parse import parse_qs
+from collections.abc import Sequence
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citeproof.console.warm import PATH
@@ -29,11 +29,11 @@ _POLICY = (
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
-    b"content-security-policy": _POLICY.encode(),
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"cross-origin-opener-policy": b"same-origin",
-    b"cross-origin-resource-policy": b"same-origin",
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
 }
 
 
@@ -73,10 +73,18 @@ def protect(
         own: Needed for the requests of the command line, in place of `token`; by default they
             are refused.
     """
-    inner: ASGIApp = app if token is None else _Token(app, token)
-    inner = _Own(app, inner, own)
-    json_only = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_JSON)
-    with_files = LocalOnlyGuard(inner, allowed_hosts=hosts, max_bytes=MOST_UPLOAD, body_type=_FORM)
+
+    async def check_token(scope: Scope, receive: Receive, send: Send) -> None:
+        """Let in only those who show the token that the path needs."""
+        if scope["type"] == "http" and (refused := _refuse_stranger(Request(scope), token, own)):
+            await refused(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    json_only = LocalOnlyGuard(check_token, allowed_hosts=hosts, max_bytes=MOST_JSON)
+    with_files = LocalOnlyGuard(
+        check_token, allowed_hosts=hosts, max_bytes=MOST_UPLOAD, body_type=_FORM
+    )
 
     async def guard_request(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -85,73 +93,42 @@ def protect(
         send = _with_headers(send)
         if not _is_upload(scope):
             await json_only(scope, receive, send)
-            return
         # A form may be sent by any page without asking; a header of its own may not.
-        if not _values(scope, b"x-citeproof"):
-            await _refuse(send, 403, "To add documents, send the header X-Citeproof: upload.")
-            return
-        await with_files(scope, receive, send)
+        elif Headers(scope=scope).get("x-citeproof"):
+            await with_files(scope, receive, send)
+        else:
+            refused = _refusal(403, "To add documents, send the header X-Citeproof: upload.")
+            await refused(scope, receive, send)
 
     return guard_request
 
 
-class _Token:
-    """Lets nobody in without the token, be it a bearer's, or the page's cookie."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._token = token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _OPEN or self._fits(_shown_tokens(scope)):
-            await self._app(scope, receive, send)
-            return
-        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
-        if scope["path"] == "/" and self._fits(given):
-            cookie = f"{COOKIE}={given[0]}; HttpOnly; SameSite=Strict; Path=/"
-            headers = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
-            await send({"type": "http.response.start", "status": 303, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
-            return
-        await _refuse(send, 401, "A token is needed: open /?token=… or send it as a bearer's.")
-
-    def _fits(self, given: Collection[str]) -> bool:
-        return _is_among(given, self._token)
+def _refuse_stranger(request: Request, token: str | None, own: str | None) -> Response | None:
+    """The answer to a request without the token that it needs; None where it may pass."""
+    path = request.scope["path"]
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    shown = bearer if scheme.lower() == "bearer" else ""
+    if path.startswith(PATH):
+        if _is_same(shown, own):
+            return None
+        return _refusal(401, "These requests are for the command line of the same user.")
+    cookie = request.cookies.get(COOKIE, "")
+    if token is None or path in _OPEN or _is_same(shown, token) or _is_same(cookie, token):
+        return None
+    given = request.query_params.get("token", "")
+    if path == "/" and _is_same(given, token):
+        entered = RedirectResponse("/", 303)
+        entered.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+        return entered
+    return _refusal(401, "A token is needed: open /?token=… or send it as a bearer's.")
 
 
-class _Own:
-    """Lets to the paths of the command line only who has read the server's note, and no others."""
-
-    def __init__(self, app: ASGIApp, others: ASGIApp, token: str | None) -> None:
-        self._app = app
-        self._others = others
-        self._token = token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(PATH):
-            await self._others(scope, receive, send)
-        elif self._token is not None and _is_among(_bearers(scope), self._token.encode()):
-            await self._app(scope, receive, send)
-        else:
-            await _refuse(send, 401, "These requests are for the command line of the same user.")
-
-
-def _is_among(given: Collection[str], token: bytes) -> bool:
-    return any(hmac.compare_digest(own.encode(), token) for own in given)
-
-
-def _bearers(scope: Scope) -> list[str]:
-    return [v[7:] for v in _values(scope, b"authorization") if v[:7].lower() == "bearer "]
-
-
-def _shown_tokens(scope: Scope) -> list[str]:
-    """The tokens that a request shows."""
-    cookies = [SimpleCookie(value).get(COOKIE) for value in _values(scope, b"cookie")]
-    return [*_bearers(scope), *(cookie.value for cookie in cookies if cookie is not None)]
+def _is_same(given: str, token: str | None) -> bool:
+    return token is not None and hmac.compare_digest(given.encode(), token.encode())
 
 
 def _is_upload(scope: Scope) -> bool:
-    kinds = _values(scope, b"content-type")
+    kinds = Headers(scope=scope).getlist("content-type")
     is_form = len(kinds) == 1 and kinds[0].lower().startswith(_FORM)
     return is_form and (scope["method"], scope["path"]) == _UPLOAD
 
@@ -159,24 +136,18 @@ def _is_upload(scope: Scope) -> bool:
 def _with_headers(send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = list(message.get("headers", ()))
-            there = {key.lower() for key, _ in own}
-            own += [(key, value) for key, value in _HEADERS.items() if key not in there]
-            message = {**message, "headers": own}
+            message.setdefault("headers", [])
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return send_with_headers
 
 
-async def _refuse(send: Send, status: int, why: str) -> None:
-    body = json.dumps({"error": {"message": why, "type": "permission_error"}}).encode()
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _values(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
+def _refusal(status: int, why: str) -> Response:
+    error = {"message": why, "type": "permission_error"}
+    return JSONResponse({"error": error}, status, {"connection": "close"})
 
 
 def _addresses(name: str) -> list[str]:

@@ -11,6 +11,8 @@ from typing import Any
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from citeproof.server.errors import describe
+
 __all__ = ["EventStream", "frame"]
 
 _QUIET = 15.0
@@ -20,9 +22,7 @@ _QUIET = 15.0
 def frame(data: Any, name: str = "") -> str:
     """One event.
 
-    Args:
-        data: JSON, as text or as a value.
-        name: Its name; without one it has only its data.
+    Without a name it has only its data: JSON, as text or as a value.
     """
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     head = f"event: {name}\n" if name else ""
@@ -33,7 +33,7 @@ class EventStream(StreamingResponse):
     """A response of frames; what makes them is cancelled when the reader goes away.
 
     Args:
-        frames: Text as `frame` makes it. Its errors must be frames as well.
+        frames: Text as `frame` makes it. An error ends it as the event `error`.
         end: Called when the stream is over, even if it never began.
     """
 
@@ -60,6 +60,8 @@ class EventStream(StreamingResponse):
         try:
             async for text in self._frames:
                 self._queue.put_nowait(text)
+        except Exception as error:
+            self._queue.put_nowait(frame(describe(error)[1], "error"))
         finally:
             self._queue.put_nowait(None)
 

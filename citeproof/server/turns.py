@@ -51,9 +51,7 @@ class Turn:
 class Turns:
     """Turns of questions, in the order of their coming.
 
-    Args:
-        at_once: How many are answered at a time.
-        waiting: How many more may wait.
+    Beside those that are answered `at_once`, so many more may be `waiting`.
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
@@ -92,9 +90,6 @@ class Turns:
     @asynccontextmanager
     async def turn(self, queued: Turn | None = None) -> AsyncIterator[Turn]:
         """Wait for a turn, and keep it while the block runs.
-
-        Args:
-            queued: The place in the queue, if there is one already.
 
         Raises:
             BusyError: There are too many.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from functools import partial, wraps
+from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -14,15 +14,12 @@ from starlette.responses import JSONResponse, Response
 
 from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.runs import LocalRuns
-from citeproof.console.threads import Passing, Thread
+from citeproof.console.threads import Thread
 from citeproof.console.warm import PATH
-from citeproof.errors import CiteproofError
 from citeproof.graphs.registry import find_method
 from citeproof.runtime.events import ReviewRequested
-from citeproof.runtime.moments import Moment
 from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
-from citeproof.server.errors import describe
 from citeproof.server.sse import EventStream, frame
 
 __all__ = ["warm_routes"]
@@ -51,12 +48,12 @@ class Text(BaseModel):
 def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
     """The routes, which only the holder of the server's own token reaches."""
     router = APIRouter(prefix=PATH, include_in_schema=False)
-    passing: dict[str, Passing] = {}
+    passing: dict[str, Thread] = {}
 
-    def thread(wish: Wish) -> Thread | Passing:
+    def thread(wish: Wish) -> Thread:
         name = wish.thread or ""
         if wish.kind == "passing":
-            return passing.setdefault(name, Passing(name))
+            return passing.setdefault(name, Thread(name))
         return Thread(name, checkpoints, automatic=wish.kind == "automatic")
 
     async def runs(wish: Wish) -> LocalRuns:
@@ -72,45 +69,27 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
     @router.post("/ask")
     async def ask(wish: Wish) -> Response:
         kept = None if wish.thread is None else thread(wish)
-        assert not isinstance(kept, Passing)
-        return _stream(
-            asking,
-            lambda: runs(wish),
-            lambda own, decide: own.ask(wish.question, kept, decide, review=wish.review),
-            kept,
-        )
-
-    @router.post("/follow-up")
-    async def follow_up(wish: Wish) -> Response:
-        kept = thread(wish)
-        return _stream(
-            asking,
-            lambda: runs(wish),
-            lambda own, decide: own.follow_up(wish.question, kept, decide),
-        )
+        run = uuid.uuid4().hex
+        return EventStream(_frames(asking, run, lambda: runs(wish), wish, kept))
 
     @router.post("/begun")
-    @_with_errors
     async def begun(wish: Wish) -> Response:
         answer, questions = await (await runs(wish)).begun(thread(wish))
         told = None if answer is None else answer.model_dump(mode="json")
         return JSONResponse({"answer": told, "questions": questions})
 
     @router.post("/forget")
-    @_with_errors
     async def forget(wish: Wish) -> Response:
         await (await runs(wish)).forget(thread(wish))
         passing.pop(wish.thread or "", None)
         return JSONResponse({})
 
     @router.post("/decision/{run}")
-    @_with_errors
     async def decide(run: str, body: Decision) -> Response:
         asking.reviews.decide(run, body.model_dump())
         return JSONResponse({})
 
     @router.post("/check")
-    @_with_errors
     async def check_text(body: Text) -> Response:
         report = await check_against_index(asking, body.text, body.k)
         return JSONResponse(report.model_dump(mode="json"))
@@ -118,69 +97,36 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
     return router
 
 
-Streamed = Callable[[LocalRuns, Any], AsyncGenerator[Moment]]
-
-
-def _stream(
+async def _frames(
     asking: Asking,
-    runs: Callable[[], Awaitable[LocalRuns]],
-    begin: Streamed,
-    thread: Thread | None = None,
-) -> EventStream:
+    run: str,
+    open_runs: Callable[[], Awaitable[LocalRuns]],
+    wish: Wish,
+    thread: Thread | None,
+) -> AsyncIterator[str]:
     """The moments of a run, in its turn; what the thread has kept comes first and last."""
-    run = uuid.uuid4().hex
+    yield frame({"run": run}, "run")
+    async with asking.turns.turn() as turn:
+        runs = await open_runs()
 
-    async def frames() -> AsyncIterator[str]:
-        yield frame({"run": run}, "run")
-        try:
-            async with asking.turns.turn() as turn:
-                own = await runs()
+        def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
+            return asking.reviews.decision(run, turn)
 
-                async def decide(_: ReviewRequested) -> dict[str, str]:
-                    turn.leave()
-                    decision = await asking.reviews.decision(run)
-                    await turn.take()
-                    return decision
-
-                is_begun = False
-                async with aclosing(begin(own, decide)) as moments:
-                    async for moment in moments:
-                        if not is_begun:
-                            is_begun = True
-                            yield frame(_keep(own, thread), "kept")
-                        if isinstance(moment.event, ReviewRequested):
-                            asking.reviews.expect(run)
-                        yield frame(moment.model_dump_json(), "moment")
-            yield frame(_keep(own, thread), "kept")
-        except Exception as error:
-            yield frame(_describe(error), "error")
-
-    return EventStream(frames())
+        is_begun = False
+        told = runs.ask(wish.question, thread, decide, review=wish.review)
+        async with aclosing(told) as moments:
+            async for moment in moments:
+                if not is_begun:
+                    is_begun = True
+                    yield frame(_keep(runs, thread), "kept")
+                if isinstance(moment.event, ReviewRequested):
+                    asking.reviews.expect(run)
+                yield frame(moment.model_dump_json(), "moment")
+    yield frame(_keep(runs, thread), "kept")
 
 
 def _keep(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
     return {"goes_on": runs.goes_on, "is_kept": thread is not None and thread.is_kept}
-
-
-def _with_errors(handler: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
-    """Have an error told in its parts, so that the command line can raise it."""
-
-    @wraps(handler)
-    async def answer_stream(*arguments: Any, **named: Any) -> Response:
-        try:
-            return await handler(*arguments, **named)
-        except CiteproofError as error:
-            return JSONResponse(_describe(error), describe(error)[0])
-
-    return answer_stream
-
-
-def _describe(error: Exception) -> dict[str, str]:
-    if isinstance(error, CiteproofError):
-        parts = {"what": error.what, "why": error.why, "fix": error.fix}
-        return {"kind": type(error).__name__, **parts}
-    message = describe(error)[1]["error"]["message"]
-    return {"kind": "CiteproofError", "what": message, "why": "", "fix": ""}
 
 
 def _fields(method: Any, parameters: dict[str, Any]) -> dict[str, Any]:

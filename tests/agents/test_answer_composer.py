@@ -73,11 +73,6 @@ async def test_numbers_follow_first_use_and_marks_ascend() -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["list", "short"])
-async def test_names_stand_with_their_marks(form: Any) -> None:
-    assert (await composed(AnswerComposer(form=form), claims=[proved("Ann", 2)])).text == "Ann [1]"
-
-
 @pytest.mark.parametrize("unverified", ["keep", "flag"])
 async def test_a_list_has_commas_and_no_flags(unverified: Any) -> None:
     """Names without marks stand last, else they would be read as the beginning of the next."""
@@ -88,10 +83,6 @@ async def test_a_list_has_commas_and_no_flags(unverified: Any) -> None:
     ]
     answer = await composed(AnswerComposer("calm", unverified, form="list"), claims=claims)
     assert answer.text == "Ann Lee [1], Rome, Italy [2], Bo Ray"
-
-
-async def test_claims_that_nobody_checked_are_not_flagged() -> None:
-    assert (await composed(claims=[claim(LIT, 2)])).text == f"{LIT[:-1]} [1]."
 
 
 # Claims that are not supported
@@ -129,12 +120,6 @@ async def test_what_a_person_has_approved_stands() -> None:
 
 
 # Status and reason
-
-
-@pytest.mark.parametrize("unverified", ["keep", "flag", "drop"])
-async def test_supported_claims_are_an_answer(unverified: Any) -> None:
-    answer = await composed(AnswerComposer("usc", unverified), claims=HALF[:1])
-    assert (answer.method, answer.status, answer.reason) == ("usc", "answered", "")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
-from citeproof.agents.answer_selector import AnswerSelector
+from citeproof.agents.answer_selector import AnswerReranker, AnswerSelector
+from citeproof.errors import BudgetExceededError
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.testing import ScriptedChatModel
+from citeproof.testing import ScriptedChatModel, TableEntailment
 from tests.agents.baseline_states import sampled
 from tests.agents.calm_states import BUILT, KEPT, LIT, claim
 from tests.agents.states import A
@@ -54,3 +55,72 @@ async def test_lists_are_shown_as_lists() -> None:
     node, model = selector({"number": 1}, form="list")
     await node(sampled([claim("Ann", 1), claim("Bo", 2)], []))
     assert "Answer 1: Ann [1], Bo [2]\n" in model.calls[0].prompt
+
+
+# The sample with the highest citation recall, by the paper and by its program
+
+
+TABLE = {("built", BUILT): 0.9, ("lit in 1871", LIT): 0.8}
+
+
+async def test_the_answer_of_which_the_most_claims_are_proved_is_kept() -> None:
+    entailment = TableEntailment(TABLE)
+    half = [claim(BUILT, 1), claim(LIT, 1)]
+    best = [claim(LIT, 2), claim(BUILT, 1)]
+    update = await AnswerReranker(entailment)(sampled([], half, best, [claim(KEPT)]))
+    assert [(c.text, c.verdict.status) for c in update["claims"]] == [
+        (LIT, "supported"),
+        (BUILT, "supported"),
+    ]
+    assert entailment.batches == [4], "all samples in one batch"
+
+
+async def test_of_equal_samples_the_first_is_kept() -> None:
+    first, second = [claim(BUILT, 1)], [claim(LIT, 2)]
+    update = await AnswerReranker(TableEntailment(TABLE))(sampled(first, second))
+    assert [c.text for c in update["claims"]] == [BUILT]
+
+
+async def test_where_nothing_is_proved_the_paper_keeps_the_first() -> None:
+    update = await AnswerReranker(TableEntailment({}))(sampled([claim(BUILT, 1)], [claim(LIT)]))
+    assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, "unsupported")]
+    assert "stop" not in update
+
+
+async def test_an_empty_sample_is_not_kept_where_another_says_something() -> None:
+    update = await AnswerReranker(TableEntailment({}))(sampled([], [claim(BUILT, 1)]))
+    assert [c.text for c in update["claims"]] == [BUILT]
+
+
+async def test_a_budget_that_ends_before_the_choice_leaves_the_first_that_says_something() -> None:
+    def spent(premise: str, hypothesis: str) -> float:
+        raise BudgetExceededError("The budget of 4 calls is spent.")
+
+    samples = sampled([], [claim(BUILT, 1)], [claim(LIT, 2)])
+    update = await AnswerReranker(TableEntailment(spent))(samples)
+    assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, "unchecked")]
+    assert update["stop"].startswith("The budget of 4 calls")
+
+
+async def test_the_program_asks_all_passages_and_not_those_that_are_cited() -> None:
+    wrong, uncited = [claim(LIT, 1)], [claim(BUILT)]
+    node = AnswerReranker(TableEntailment(TABLE), definition="released")
+    update = await node(sampled(uncited, wrong))
+    assert update["claims"] == wrong, "as it was written: unchecked, with its own citations"
+    paper = AnswerReranker(TableEntailment(TABLE))
+    assert (await paper(sampled(uncited, wrong)))["claims"][0].text == BUILT
+
+
+async def test_where_nothing_scores_the_program_gives_no_answer() -> None:
+    node = AnswerReranker(TableEntailment({}), definition="released")
+    update = await node(sampled([claim(BUILT, 1)], []))
+    assert "claims" not in update
+    assert update["stop"].startswith("No sample scored more than 0")
+
+
+async def test_names_are_checked_behind_the_question() -> None:
+    table = TableEntailment({("built", "Who built the tower? Ann Lee"): 0.9})
+    update = await AnswerReranker(table, form="list")(
+        sampled([claim("Bo Ray", 1)], [claim("Ann Lee", 1)])
+    )
+    assert [c.text for c in update["claims"]] == ["Ann Lee"]

@@ -117,20 +117,11 @@ def timeless(ledger: Ledger) -> Ledger:
 # In anybody's graph
 
 
-def test_a_node_is_added_to_anybodys_graph_as_it_is() -> None:
+@pytest.mark.parametrize("sync", [True, False])
+async def test_a_node_is_added_to_anybodys_graph_as_it_is(sync: bool) -> None:
+    """Also where a loop is running, as in a notebook."""
     node, _ = answerer()
-    assert graph_of(node).invoke(ASKED) == {**ASKED, "claims": [CLAIM]}
-
-
-async def test_a_node_serves_ainvoke_as_well() -> None:
-    node, _ = answerer()
-    assert await graph_of(node).ainvoke(ASKED) == {**ASKED, "claims": [CLAIM]}
-
-
-async def test_invoke_does_not_mind_a_running_loop() -> None:
-    """As in a notebook."""
-    node, _ = answerer()
-    assert graph_of(node).invoke(ASKED)["claims"] == [CLAIM]
+    assert await run(graph_of(node), ASKED, sync) == {**ASKED, "claims": [CLAIM]}
 
 
 def test_a_node_has_a_name_of_its_own() -> None:
@@ -504,52 +495,33 @@ class LengthWithSlots:
     answer_tokens: int = 33
 
 
-CONTEXTS: list[Any] = [
-    {"answer_tokens": 33},
-    LengthAsDataclass(),
-    LengthWithSlots(),
-    Length(answer_tokens=33),
-]
-
-
-@pytest.mark.parametrize("context", CONTEXTS)
-async def test_parameters_of_the_run_replace_fields_of_the_same_name(context: Any) -> None:
-    node, model = answerer(SAID, SAID, answer_tokens=44)
-    graph = graph_of(node)
-    await graph.ainvoke(ASKED, context=context)
-    graph.invoke(ASKED, context=context)
-    assert [call.arguments["max_tokens"] for call in model.calls] == [33, 33]
-    assert node.answer_tokens == 44
-
-
-@pytest.mark.parametrize("context", [None, {}, {"answer_tokens": None}, {"size": 3}])
-async def test_without_parameters_the_fields_are_as_the_node_was_built(context: Any) -> None:
-    node, model = answerer(answer_tokens=44)
-    await graph_of(node).ainvoke(ASKED, context=context)
-    assert model.calls[0].arguments["max_tokens"] == 44
-
-
-async def test_fields_that_a_graphs_parameters_lack_are_as_the_node_was_built() -> None:
-    node, model = answerer(answer_tokens=44, parameters=Free)
-    await graph_of(node).ainvoke(ASKED, context=Other(answer_tokens=33))
-    assert model.calls[0].arguments["max_tokens"] == 44
-
-
 @pytest.mark.parametrize(
-    ("context", "tokens"),
+    ("parameters", "context", "tokens"),
     [
-        (None, 55),
-        (Length(answer_tokens=33), 33),
-        (Other(answer_tokens=33), 55),
-        ({"answer_tokens": 33}, 55),
+        (None, {"answer_tokens": 33}, 33),
+        (None, LengthAsDataclass(), 33),
+        (None, LengthWithSlots(), 33),
+        (None, Length(answer_tokens=33), 33),
+        (None, None, 44),
+        (None, {}, 44),
+        (None, {"answer_tokens": None}, 44),
+        (None, {"size": 3}, 44),
+        (Free, Other(answer_tokens=33), 44),
+        (Length, None, 55),
+        (Length, Length(answer_tokens=33), 33),
+        (Length, Other(answer_tokens=33), 55),
+        (Length, {"answer_tokens": 33}, 55),
     ],
 )
-async def test_a_node_of_a_graph_with_parameters_ignores_those_of_another(
-    context: Any, tokens: int
+@pytest.mark.parametrize("sync", [True, False])
+async def test_parameters_of_the_run_replace_fields_of_the_same_name(
+    parameters: Any, context: Any, tokens: int, sync: bool
 ) -> None:
-    node, model = answerer(answer_tokens=44, parameters=Length)
-    await graph_of(node).ainvoke(ASKED, context=context)
-    assert model.calls[0].arguments["max_tokens"] == tokens
+    """Where the node is of a graph with parameters of its own, those of that graph alone."""
+    node, model = answerer(answer_tokens=44, parameters=parameters)
+    await run(graph_of(node), ASKED, sync, context=context)
+    assert [call.arguments["max_tokens"] for call in model.calls] == [tokens]
+    assert node.answer_tokens == 44
 
 
 async def test_a_dict_becomes_the_graphs_own_parameters() -> None:
@@ -649,14 +621,6 @@ async def prompted(node: LLMNode, model: ScriptedChatModel, context: Any = None)
     return model.calls[-1].prompt
 
 
-async def test_the_words_of_a_node_can_be_given_as_text_or_file(tmp_path: Path) -> None:
-    file = tmp_path / "mine.md"
-    file.write_text(WORDS, encoding="utf-8")
-    for prompt in (WORDS, file):
-        node, model = answerer(prompt=prompt)
-        assert "</passage>\n\nTell Who built the tower? in ends with" in await prompted(node, model)
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -692,21 +656,6 @@ async def test_other_prompts_of_a_node_are_given_by_name() -> None:
         prompts={"closedbook_short_answerer": "Guess: {demonstration}{question}"},
     )
     assert (await prompted(node, model)).strip() == "Guess: Who built the tower?"
-
-
-@pytest.mark.parametrize("knobs", [{}, {"prompt": WORDS}, {"prompts": {"answerer": WORDS}}])
-async def test_prompts_of_the_run_go_before_those_of_the_node(knobs: Any) -> None:
-    node, model = answerer(SAID, SAID, SAID, **knobs)
-    runs = "{demonstration}Run: {question} {citing}{abstain}"
-    given = {"answerer": runs, "system": "Be kind."}
-    told = [
-        await prompted(node, model, {"prompts": given}),
-        await prompted(node, model, Parameters(prompts=given)),
-    ]
-    for prompt in told:
-        assert prompt.startswith("Be kind.\n\n")
-        assert "Run: Who built the tower?" in prompt
-    assert "Run: " not in await prompted(node, model)
 
 
 async def test_prompts_of_the_run_leave_others_as_they_are() -> None:

@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 from langgraph.graph import START, StateGraph
 
-from citeproof import Answer, Claim, Usage, Verdict
+from citeproof import Answer, Claim, Verdict
 from citeproof.agents import case_recorder
 from citeproof.agents.assessor import read_assessment
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.state import NodeCost, R2MGAState, Reflection
+from citeproof.state import R2MGAState, Reflection
 from tests.agents.calm_states import BUILT, LIT, claim
-from tests.agents.one_node import graph_of
 from tests.agents.r2_mga_states import FAULTY, reflecting
 from tests.agents.states import A, B, C
 
@@ -227,31 +226,3 @@ async def test_an_answer_in_doubt_is_not_kept(bank: Bank, doubtful: Answer) -> N
     update = await CaseRecorder(bank)(given(doubtful))
     assert update == {"case_id": "", "answer": doubtful}
     assert await bank.count() == 0
-
-
-async def test_an_answer_may_be_kept_in_a_namespace(bank: Bank) -> None:
-    await CaseRecorder(bank, namespace="other")(given(answered(*PROVED)))
-    assert (await bank.count(), await bank.within("other").count()) == (0, 1)
-
-
-async def test_what_the_answer_has_cost_is_the_runs_and_told_once(bank: Bank) -> None:
-    answer = answered(*PROVED, usage=Usage(llm_calls=3, prompt_tokens=50), notes=("one",))
-    graph = graph_of(CaseRecorder(bank))
-    left = (await graph.ainvoke(given(answer)))["answer"]
-    assert left.usage.model_copy(update={"seconds": 0.0}) == answer.usage
-    told = {"answer:1|": NodeCost(usage=answer.usage, notes=("one",))}
-    left = (await graph.ainvoke({**given(answer), "ledger": told}))["answer"]
-    assert left.usage.model_copy(update={"seconds": 0.0}) == answer.usage
-    assert left.notes == ("one",)
-
-
-async def test_a_bank_that_fails_costs_the_case_and_the_answer_says_so(
-    bank: Bank, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(*_: Any) -> str:
-        raise StoreError("The disk is full")
-
-    monkeypatch.setattr(Bank, "add", fail)
-    left = await graph_of(CaseRecorder(bank)).ainvoke(given(answered(*PROVED)))
-    told = "the case was not kept in the memory bank: The disk is full."
-    assert (left["answer"].notes, left["answer"].text) == (("before", told), answered().text)

@@ -52,10 +52,3 @@ async def test_a_name_is_searched_for_behind_the_question() -> None:
 async def test_nothing_to_search_is_an_error() -> None:
     with pytest.raises(InputError, match="nothing to answer from"):
         await CitationAttacher(None)({"question": "Who?", "claims": [claim(BUILT)]})
-
-
-async def test_whatever_can_be_searched_is_searched() -> None:
-    update = await CitationAttacher([C])({"question": "Who?", "claims": [claim(KEPT)]})
-    assert update["passages"] == [C]
-    with pytest.raises(InputError, match="A int cannot be used as a retriever"):
-        CitationAttacher(7)

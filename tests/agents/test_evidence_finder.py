@@ -8,7 +8,7 @@ import pytest
 
 from citeproof import LLM, Passage
 from citeproof.agents.evidence_finder import EvidenceFinder
-from citeproof.errors import InputError, RetrievalError
+from citeproof.errors import RetrievalError
 from citeproof.testing import ListRetriever, ScriptedChatModel
 from tests.agents.states import CLAIM, A, B, C, state
 
@@ -61,11 +61,3 @@ async def test_a_retriever_that_fails_is_an_error_and_not_an_empty_memory() -> N
     node = EvidenceFinder(LLM(ScriptedChatModel(['{"questions": ["Who?"]}'])), ListRetriever(fail))
     with pytest.raises(RetrievalError, match="The index is gone"):
         await node(state())
-
-
-async def test_whatever_can_be_searched_is_searched() -> None:
-    model = ScriptedChatModel(['{"questions": ["Who kept the light?"]}'])
-    node = EvidenceFinder(LLM(model), [C], passages_per_query=1)
-    assert await node(state()) == {"passages": [C], "short_term": ["c"]}
-    with pytest.raises(InputError, match="A int cannot be used as a retriever"):
-        EvidenceFinder(LLM(model), 7)

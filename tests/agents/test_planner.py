@@ -61,22 +61,3 @@ async def test_then_there_are_no_actions() -> None:
         assert await node(reflecting(rounds=[FAULTY])) == {}
     assert len(model.calls) == 2
     assert [note.split(":")[0] for note in meter.notes] == ["planner"]
-
-
-async def test_the_prompt_has_answer_feedback_and_demonstration() -> None:
-    node, model = planner("1. x")
-    await node(reflecting(rounds=[FAULTY], demonstration="<example>E</example>"))
-    prompt = model.calls[0].prompt
-    places = [
-        prompt.index(part)
-        for part in (
-            '<passage number="3"',
-            "An example of such a list",
-            "<example>E</example>",
-            "Answer: Ann Lee built the tower [2].",
-            "Well cited: no. [2] does not name Ann Lee.",
-            f"at most {MOST} actions",
-            "numbered 1, 2, 3.",
-        )
-    ]
-    assert places == sorted(places)

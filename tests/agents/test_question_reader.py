@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -186,11 +185,6 @@ async def test_the_documents_become_the_corpus() -> None:
     assert update["documents"] == documents, "the next step may read them as well"
 
 
-async def test_documents_of_langchain_become_the_corpus() -> None:
-    update = await QuestionReader()(asked(documents=[Document("One.", id="1")]))
-    assert update["corpus"] == [Passage(id="1", text="One.", end=4)]
-
-
 async def test_a_document_of_no_use_is_an_error() -> None:
     with pytest.raises(InputError, match="Document 2 is not a passage: it is empty"):
         await QuestionReader()(asked(documents=["One.", ""]))
@@ -299,9 +293,3 @@ REVIEW = QuestionReader(review=True)
 async def test_a_review_that_nothing_would_keep_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"A review needs a checkpointer.*checkpointer=…"):
         await reading(VTGState, node=REVIEW).ainvoke(ASKED)
-
-
-async def test_a_review_with_a_checkpointer_goes_on() -> None:
-    graph = reading(VTGState, node=REVIEW, checkpointer=InMemorySaver())
-    assert (await graph.ainvoke(ASKED, THREAD))["question"] == "Who?"
-    assert (await reading(VTGState).ainvoke(ASKED))["question"] == "Who?"

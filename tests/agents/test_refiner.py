@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM, Claim
-from citeproof.agents.refiner import AGAIN, Refiner
+from citeproof import LLM, Claim, Verdict
+from citeproof.agents.refiner import AGAIN, DraftRefiner, RefinementSelector, Refiner
 from citeproof.runtime.meter import Meter, use_meter
+from citeproof.state import RefiningState, proved_share
 from citeproof.testing import ScriptedChatModel
-from tests.agents.calm_states import BUILT, LIT, claim
+from tests.agents.calm_states import BROKE, BUILT, KEPT, LIT, claim
 from tests.agents.r2_mga_states import FAULTY, reflecting
 
 PLANNED = FAULTY.model_copy(update={"actions": ("Cite [1].", "Say when it was lit [2].")})
@@ -92,3 +93,117 @@ async def test_an_answer_without_citations_may_stay_without() -> None:
     update = await node(reflecting(rounds=[PLANNED], claims=[claim(BUILT)]))
     assert told(update["claims"]) == [("Bo Ray built it.", [])]
     assert len(model.calls) == 1
+
+
+# The refined answer is handed in, to be proved anew
+
+
+ONE_ACTION = FAULTY.model_copy(update={"actions": ("Cite [1].",)})
+WROTE = claim(BUILT, 2)
+
+
+def refining(**changes: Any) -> RefiningState:
+    base: dict[str, Any] = {
+        **reflecting(claims=[WROTE], rounds=[ONE_ACTION], rejected=["One."], dropped=["Two."]),
+        "given": [],
+        "first": [],
+        "first_dropped": [],
+    }
+    return {**base, **changes}  # type: ignore[typeddict-item]
+
+
+async def test_the_refined_claims_are_given_and_those_before_them_put_by() -> None:
+    model = ScriptedChatModel(["Refined answer: Ann Lee built the tower [1]. It was lit [2][9]."])
+    update = await DraftRefiner(LLM(model), answer_tokens=77)(refining())
+    given = update.pop("given")
+    assert [claim.text for claim in given] == [BUILT, "It was lit."]
+    assert [[c.passage_id for c in claim.citations] for claim in given] == [["a"], ["b"]]
+    assert update == {
+        "first": [WROTE],
+        "first_dropped": ["Two."],
+        "claims": [],
+        "rejected": [],
+        "dropped": [],
+    }
+    assert model.calls[0].arguments["max_tokens"] == 77
+
+
+@pytest.mark.parametrize(
+    "replies", [["Ann Lee built the tower [2]."], ["", "Done!"], [f"{LIT}", f"{LIT}"]]
+)
+async def test_a_refinement_that_changes_nothing_hands_in_none(replies: list[str]) -> None:
+    assert await DraftRefiner(LLM(ScriptedChatModel(replies)))(refining()) == {}
+
+
+async def test_it_asks_in_the_words_of_the_run() -> None:
+    model = ScriptedChatModel(["Ann Lee built the tower [1]."])
+    words = "Refine {question}: {answer} {actions} {citing}{heading}"
+    node = DraftRefiner(LLM(model), prompts={"refiner": words, "system": "Be kind."})
+    await node(refining())
+    [call] = model.calls
+    assert call.prompt.startswith("Be kind.")
+    assert "Refine Who built the tower?: Ann Lee built the tower [2]. 1. Cite [1]. " in call.prompt
+
+
+async def test_sentences_beyond_the_most_are_left_out() -> None:
+    model = ScriptedChatModel(["Ann Lee built the tower [1]. It was lit [2]. It is white [1]."])
+    update = await DraftRefiner(LLM(model), max_claims=2)(refining())
+    assert [claim.text for claim in update["given"]] == [BUILT, "It was lit."]
+
+
+# Which of two answers stands
+
+
+def yes(text: str) -> Claim:
+    return claim(text, 1).model_copy(update={"verdict": Verdict(status="supported")})
+
+
+def no(text: str) -> Claim:
+    return claim(text, 1).model_copy(update={"verdict": Verdict(status="unsupported")})
+
+
+def compared(**changes: Any) -> RefiningState:
+    kept: dict[str, Any] = {"given": [claim(LIT), claim(KEPT)], "first": [yes(BUILT)]}
+    return refining(**{"claims": [], "dropped": [], **kept, **changes})
+
+
+@pytest.mark.parametrize(
+    ("first", "first_dropped", "claims", "dropped", "stands"),
+    [
+        ([yes(BUILT)], [], [yes(LIT), yes(KEPT)], [], True),
+        ([yes(BUILT)], [], [yes(LIT), no(KEPT)], [], False),
+        ([yes(BUILT), no(BROKE)], [], [yes(LIT), no(KEPT)], [], True),
+        ([no(BUILT)], [], [no(LIT), no(KEPT)], [], True),
+        ([yes(BUILT)], [], [yes(LIT)], [KEPT], False),
+        ([yes(BUILT)], [BROKE], [yes(LIT)], [KEPT], True),
+        ([yes(BUILT)], [BROKE], [], [LIT, KEPT], False),
+        # All of the refinement is proved, yet it lost a sentence that was.
+        ([yes(BUILT), yes(BROKE), yes(LIT), no(KEPT)], [], [yes(LIT), yes(KEPT)], [], False),
+        ([yes(BUILT)], [], [yes(LIT)], [], False),  # cut short: one claim was not looked at
+    ],
+)
+async def test_the_one_that_was_proved_better_stands(
+    first: list[Claim],
+    first_dropped: list[str],
+    claims: list[Claim],
+    dropped: list[str],
+    stands: bool,
+) -> None:
+    state = compared(first=first, first_dropped=first_dropped, claims=claims, dropped=dropped)
+    with use_meter(Meter()) as meter:
+        update = await RefinementSelector()(state)
+    assert update == ({} if stands else {"claims": first, "dropped": first_dropped})
+    told = ["the refined answer was not proved as well; the one before it stands"]
+    assert meter.notes == ([] if stands else told)
+
+
+async def test_without_a_refinement_there_is_no_choice() -> None:
+    with use_meter(Meter()) as meter:
+        assert await RefinementSelector()(compared(given=[], first=[], claims=[no(BUILT)])) == {}
+    assert meter.notes == []
+
+
+def test_the_share_of_supported_claims() -> None:
+    assert proved_share([]) == 0.0
+    assert proved_share([yes(BUILT), no(LIT)]) == 0.5
+    assert proved_share([yes(BUILT)], [LIT, KEPT, BROKE]) == 0.25

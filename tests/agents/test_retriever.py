@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 
-from citeproof.agents.retriever import Retriever
+from citeproof.agents.retriever import CandidateRetriever, Retriever
 from citeproof.errors import InputError, RetrievalError
 from citeproof.runtime.events import PassagesRetrieved
 from citeproof.runtime.meter import Meter, use_meter
+from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, passage
 from citeproof.types import Passage
 from tests.agents.one_node import told
+from tests.agents.search_states import BY_NAME, FIRST, search_state
 from tests.agents.states import A, B, C
 
 ASKED: Any = {"question": "Who built the tower?"}
@@ -67,37 +67,12 @@ async def test_ranked_documents_are_taken_in_their_order_each_once() -> None:
     assert (source.queries, meter.used.retrievals) == ([], 0)
 
 
-async def test_without_documents_a_ranked_run_searches() -> None:
-    update = await Retriever(ListRetriever([A]), ranked=True)(ASKED)
-    assert update["passages"] == [A]
-
-
-async def test_both_pieces_of_one_document_can_be_found() -> None:
-    pieces = [{"id": "d", "text": "The bridge is red."}, {"id": "d", "text": "Ann built it."}]
-    asked: Any = {"question": "Who is Ann?", "documents": pieces}
-    update = await Retriever(k=1)(asked)
-    assert update["passages"] == [Passage(id="2:d", text="Ann built it.")]
-
-
 async def test_a_retriever_that_repeats_itself_is_read_once() -> None:
     update = await Retriever(ListRetriever(lambda _: [A, A, B, A]))(ASKED)
     assert (update["passages"], update["long_term"]) == ([A, B], ["a", "b"])
 
 
 # What can be searched
-
-
-class Fixed(BaseRetriever):
-    """A retriever of LangChain's."""
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document(id="x", page_content=f"On {query}", metadata={"source": "s"})]
-
-
-async def test_a_langchain_retriever_is_searched() -> None:
-    text = "On Who built the tower?"
-    update = await Retriever(Fixed())(ASKED)
-    assert update["passages"] == [Passage(id="x", text=text, source="s", end=len(text))]
 
 
 async def test_a_list_of_passages_is_searched() -> None:
@@ -120,12 +95,6 @@ async def test_a_retriever_that_fails_is_an_error() -> None:
 
     with pytest.raises(RetrievalError, match="The index is gone"):
         await Retriever(ListRetriever(fail))(ASKED)
-
-
-@pytest.mark.parametrize("question", ["", " \n", None])
-async def test_an_empty_question_is_an_error(question: Any) -> None:
-    with pytest.raises(InputError, match="The question is empty"):
-        await Retriever(ListRetriever([A]))({"question": question})
 
 
 # A pool, of which the main LM reads the top first (CaLM)
@@ -157,3 +126,68 @@ async def test_documents_are_a_pool_as_well(ranked: bool) -> None:
     # C is not found for the question, yet it is what a pool of two is filled with in order.
     assert update["passages"] == ([C, A] if ranked else [A, B])
     assert (update["short_term"], update["shown"]) == (["c" if ranked else "a"], 1)
+
+
+# What a round of a search opens with
+
+
+def candidates(names: str, **knobs: Any) -> tuple[CandidateRetriever, ListRetriever]:
+    source = ListRetriever(lambda query: [BY_NAME[name] for name in names])
+    return CandidateRetriever(source, **{"k": 2, **knobs}), source
+
+
+def empty(**changes: Any) -> Any:
+    nothing: dict[str, Any] = {"passages": [], "long_term": [], "waiting": [], "rounds": []}
+    return search_state(**{**nothing, **changes})
+
+
+async def test_the_first_candidates_fill_d_and_all_of_them_wait() -> None:
+    node, source = candidates("abcd")
+    update = await node(empty(query="a query"))
+    assert source.queries == ["a query"]
+    assert update["long_term"] == ["a", "b"]
+    assert update["waiting"] == ["a", "b", "c", "d"]
+    assert update["rounds"] == [SearchRound(query="a query", found=4, new=4)]
+
+
+async def test_at_most_n_candidates_are_found() -> None:
+    node, _ = candidates("abcdefgh", candidates=3)
+    assert (await node(empty()))["waiting"] == ["a", "b", "c"]
+
+
+async def test_n_is_never_less_than_k() -> None:
+    node, _ = candidates("abcdefgh", candidates=1)
+    assert (await node(empty()))["long_term"] == ["a", "b"]
+
+
+async def test_no_more_than_k_leave_nothing_to_choose() -> None:
+    node, _ = candidates("ab")
+    update = await node(empty())
+    assert (update["long_term"], update["waiting"]) == (["a", "b"], [])
+
+
+async def test_passages_of_earlier_rounds_do_not_wait_again() -> None:
+    node, _ = candidates("cahb")
+    state: Any = search_state(passages=[BY_NAME[n] for n in "abc"], waiting=[], query="more")
+    update = await node(state)
+    assert update["waiting"] == ["h"]
+    assert update["long_term"] == ["a", "b"]
+    assert update["rounds"] == [FIRST, SearchRound(query="more", found=4, new=1)]
+
+
+async def test_with_reread_only_those_of_d_do_not_wait_again() -> None:
+    node, _ = candidates("cahb", reread=True)
+    state: Any = search_state(passages=[BY_NAME[n] for n in "abc"], waiting=[])
+    update = await node(state)
+    assert update["waiting"] == ["c", "h"]
+    assert update["rounds"][-1].new == 1
+
+
+async def test_documents_with_the_question_are_searched() -> None:
+    documents = ["Bo Ray kept the light.", "Cats sleep all day."]
+    node = CandidateRetriever(k=1, candidates=1)
+    state: Any = {**empty(query="Who kept the light?"), "documents": documents}
+    update = await node(state)
+    assert update["passages"] == [passage(documents[0], source="document 1")]
+    corpus: Any = {**empty(query="Who kept the light?"), "corpus": [B, C]}
+    assert (await node(corpus))["passages"] == [C]

@@ -13,6 +13,7 @@ from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel
+from tests.agents.one_node import SlowLLM
 from tests.agents.search_states import PASSAGES, search_state
 from tests.agents.states import A, B, C, state
 
@@ -49,26 +50,9 @@ async def test_each_prompt_shows_the_question_and_one_passage() -> None:
         assert call.prompt.count("All about") == 1
 
 
-class Slow(LLM):
-    """Knows how many calls were under way at a time."""
-
-    def __init__(self) -> None:
-        super().__init__(ScriptedChatModel([]), role="summarizer")
-        self.now = self.most = 0
-
-    async def text(self, prompt: Any, **options: Any) -> str:
-        """Let the others begin before this call ends."""
-        self.now += 1
-        self.most = max(self.most, self.now)
-        for _ in range(20):
-            await asyncio.sleep(0)
-        self.now -= 1
-        return "Sum."
-
-
 @pytest.mark.parametrize("at_once", [1, 2, 6])
 async def test_they_are_written_in_parallel_up_to_a_limit(at_once: int) -> None:
-    llm = Slow()
+    llm = SlowLLM("Sum.")
     update = await Summarizer(llm, at_once=at_once)(search_state(waiting=list("cdef")))
     assert update == {"summaries": dict.fromkeys("abcdef", "Sum.")}
     assert llm.most == at_once

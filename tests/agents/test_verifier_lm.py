@@ -40,21 +40,6 @@ async def test_nothing_cited_is_nothing_to_read_and_no_call(claims: list[Any]) -
     assert model.calls == []
 
 
-async def test_it_may_read_all_that_the_main_lm_read() -> None:
-    node, model = verifier("x", cited_only=False)
-    await node(candidate(claims=[claim(BUILT, 1)]))
-    assert LIT in model.calls[0].prompt
-    assert KEPT not in model.calls[0].prompt
-
-
-async def test_the_main_lm_may_verify_itself() -> None:
-    small, main = ScriptedChatModel([]), ScriptedChatModel([f"{BUILT[:-1]} [1]."])
-    node = VerifierLM(LLM(small), LLM(main), small_verifier=False)
-    [said] = (await node(candidate(claims=[claim(BUILT, 1)])))["verifier_claims"]
-    assert said.text == BUILT
-    assert (len(small.calls), len(main.calls)) == (0, 1)
-
-
 async def test_it_answers_in_the_form_and_length_of_the_main_lm() -> None:
     node, model = verifier("Ann Lee [1], Bo Ray [1]", form="list", answer_tokens=44)
     said = (await node(candidate(claims=[claim("Ann Lee", 1)])))["verifier_claims"]

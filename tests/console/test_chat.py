@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from citeproof import Toolbox, build_vtg, cli
 from citeproof.console.chat import Chat
 from citeproof.console.runs import LocalRuns
-from citeproof.console.threads import Passing
+from citeproof.console.threads import Thread
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
 
 run = CliRunner().invoke
@@ -122,7 +122,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
         return build_vtg(script.toolbox(), **more)
 
     talk = Chat(
-        LocalRuns(build), Passing(), Console(file=out, width=99), Console(file=err, width=99)
+        LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err, width=99)
     )
     script.claims = [BUILT, LIT, "DONE"]
     assert talk.run(io.StringIO(f"{BEFORE}\n{ASKED}\n")) == 0
@@ -130,6 +130,30 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
     assert out.getvalue().endswith(
         f"> {ASKED}\n✓ The tower was lit in 1871. [1]\n1 of 1 claim proved · 1 source: /sources\n"
     )
+
+
+def test_asked_the_same_again_a_stopped_answer_goes_on(script: Talk) -> None:
+    script.interrupted = 3
+    out, err = io.StringIO(), io.StringIO()
+
+    def build(**more: Any) -> Any:
+        return build_vtg(script.toolbox(), **more)
+
+    talk = Chat(LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err))
+    script.claims, script.citations = [BUILT, LIT, "DONE"], [[1], [2], [2]]
+    assert talk.run(io.StringIO(f"{BEFORE}\n{BEFORE}\n")) == 0
+    assert err.getvalue() == "Stopped.\n"
+    assert script.queries == [BEFORE], "it has searched once"
+    assert script.calls == {"claim_generator": 3, "citation_generator": 3}
+    assert out.getvalue().splitlines()[2:] == [
+        f"> {BEFORE}",
+        "✓ The tower was lit in 1871. [1]",
+        "",
+        "Answer",
+        "✓ Ann Lee built the tower. [1]",
+        "✓ The tower was lit in 1871. [2]",
+        "2 of 2 claims proved · 2 sources: /sources",
+    ]
 
 
 def test_an_empty_index_is_told_before_models_are_loaded(

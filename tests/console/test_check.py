@@ -40,7 +40,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableEntailment:
     def verifier(settings: Settings, console: Console) -> Iterator[TableEntailment]:
         yield model
 
-    monkeypatch.setattr("citeproof.console.verifier.verifier", verifier)
+    monkeypatch.setattr("citeproof.console.verifier.open_verifier", verifier)
     return model
 
 

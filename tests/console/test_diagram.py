@@ -11,10 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from citeproof.console.diagram import Edge, Taken, svg
-from citeproof.console.drawing import draw, drawable, mermaid, write_graph
+from citeproof.console.diagram import Taken, draw_svg
+from citeproof.console.drawing import draw, render_mermaid, write_graph
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import Edge, drawable
 
 NODES = ["__start__", "a", "b", "c", "d", "__end__"]
 EDGES = [
@@ -82,13 +83,13 @@ def apart(one: list[float], other: list[float]) -> bool:
 
 
 def test_a_node_stands_below_those_that_lead_to_it() -> None:
-    top = {name: box[1] for name, box in named(ET.fromstring(svg(NODES, EDGES))).items()}
+    top = {name: box[1] for name, box in named(ET.fromstring(draw_svg(NODES, EDGES))).items()}
     assert top["start"] < top["a"] < top["b"] < top["d"] < top["end"]
     assert top["a"] < top["c"] < top["d"]
 
 
 def test_neither_boxes_nor_labels_overlap() -> None:
-    root = ET.fromstring(svg([*NODES, "alone"], EDGES))
+    root = ET.fromstring(draw_svg([*NODES, "alone"], EDGES))
     placed = boxes(root, "box", "end", "behind")
     assert len(placed) == 7 + 6
     for one, other in combinations(placed, 2):
@@ -138,7 +139,7 @@ def test_edges_of_any_graph_keep_clear_of_boxes(seed: int) -> None:
         Edge(chance.choice(nodes), chance.choice(nodes), label=chance.choice(labels))
         for _ in range(chance.randint(0, 2 * len(nodes)))
     ]
-    keeps_clear(ET.fromstring(svg(nodes, edges)))
+    keeps_clear(ET.fromstring(draw_svg(nodes, edges)))
 
 
 def test_a_graph_is_drawn_the_same_at_all_times() -> None:
@@ -147,7 +148,7 @@ def test_a_graph_is_drawn_the_same_at_all_times() -> None:
 
 
 def test_a_label_lies_on_its_edge() -> None:
-    root = ET.fromstring(svg(NODES, EDGES))
+    root = ET.fromstring(draw_svg(NODES, EDGES))
     labels = boxes(root, "behind")
     labelled = [path for path, edge in zip(ways(root), EDGES, strict=True) if edge.label]
     for path, (left, top, w, h) in zip(labelled, labels, strict=True):
@@ -155,7 +156,7 @@ def test_a_label_lies_on_its_edge() -> None:
 
 
 def test_conditional_edges_are_dashed_and_edges_back_have_their_own_colour() -> None:
-    root = ET.fromstring(svg(NODES, EDGES))
+    root = ET.fromstring(draw_svg(NODES, EDGES))
     assert [path.get("class") for path in ways(root)] == [
         "edge",
         "edge maybe",
@@ -179,7 +180,7 @@ def test_the_way_taken_is_drawn_over_the_graph() -> None:
         {("__start__", "a"): 1, ("a", "c"): 1, ("c", "a"): 1},
         {"a": "#step-1", "c": "#step-2"},
     )
-    root = ET.fromstring(svg(NODES, EDGES, taken))
+    root = ET.fromstring(draw_svg(NODES, EDGES, taken))
     assert list(root.iter(f"{S}style")) == []
     ran = [
         rect.get("class") for rect in root.iter(f"{S}rect") if "ran" in (rect.get("class") or "")
@@ -203,8 +204,8 @@ def test_the_way_taken_is_drawn_over_the_graph() -> None:
 
 def test_a_box_is_as_wide_as_what_is_told_of_its_node() -> None:
     facts = {"a": "12,345 × · 1,234 min 59 s"}
-    [plain] = boxes(ET.fromstring(svg(["a"], [])), "box")
-    [told] = boxes(ET.fromstring(svg(["a"], [], Taken("run", facts, {}))), "box ran")
+    [plain] = boxes(ET.fromstring(draw_svg(["a"], [])), "box")
+    [told] = boxes(ET.fromstring(draw_svg(["a"], [], Taken("run", facts, {}))), "box ran")
     assert told[2] > plain[2]
 
 
@@ -215,7 +216,7 @@ def test_a_drawing_is_saved_as_svg_or_mermaid(tmp_path: Path) -> None:
     write_graph(tmp_path / "g.mmd", graph)
     write_graph(tmp_path / "g.md", graph)
     plain = (tmp_path / "g.mmd").read_text("utf-8")
-    assert plain == mermaid(graph)
+    assert plain == render_mermaid(graph)
     assert "memory_verifier -.-> evidence_finder;" in plain
     assert "simplifier --> claim_acceptor;" in plain
     assert "__start__([start])" in plain

@@ -16,8 +16,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from citeproof import cli
-from citeproof.console.entail import count_pairs, open_pairs, result
-from citeproof.console.entail import run as run_pairs
+from citeproof.console.entail import count_pairs, open_pairs, open_result
+from citeproof.console.entail import score_pairs as run_pairs
 from citeproof.errors import InputError, ModelError
 from citeproof.settings import Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
@@ -39,7 +39,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableEntailment:
         model.settings = settings.entailment  # type: ignore[attr-defined]
         yield model
 
-    monkeypatch.setattr("citeproof.console.verifier.verifier", verifier)
+    monkeypatch.setattr("citeproof.console.verifier.open_verifier", verifier)
     return model
 
 
@@ -210,7 +210,7 @@ def test_a_full_disk_is_told(table: TableEntailment, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(Path, "open", lambda *_: disk)
         with (
             pytest.raises(InputError, match="cannot be written: No space left"),
-            result(Path("o.jsonl"), source) as out,
+            open_result(Path("o.jsonl"), source) as out,
         ):
             asyncio.run(run_pairs(found, source, total, table, out, Console(stderr=True)))
     assert [file.name for file in Path().iterdir()] == ["p.jsonl"]

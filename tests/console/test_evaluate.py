@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from citeproof import Toolbox, cli
 from citeproof.console import evaluate
+from citeproof.evaluation.corpus import choose_gold
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.gold import with_gold
 from citeproof.evaluation.manifest import Data, Manifest, Totals, read_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines, read_results
 from citeproof.evaluation.scorecard import Scorecard
@@ -234,13 +234,13 @@ def test_a_data_sets_ranking_is_kept_by_methods_that_can() -> None:
 async def test_oracle_reads_what_holds_the_answers(tmp_path: Path) -> None:
     letters, number = examples(tmp_path, 1)[0].documents[::-1]
     one = examples(tmp_path, 1)[0].model_copy(update={"documents": (letters, number)})
-    assert [e.documents for e in await with_gold([one], toolbox(), 1)] == [(number,)]
+    assert [e.documents for e in await choose_gold([one], toolbox(), 1)] == [(number,)]
     bare = one.model_copy(update={"documents": ()})
     box = toolbox()
     box.retriever = ListRetriever([letters, number])
-    assert [e.documents for e in await with_gold([bare], box, 2)] == [(number, letters)]
+    assert [e.documents for e in await choose_gold([bare], box, 2)] == [(number, letters)]
     said = bare.model_copy(update={"answers": (), "claims": ("No letter is number 0.",)})
-    assert [e.documents for e in await with_gold([said], box, 1)] == [(letters,)]
+    assert [e.documents for e in await choose_gold([said], box, 1)] == [(letters,)]
 
 
 def test_oracle_is_given_its_documents() -> None:
@@ -259,7 +259,7 @@ def scripted_judge(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         asked.append(settings)
         yield judge()
 
-    monkeypatch.setattr(evaluate, "verifier", verifier)
+    monkeypatch.setattr(evaluate, "open_verifier", verifier)
     return asked
 
 
@@ -309,7 +309,7 @@ def test_other_ways_of_counting_are_kept_and_told() -> None:
     ("arguments", "message"),
     [
         (["run", "--mode", "loose"], "There is no mode 'loose'. Known: corrected, strict."),
-        (["nowhere"], "nowhere is no run: there is nothing."),
+        (["nowhere"], "nowhere is no run: there is no such folder."),
     ],
 )
 def test_what_cannot_be_scored_is_told(arguments: list[str], message: str) -> None:

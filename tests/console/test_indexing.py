@@ -298,7 +298,7 @@ def test_what_changes_is_indexed_until_ctrl_c_and_errors_do_not_end_it(
     monkeypatch.setattr(indexing, "changes", happening)
     written = io.StringIO()
     console = Console(file=written, width=200)
-    indexing.stay(opened, [str(docs)], Path("s"), console, follow_links=False)
+    indexing.index_changes(opened, [str(docs)], Path("s"), console, follow_links=False)
     lines = written.getvalue().splitlines()
     assert lines[0].startswith("Watching for changes")
     assert lines[1].endswith(" added new.md")

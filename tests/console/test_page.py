@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from citeproof.console.drawing import shape
 from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
-from citeproof.console.steps import steps
+from citeproof.console.steps import gather_steps
 from citeproof.errors import InputError
-from citeproof.files import write_whole
+from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import read_shape
 from citeproof.runtime.events import (
     AnswerReady,
     ClaimAccepted,
@@ -130,14 +129,14 @@ def test_a_card_highlights_the_sentence_that_the_claim_rests_on() -> None:
 
 def test_the_trace_has_a_row_for_each_step() -> None:
     page = Page(render_page(ANSWER, timed()))
-    assert len(page.all("span", **{"class": "node"})) == len(steps(timed())) == 15
+    assert len(page.all("span", **{"class": "node"})) == len(gather_steps(timed())) == 15
     assert "the same 786 characters as in the prompt before" in page.text
     assert "score 0.07" in page.text
     assert "trace" not in {own.get("id") for _, own in Page(render_page(ANSWER)).tags}
 
 
 def test_steps_hold_what_happened_inside_them() -> None:
-    found = steps(timed())
+    found = gather_steps(timed())
     assert [step.node for step in found][:3] == [
         "retriever",
         "claim_generator",
@@ -150,14 +149,14 @@ def test_steps_hold_what_happened_inside_them() -> None:
 
 def test_a_step_that_was_broken_off_lasts_until_the_end() -> None:
     rejected = ClaimRejected(text="x", reason="y")
-    [step] = steps([Moment(at=5.0, event=started("a")), Moment(at=7.0, event=rejected)])
+    [step] = gather_steps([Moment(at=5.0, event=started("a")), Moment(at=7.0, event=rejected)])
     assert (step.began, step.ended, step.open) == (0.0, 2.0, True)
 
 
 def test_a_step_holds_what_its_node_read_and_wrote_and_the_error_that_it_raised() -> None:
     failed = finished("a", Usage(llm_calls=1), draft="D").model_copy(update={"error": "E: no"})
     told: list[Told] = [started("a", question="Q"), failed, finished("never begun")]
-    [step] = steps(timed(told))
+    [step] = gather_steps(timed(told))
     assert (step.reads, step.writes) == ({"question": "Q"}, {"draft": "D"})
     assert (step.usage.llm_calls, step.error) == (1, "E: no")
     page = render_page(ANSWER, timed(told))
@@ -183,7 +182,7 @@ def ran(*nodes: str, inside: tuple[str, ...] = ()) -> list[Told | Moment]:
 
 
 def test_a_graph_inside_a_node_has_its_steps_inside_the_nodes_step() -> None:
-    found = steps(
+    found = gather_steps(
         timed(
             [
                 *ran("retrieval_stage"),
@@ -207,7 +206,7 @@ def test_a_graph_inside_a_node_has_its_steps_inside_the_nodes_step() -> None:
 
 def test_an_event_of_graphs_that_run_side_by_side_is_in_the_step_of_its_own() -> None:
     accepted = ClaimAccepted(claim=CLAIMS[2])
-    found = steps(
+    found = gather_steps(
         timed(
             [
                 *ran("left", "right"),
@@ -226,10 +225,10 @@ def test_an_event_of_graphs_that_run_side_by_side_is_in_the_step_of_its_own() ->
 
 def test_what_happens_after_the_last_step_belongs_to_it() -> None:
     rejected = ClaimRejected(text="x", reason="y")
-    [first, last] = steps(timed([*ran("a", "/a", "b", "/b"), rejected]))
+    [first, last] = gather_steps(timed([*ran("a", "/a", "b", "/b"), rejected]))
     assert (first.events, last.events) == ([], [rejected])
-    assert steps(timed([rejected])) == []
-    [_, beside, again] = steps(timed([*ran("a", "/a", "b", "a"), rejected]))
+    assert gather_steps(timed([rejected])) == []
+    [_, beside, again] = gather_steps(timed([*ran("a", "/a", "b", "a"), rejected]))
     assert (beside.events, again.events) == ([], [rejected])
 
 
@@ -239,14 +238,14 @@ def test_a_node_that_waited_for_a_person_begins_anew() -> None:
     events = [*ran("memory_verifier", "/memory_verifier", "reviewer"), shown]
     events += [*ran("/reviewer", "reviewer"), decided, *ran("/reviewer", "claim_acceptor")]
     events += [ClaimAccepted(claim=CLAIMS[2]), *ran("/claim_acceptor")]
-    found = steps(timed(events))
+    found = gather_steps(timed(events))
     assert [step.node for step in found] == [
         "memory_verifier",
         "reviewer",
         "reviewer",
         "claim_acceptor",
     ]
-    page = Page(render_page(ANSWER, timed(events), shape(METHODS["vtg"].sketch())))
+    page = Page(render_page(ANSWER, timed(events), read_shape(METHODS["vtg"].sketch())))
     for words in ("Shown to a person", "The text is empty.", "Decision: approve"):
         assert words in page.text
     assert "memory verifier → reviewer: 1 ×" in page.text
@@ -262,13 +261,13 @@ def test_graphs_in_graphs_without_end_are_put_side_by_side(deep: bool) -> None:
         for n, name in enumerate(names)
         for moment in ran(name, inside=tuple(names[:n] if deep else names[n - 1 : n]))
     ]
-    found = steps(timed(events))
+    found = gather_steps(timed(events))
     assert sum(1 for step in found for _ in step.all()) == 600
     assert "600 steps" in Page(render_page(ANSWER, timed(events))).text
 
 
 def test_the_graph_shows_the_way_that_was_taken() -> None:
-    text = render_page(ANSWER, timed(), shape(METHODS["vtg"].sketch()))
+    text = render_page(ANSWER, timed(), read_shape(METHODS["vtg"].sketch()))
     page = Page(text)
     told = re.findall(r"<title>([^<]+ →[^<]+)</title>", text)
     assert "retriever → claim generator: 1 ×" in told

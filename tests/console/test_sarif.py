@@ -152,7 +152,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def verifier(settings: Settings, console: Console) -> Iterator[TableEntailment]:
         yield TableEntailment(score)
 
-    monkeypatch.setattr("citeproof.console.verifier.verifier", verifier)
+    monkeypatch.setattr("citeproof.console.verifier.open_verifier", verifier)
 
 
 def sarif(*more: str) -> Any:

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from citeproof.console.drawing import shape
-from citeproof.console.trace import (
-    Trace,
-    find_trace,
-    make_trace,
-    place,
-    read_trace,
-    record,
-    render_trace,
-    replay,
-    write_trace,
-)
+from citeproof.console.page import render_trace
 from citeproof.errors import InputError, ModelError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.results import Failure, Result, lines_of
 from citeproof.evaluation.runner import describe
+from citeproof.evaluation.traces import (
+    Trace,
+    find_trace,
+    make_trace,
+    read_trace,
+    record,
+    replay,
+    trace_path,
+    write_trace,
+)
 from citeproof.files import write_whole
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import read_shape
 from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment
 from tests.console.sample import ANSWER, EVENTS, QUESTION, timed
@@ -42,7 +42,7 @@ def test_a_trace_comes_back_as_it_was_written(tmp_path: Path) -> None:
     made = trace()
     write_trace(tmp_path / "a.jsonl", made)
     assert read_trace(tmp_path / "a.jsonl") == made
-    assert made.graph == shape(VTG)
+    assert made.graph == read_shape(VTG)
     assert made.answer == ANSWER
     first, second, *_ = (tmp_path / "a.jsonl").read_text("utf-8").splitlines()
     assert json.loads(first)["question"] == QUESTION
@@ -195,7 +195,7 @@ def folder(tmp_path: Path) -> Path:
     describe(VTG, "vtg", asked).write(tmp_path)
     (tmp_path / "traces").mkdir()
     for number in (1, 3):
-        write_trace(place(tmp_path, number), trace())
+        write_trace(trace_path(tmp_path, number), trace())
     return tmp_path
 
 
@@ -224,9 +224,9 @@ def test_an_example_that_is_not_there_is_told_with_those_that_are(
 
 
 def test_the_only_trace_of_a_run_needs_no_name(folder: Path) -> None:
-    place(folder, 3).unlink()
-    assert find_trace(folder, None) == place(folder, 1)
-    place(folder, 1).unlink()
+    trace_path(folder, 3).unlink()
+    assert find_trace(folder, None) == trace_path(folder, 1)
+    trace_path(folder, 1).unlink()
     with pytest.raises(InputError, match=r"kept no events\. Run citeproof eval with --trace"):
         find_trace(folder, None)
 

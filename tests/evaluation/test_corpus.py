@@ -13,7 +13,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from typer.testing import CliRunner
 
 from citeproof import Passage, Toolbox, cli
-from citeproof.evaluation.corpus import searching_documents
+from citeproof.evaluation.corpus import search_documents
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.report import markdown, report
 from citeproof.evaluation.results import Result, read_lines
@@ -160,7 +160,7 @@ async def test_documents_are_searched_the_way_the_index_is() -> None:
         ScriptedChatModel(reply), retriever=HybridRetriever(ListPool([], vectors), "dense")
     )
     tools.index = Index()  # type: ignore[assignment]
-    source = select_source({"corpus": passages}, searching_documents(tools).retriever)
+    source = select_source({"corpus": passages}, search_documents(tools).retriever)
     assert source is not None
     nearest = HybridRetriever(ListPool(passages, vectors), "dense")
     assert await source.retrieve("Jo", 12) == await nearest.retrieve("Jo", 12)

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from citeproof.errors import InputError, MissingExtraError
-from citeproof.evaluation.datasets import read_examples
+from citeproof.evaluation.datasets import HUB, read_examples
 from citeproof.evaluation.examples import Example, Output
-from citeproof.evaluation.hub import HUB
 from citeproof.evaluation.metrics.correctness import found_answers
-from citeproof.evaluation.outputs import read_outputs, write_outputs
+from citeproof.evaluation.runs import read_outputs, write_outputs
 from citeproof.testing import passage
 from citeproof.types import Passage
 

@@ -11,12 +11,12 @@ from citeproof.evaluation import manifest
 from citeproof.evaluation.manifest import (
     Manifest,
     begin_sitting,
-    differences,
-    models_of,
-    prompts,
-    public,
+    describe_changes,
+    describe_models,
+    hash_file,
+    hash_prompts,
+    hide_secrets,
     read_manifest,
-    sha256,
 )
 from citeproof.evaluation.runner import describe
 from citeproof.models.manifest import LLM, MINILM, MPNET
@@ -52,7 +52,7 @@ def test_a_manifest_tells_parameters_prompts_and_data(tmp_path: Path) -> None:
 
 def test_every_prompt_is_hashed() -> None:
     folder = Path(manifest.__file__).parents[1] / "prompts"
-    found = prompts()
+    found = hash_prompts()
     assert {"system.md", "claim_generator.md"} <= found.keys()
     for path in folder.rglob("*.md"):
         expected = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -67,7 +67,7 @@ def test_settings_are_told_without_secrets() -> None:
             "llm.api_key": "sk-secret",
         }
     )
-    found = public(settings)
+    found = hide_secrets(settings)
     assert found["llm"]["base_url"] == "http://…@localhost/v1"
     assert found["llm"]["seed"] == 0
     assert "secret" not in str(found)
@@ -76,7 +76,7 @@ def test_settings_are_told_without_secrets() -> None:
 
 def test_embedded_models_are_told_with_their_hashes() -> None:
     settings = Settings.load(**{"roles.judge.model": "openai:gpt-4o"})
-    found = models_of(toolbox(), settings)
+    found = describe_models(toolbox(), settings)
     largest = {model.name: max(model.files, key=lambda f: f.size) for model in (LLM, MINILM, MPNET)}
     assert found["llm"] == {"name": LLM.name, "sha256": largest[LLM.name].sha256}
     assert found["judge"] == {"name": "ScriptedChatModel"}
@@ -90,7 +90,7 @@ def test_embedded_models_are_told_with_their_hashes() -> None:
     other = Settings.load(
         **{"llm.model": "m", "llm.base_url": "http://localhost/v1", "entailment.model": "judge"}
     )
-    found = models_of(toolbox(), other)
+    found = describe_models(toolbox(), other)
     assert found["llm"] == {"name": "ScriptedChatModel"}
     assert found["entailment"] == {"name": "table", "threshold": 0.5}
 
@@ -104,7 +104,7 @@ def test_models_at_an_address_are_told_by_name() -> None:
         llm = toolbox().llm
         tools = Toolbox(llm, entailment=open_entailment(entailment, lambda: llm))
         tools.embeddings = RemoteEmbeddings(embedding)
-        found = models_of(tools, settings)
+        found = describe_models(tools, settings)
     place = f"citeproof serve at {stub.url}"
     assert found["entailment"] == {"name": "org/nli", "threshold": 0.5, "at": place}
     assert found["embedding"] == {"name": "org/vectors", "at": f"{stub.url}/v1"}
@@ -118,15 +118,15 @@ def test_differences_name_what_matters_and_nothing_else(tmp_path: Path) -> None:
     }
     there = {"llm": {"model": "b", "timeout": 2.0}, "models": {"cache": "y"}, "chroma": {}}
     one, other = made(tmp_path, settings=there), made(tmp_path, settings=here)
-    assert differences(one, other) == [
+    assert describe_changes(one, other) == [
         "settings.llm.model (b there, a here)",
         "settings.chroma.path (nothing there, s here)",
     ]
     changed = one.model_copy(update={"prompts": {**one.prompts, "system.md": "0" * 64}})
-    [told] = differences(one, changed)
+    [told] = describe_changes(one, changed)
     assert told.startswith("prompts.system.md (")
     assert told.endswith("… there, 000000000000… here)")
-    assert differences(one, one.model_copy(update={"sittings": (begin_sitting(1),)})) == []
+    assert describe_changes(one, one.model_copy(update={"sittings": (begin_sitting(1),)})) == []
 
 
 def test_a_sitting_tells_versions_and_the_commit_of_a_checkout(tmp_path: Path) -> None:
@@ -159,5 +159,5 @@ def test_without_git_the_commit_is_empty(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_hash_of_a_file_that_is_not_there_is_empty(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
-    assert sha256(tmp_path / "a") == hashlib.sha256(b"abc").hexdigest()
-    assert sha256(tmp_path / "b") == ""
+    assert hash_file(tmp_path / "a") == hashlib.sha256(b"abc").hexdigest()
+    assert hash_file(tmp_path / "b") == ""

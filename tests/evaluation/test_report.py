@@ -14,12 +14,11 @@ import pytest
 
 from citeproof import Claim, Usage, Verdict, build_vtg
 from citeproof.errors import InputError, MissingExtraError
-from citeproof.evaluation.curves import curve
 from citeproof.evaluation.entries import COLUMNS, MODES
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.report import Report, markdown, report
-from citeproof.evaluation.report_page import render_report
+from citeproof.evaluation.report_page import curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.results import Failure, Result, read_results
@@ -27,7 +26,7 @@ from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate
-from citeproof.evaluation.statistics import estimate, estimates
+from citeproof.evaluation.statistics import estimate, estimate_all
 from citeproof.files import write_whole
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer
@@ -155,14 +154,14 @@ def test_estimates_are_what_aggregate_gives_with_an_interval() -> None:
                 "hit": None,
             }
         )
-    found = estimates(rows)
+    found = estimate_all(rows)
     means = aggregate(rows)
     assert {name: pytest.approx(value.value) for name, value in found.items()} == means
     assert found["citation_f1"].value != pytest.approx(
         sum(row["citation_f1"] or 0 for row in rows) / 60
     )
     assert (found["em_recall"].n, found["citation_f1"].n) == (40, 60)
-    assert found == estimates(rows)
+    assert found == estimate_all(rows)
     own = found["citation_recall"]
     # The normal approximation, which 60 answers nearly reach: 1.96 standard errors to each side.
     wide = 1.96 * (own.value * (1 - own.value) / 60) ** 0.5
@@ -387,7 +386,7 @@ async def test_the_judge_of_each_mode_is_named_where_they_differ(tmp_path: Path)
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no run: there is nothing"):
+    with pytest.raises(InputError, match="is no run: there is no such folder"):
         open_run(tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"is no run: there is no manifest.json"):
         open_run(tmp_path)

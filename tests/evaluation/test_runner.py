@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from citeproof import Passage, build_calm, build_vtg
-from citeproof.console.trace import find_trace, read_trace
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Result, append, mend, read_lines, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run
+from citeproof.evaluation.traces import find_trace, read_trace
 from tests.evaluation.scripted import examples, reply, toolbox, write
 from tests.watching import started
 

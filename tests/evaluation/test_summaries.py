@@ -13,7 +13,7 @@ from citeproof.evaluation.report import markdown, report
 from citeproof.evaluation.results import Result, lines_of
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Judge, Scorecard, make_scorecard, write_scorecard
-from citeproof.evaluation.statistics import estimates, mean_of_runs
+from citeproof.evaluation.statistics import estimate_all, mean_of_runs
 from citeproof.files import write_whole
 from tests.evaluation.test_report import cells
 
@@ -52,7 +52,7 @@ async def kept(
         mode="strict",
         entailment=judge,
         answers=answers,
-        metrics=estimates(rows),
+        metrics=estimate_all(rows),
         mauve=mauve,
         examples={own.id: row for own, row in zip(examples, rows, strict=True)},
     )
@@ -75,7 +75,7 @@ def test_the_mean_of_runs_has_an_interval_of_questions_and_runs() -> None:
     mean, deviation = found
     assert (mean.value, deviation) == pytest.approx((0.6, 0.1))
     assert mean.n == 10
-    alone = estimates(runs[1])["em_recall"]
+    alone = estimate_all(runs[1])["em_recall"]
     assert mean.low < alone.low + 0.05
     assert mean.low < 0.6 < mean.high
     same = mean_of_runs([runs[1]] * 3, "em_recall")

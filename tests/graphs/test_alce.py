@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 
 from citeproof import Answer, Toolbox, oracle_passages
-from citeproof.errors import InputError, SettingsError
-from citeproof.graphs.alce import (
-    build_closedbook,
-    build_oracle,
-    build_rerank,
-    build_usc,
-    build_vanilla,
-)
+from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.testing import Call, ListRetriever, ScriptedChatModel, TableEntailment
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
@@ -24,7 +16,6 @@ QUESTION = "Who built the tower?"
 GOOD = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
 BAD = "Bo Ray built the tower [1]. Bo Ray kept the light [9]."
 SHORT = {A.text: "About Lee.", B.text: "About 1871.", C.text: "irrelevant", D.text: "Storm."}
-NAMES = [name for name, method in METHODS.items() if ".alce:" in method.builder]
 
 
 class Run:
@@ -106,13 +97,6 @@ def test_without_prove_nothing_is_checked(name: str) -> None:
     assert run.entailment.batches == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_baseline_is_a_public_builder_and_method_with_its_name(name: str) -> None:
-    replies = {"answerer": f"Answer: {GOOD}", "summarizer": "Short."}
-    answer = Run(name, replies)(documents=[A, B])
-    assert (answer.method, answer.claims[0].text) == (name, BUILT)
-
-
 @pytest.mark.parametrize(("name", "asked"), [("summ", "fifty words"), ("snippet", "word for word")])
 def test_summ_and_snippet_read_short_forms_and_are_judged_by_the_passages(
     name: str, asked: str
@@ -145,20 +129,6 @@ def test_rerank_keeps_the_best_proved_of_four() -> None:
     assert run.counts == {"answerer": 4}
     assert len(run.entailment.batches) == 1, "the choice and the verdicts come from one batch"
     assert {call.arguments["temperature"] for call in run.calls()} == {1.0}
-
-
-def test_rerank_as_released_gives_no_answer_where_every_sample_scores_nothing() -> None:
-    run = Run("rerank", BAD, definition="released")
-    answer = run()
-    assert (answer.status, answer.text) == ("not_found", "")
-    assert answer.reason.startswith("No sample scored more than 0")
-    assert Run("rerank", BAD)().text.startswith("Bo Ray"), "the paper keeps one"
-
-
-def test_rerank_as_released_does_not_ask_what_is_cited() -> None:
-    wrong = "The tower was lit in 1871 [1]."
-    answer = Run("rerank", wrong, definition="released", samples=2)()
-    assert statuses(answer) == [(LIT, "unsupported")], "kept, and then judged by its citation"
 
 
 def test_usc_lets_the_model_choose_among_nine() -> None:
@@ -241,25 +211,6 @@ def test_post_hoc_citation_finds_what_the_answer_could_rest_on() -> None:
     assert run.retriever.queries == [LIT]
 
 
-def test_a_closed_book_without_an_answer_says_so() -> None:
-    answer = Run("closedbook", "", cite=True)()
-    assert (answer.status, answer.reason) == ("not_found", "The model gave no answer.")
-
-
-@pytest.mark.parametrize("name", ["vanilla", "summ", "rerank", "usc", "cot"])
-def test_no_passage_is_no_answer_and_no_call(name: str) -> None:
-    run = Run(name, found=())
-    answer = run()
-    assert (answer.status, answer.reason) == ("not_found", "No passage was found for the question.")
-    assert run.calls() == []
-
-
-@pytest.mark.parametrize("name", ["vanilla", "closedbook"])
-def test_an_empty_question_is_an_error(name: str) -> None:
-    with pytest.raises(InputError, match="question is empty"):
-        Run(name).graph.invoke({"question": " "})
-
-
 @pytest.mark.parametrize(
     ("name", "budget"), [("summ", {"max_calls": 2}), ("closedbook", {"max_seconds": 1e-9})]
 )
@@ -278,52 +229,6 @@ def test_a_run_may_override_what_the_graph_was_built_with() -> None:
     assert result["answer"].text == "Ann Lee [1]"
     assert "An example" not in run.calls()[0].prompt
     assert run.read == [1]
-
-
-@pytest.mark.parametrize(
-    ("builder", "parameters", "message"),
-    [
-        (build_vanilla, {"shots": 3}, "shots cannot be 3"),
-        (build_vanilla, {"samples": 4}, "Unknown parameter samples"),
-        (build_rerank, {"definition": "x"}, "definition cannot be 'x'"),
-        (build_usc, {"samples": 0}, "samples cannot be 0"),
-        (build_closedbook, {"k": 5}, "Unknown parameter k"),
-        (build_oracle, {"form": "verse"}, "form cannot be 'verse'"),
-    ],
-)
-def test_parameters_are_checked(builder: Any, parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        builder(Toolbox(ScriptedChatModel([])), **parameters)
-
-
-def test_a_second_question_on_a_thread_starts_afresh() -> None:
-    replies = {
-        "answerer": [GOOD, "Bo Ray kept the light [1]."],
-        "summarizer": {C.text: "irrelevant", "": "Short."},
-        "question_rewriter": "Who kept the light?",
-    }
-    found = {"built": [A, B], "kept": [C]}
-    graph = Run("summ", replies, found=found, checkpointer=InMemorySaver()).graph
-    config: Any = {"configurable": {"thread_id": "t"}}
-    graph.invoke({"question": QUESTION}, config)
-    answer = graph.invoke({"question": "Who kept the light?"}, config)["answer"]
-    assert (answer.text, answer.passages) == ("Bo Ray kept the light [1].", (C,))
-    assert answer.usage.llm_calls == 3
-
-
-async def test_events_tell_the_run_in_order() -> None:
-    run = Run("vanilla")
-    events = [e async for e in run.graph.astream({"question": QUESTION}, stream_mode="custom")]
-    story = [e.type for e in events if not e.type.startswith(("node_", "llm_", "pairs_"))]
-    assert [kind for kind in story if kind != "claim_delta"] == [
-        "passages_retrieved",
-        "claim_verified",
-        "claim_verified",
-        "claim_accepted",
-        "claim_accepted",
-        "answer_ready",
-    ]
-    assert "".join(e.text for e in events if e.type == "claim_delta") == GOOD
 
 
 def test_the_graph_has_the_steps_of_its_baseline() -> None:

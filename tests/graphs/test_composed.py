@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
-from citeproof import LLM, Answer, Passage, Toolbox, Verdict
-from citeproof.errors import InputError, ModelOutageError, SettingsError
-from citeproof.graphs.composed import ComposedParameters, build_composed
+from citeproof import Answer, Verdict
+from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import AnswerReady, LLMCalled
 from citeproof.state import Reflection
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
-from tests.agents.evidence_log import Log
 from tests.graphs.composed_scripts import QUESTION, ROLES, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
-from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D, timeless
+from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
 from tests.watching import started, watch
 
 flow: Any = partial(build_composed, assess="llm")
@@ -34,6 +25,12 @@ ONE = "Ann Lee built the tower [1]."
 BOTH = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
 OTHER = "Who built the tower, and when was it lit at last?"
 WRITING = {"retrieval_verifier": 1, "claim_generator": 2, "citation_generator": 1}
+HALF: dict[str, Any] = {
+    "claim_generator": [WRONG, WRONG, BUILT, "DONE"],
+    "citation_generator": [cite(1)] * 3,
+    "evidence_finder": [{"questions": ["?"]}] * 2,
+}
+"""With `max_trials=0` the first of two claims stays unproved."""
 WORSE_NOTE = "the refined answer was not proved as well; the one before it stands"
 
 
@@ -116,16 +113,6 @@ async def test_without_search_the_k_best_passages_are_read() -> None:
     assert (B.text in prompt, C.text in prompt) == (True, False)
 
 
-async def test_no_passages_is_an_abstention_without_a_call(bank: Bank) -> None:
-    for search in (True, False):
-        script = Script(passages={}, bank=bank)
-        result = await script.run(search=search)
-        answer = result["answer"]
-        assert (answer.status, answer.claims) == ("not_found", ())
-        assert answer.reason == "No passage was found for the question."
-        assert (script.counts, result["case_id"], result["rounds"]) == ({}, "", [])
-
-
 # The assessment by entailment, which is the default
 
 
@@ -193,35 +180,7 @@ async def test_demonstrate_false_writes_without_an_example(bank: Bank) -> None:
     assert "demonstrator" not in script.counts
 
 
-async def test_no_best_match_shows_the_built_in_case(bank: Bank) -> None:
-    await Script(bank=bank).run()
-    script = Script(bank=bank)
-    await script.run(OTHER, best_match=False)
-    assert "Marl Street" in script.calls("claim_generator")[0].prompt
-
-
-async def test_no_rationale_shows_the_case_alone(bank: Bank) -> None:
-    await Script(bank=bank).run()
-    script = Script(bank=bank)
-    await script.run(OTHER, rationale=False)
-    assert f"Question: {QUESTION}\n" in script.calls("claim_generator")[0].prompt
-    assert "demonstrator" not in script.counts
-
-
 # Proof and refinement
-
-
-async def test_an_unproved_claim_is_written_anew_from_new_evidence() -> None:
-    script = Script(
-        claim_generator=[WRONG, KEPT, "DONE"],
-        citation_generator=[cite(1), cite(3)],
-        evidence_finder=[{"questions": ["Who kept it?"]}],
-        passages={"": [A, B], "kept": [C]},
-    )
-    result = await script.run()
-    assert result["answer"].text == "Bo Ray kept the light [1]."
-    assert result["answer"].passages == (C,)
-    assert script.retriever.queries == [QUESTION, "Who kept it?"]
 
 
 async def test_an_answer_assessed_as_right_is_left_alone() -> None:
@@ -277,35 +236,8 @@ async def test_a_refined_answer_that_is_proved_less_gives_way_to_the_first(bank:
     assert await bank.cases() == [], "the feedback found fault with what was proved"
 
 
-async def test_as_many_proved_claims_as_before_let_the_refined_answer_stand() -> None:
-    wrong = f"{WRONG[:-1]} [1]."
-    script = refined(
-        f"{wrong} {LIT[:-1]} [2].",
-        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
-        citation_generator=[cite(1)] * 3,
-        evidence_finder=[{"questions": ["?"]}] * 2,
-    )
-    answer = (await script.run(max_trials=0))["answer"]
-    assert [claim.text for claim in answer.claims] == [WRONG, LIT]
-    assert answer.reason == "1 of 2 claims could not be proved."
-    assert answer.notes == ()
-
-
-async def test_claims_that_were_dropped_count_as_unproved() -> None:
-    """All that is left of the refined answer is supported, but it was proved less."""
-    script = refined(f"{ONE} {WRONG[:-1]} [2].", evidence_finder=[{"questions": ["?"]}])
-    answer = (await script.run(max_trials=0, unverified="drop"))["answer"]
-    assert (answer.text, answer.status) == (ONE, "answered")
-    assert WORSE_NOTE in answer.notes
-
-
 async def test_the_first_answer_stands_with_what_was_left_out_of_it() -> None:
-    script = refined(
-        "Di Moe kept it [1].",
-        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
-        citation_generator=[cite(1)] * 3,
-        evidence_finder=[{"questions": ["?"]}] * 2,
-    )
+    script = refined("Di Moe kept it [1].", **HALF)
     answer = (await script.run(max_trials=0, unverified="drop"))["answer"]
     assert (answer.text, answer.status) == (ONE, "partial")
     assert answer.reason == "1 unproved claim was left out."
@@ -345,12 +277,7 @@ async def test_a_plan_without_actions_leaves_the_answer() -> None:
 
 @pytest.mark.parametrize("replies", [("", "Done!"), (f"{WRONG[:-1]} [1]. {ONE}",)])
 async def test_a_refinement_that_changes_nothing_is_not_proved(replies: tuple[str, ...]) -> None:
-    script = refined(
-        *replies,
-        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
-        citation_generator=[cite(1)] * 3,
-        evidence_finder=[{"questions": ["?"]}],
-    )
+    script = refined(*replies, **HALF)
     graph = flow(script.toolbox(), max_trials=0)
     moments = await watch(graph, {"question": QUESTION})
     events = [moment.event for moment in moments]
@@ -386,41 +313,17 @@ async def test_remember_false_reads_the_bank_and_writes_nothing(bank: Bank) -> N
 
 
 async def test_an_answer_that_is_not_proved_leaves_no_case(bank: Bank) -> None:
-    script = Script(
-        bank=bank,
-        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
-        citation_generator=[cite(1)] * 3,
-        evidence_finder=[{"questions": ["?"]}],
-    )
-    assert (await script.run(max_trials=0))["case_id"] == ""
-    again = Script(
-        bank=bank,
-        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
-        citation_generator=[cite(1)] * 3,
-        evidence_finder=[{"questions": ["?"]}],
-    )
-    assert (await again.run(max_trials=0, least_score=0.5))["case_id"] != ""
+    for least, kept in ((1.0, False), (0.5, True)):
+        result = await Script(bank=bank, **HALF).run(max_trials=0, least_score=least)
+        assert bool(result["case_id"]) is kept
 
 
 async def test_an_answer_that_lost_a_claim_leaves_no_case(bank: Bank) -> None:
     """All that is left of it is supported."""
-    script = Script(
-        bank=bank,
-        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
-        citation_generator=[cite(1)] * 3,
-        evidence_finder=[{"questions": ["?"]}],
-    )
+    script = Script(bank=bank, **HALF)
     result = await script.run(unverified="drop", assess="nli", max_trials=0)
     assert (result["answer"].text, result["answer"].status) == (ONE, "partial")
     assert (result["case_id"], await bank.count()) == ("", 0)
-
-
-async def test_a_namespace_has_its_own_cases(bank: Bank) -> None:
-    await Script(bank=bank).run(namespace="other")
-    assert (await bank.count(), await bank.within("other").count()) == (0, 1)
-    script = Script(bank=bank)
-    await script.run(OTHER)
-    assert "Marl Street" in script.calls("claim_generator")[0].prompt
 
 
 # Budgets, input, parameters
@@ -435,76 +338,12 @@ async def test_a_budget_spent_in_the_second_proof_leaves_the_first_answer(bank: 
     assert (answer.usage.llm_calls, answer.notes) == (7, (WORSE_NOTE,))
 
 
-@pytest.mark.parametrize(
-    ("calls", "text"), [(1, ""), (2, ""), (3, ONE), (4, ONE), (5, ONE), (6, ONE), (7, BOTH)]
-)
+@pytest.mark.parametrize(("calls", "text"), [(1, ""), (2, ""), (3, ONE), (6, ONE), (7, BOTH)])
 async def test_a_budget_ends_the_run_with_what_is_proved(calls: int, text: str) -> None:
     answer = (await refined(f"Refined answer: {BOTH}").run(max_calls=calls))["answer"]
     assert (answer.text, answer.usage.llm_calls) == (text, calls)
     spent = f"The budget of {calls} calls is spent."
     assert answer.reason == ("" if calls == 7 else spent)
-
-
-async def test_the_search_keeps_to_the_budget_of_the_run() -> None:
-    script = Script(retrieval_verifier=["No"], document_selector=[{"numbers": [3]}])
-    result = await script.run(k=2, max_calls=2)
-    assert script.counts == {"retrieval_verifier": 1, "document_selector": 1}
-    assert result["retrieval"] is not None
-    assert result["retrieval"].reason == "The budget of 2 calls is spent."
-    assert result["answer"].reason == "The budget of 2 calls is spent."
-
-
-async def test_the_search_counts_towards_the_cost() -> None:
-    usage = (await Script().run())["answer"].usage
-    assert (usage.llm_calls, usage.retrievals, usage.nli_pairs) == (5, 1, 1)
-
-
-@pytest.mark.parametrize("search", [True, False])
-def test_an_empty_question_is_an_error(search: bool) -> None:
-    graph = flow(Script().toolbox(), search=search)
-    with pytest.raises(InputError, match="question is empty"):
-        graph.invoke({"question": " "})
-
-
-@pytest.mark.parametrize("search", [True, False])
-async def test_documents_replace_the_index_from_first_to_last(search: bool) -> None:
-    """Also where evidence is looked for."""
-    script = Script(
-        claim_generator=[WRONG, KEPT, "DONE"],
-        citation_generator=[cite(1), cite(2)],
-        evidence_finder=[{"questions": ["Who kept the light?"]}],
-    )
-    graph = flow(script.toolbox(), k=1, search=search)
-    result = await graph.ainvoke(
-        {"question": "Who built the tower?", "documents": [BUILT, KEPT, "Cats sleep."]}
-    )
-    assert result["answer"].text == "Bo Ray kept the light [1]."
-    assert script.retriever.queries == []
-
-
-@pytest.mark.parametrize("search", [True, False])
-def test_neither_retriever_nor_documents_is_an_error(search: bool) -> None:
-    graph = flow(Script().toolbox(retriever=None), search=search)
-    with pytest.raises(InputError, match="nothing to answer from"):
-        graph.invoke({"question": "Who?"})
-
-
-def test_unknown_and_impossible_parameters_are_errors() -> None:
-    tools = Script().toolbox()
-    with pytest.raises(SettingsError, match="Unknown parameter rounds"):
-        flow(tools, rounds=2)
-    impossible: dict[str, Any] = {
-        "k": 0,
-        "search_rounds": 0,
-        "candidates": 101,
-        "namespace": "a b",
-        "least_score": 0.0,
-        "answer_tokens": 1,
-        "max_trials": 21,
-    }
-    for name, value in impossible.items():
-        with pytest.raises(SettingsError, match=f"{name} cannot be"):
-            flow(tools, **{name: value})
 
 
 async def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> None:
@@ -515,75 +354,25 @@ async def test_a_run_may_override_the_parameters_that_the_graph_was_built_with()
     assert script.counts == {"claim_generator": 2, "citation_generator": 1}
 
 
-def test_the_defaults() -> None:
-    defaults = ComposedParameters()
-    assert (defaults.search, defaults.search_rounds, defaults.candidates) == (True, 2, 20)
-    assert (defaults.summarize, defaults.demonstrate, defaults.refine) == (False, True, True)
-    assert (defaults.remember, defaults.least_score, defaults.max_trials) == (True, 1.0, 2)
-
-
-def test_the_graph_shows_the_parts_of_three_methods() -> None:
-    drawn = flow(Script().toolbox()).get_graph()
-    assert set(drawn.nodes) == {
-        "__start__",
-        "__end__",
-        "__default_error_handler__",
-        "question_reader",
-        "question_rewriter",
-        "answerability_verifier",
-        "answer_composer",
-        "assessment_demonstrator",
-        "answerer",
-        "assessor",
-        "case_recorder",
-        "claims_assessor",
-        "citation_generator",
-        "claim_acceptor",
-        "claim_source",
-        "claim_generator",
-        "refinement_selector",
-        "evidence_finder",
-        "generation_demonstrator",
-        "generation_verifier",
-        "memory_verifier",
-        "planner",
-        "planning_demonstrator",
-        "draft_refiner",
-        "reviewer",
-        "retrieval_stage",
-        "simplifier",
-    }
-    again = {edge.target for edge in drawn.edges if edge.source == "evidence_finder"}
-    assert again == {"claim_generator", "claim_source"}
+async def reviewed(script: Script, decision: str, text: str = "", assess: str = "llm") -> Answer:
+    """The answer where a person decides so on the one claim that nothing proves."""
+    parameters = {"review": True, "max_trials": 0, "assess": assess}
+    graph = flow(script.toolbox(), checkpointer=InMemorySaver(), **parameters)
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    [interrupt] = (await graph.ainvoke({"question": QUESTION}, thread))["__interrupt__"]
+    assert interrupt.value["claim"]["text"] == WRONG
+    decided: Any = Command(resume={"decision": decision, "text": text})
+    answer: Answer = (await graph.ainvoke(decided, thread))["answer"]
+    return answer
 
 
 async def test_claims_of_a_refinement_are_reviewed_as_well() -> None:
     script = refined(
         f"Refined answer: {ONE} {WRONG[:-1]} [1].", evidence_finder=[{"questions": ["Who?"]}]
     )
-    tools = script.toolbox()
-    parameters = {"review": True, "max_trials": 0, "assess": "llm"}
-    graph = flow(tools, checkpointer=InMemorySaver(), **parameters)
-    thread: Any = {"configurable": {"thread_id": "t"}}
-    [interrupt] = (await graph.ainvoke({"question": QUESTION}, thread))["__interrupt__"]
-    assert interrupt.value["claim"]["text"] == WRONG
-    decision = {"decision": "edit", "text": LIT}
-    answer = (await graph.ainvoke(Command(resume=decision), thread))["answer"]
+    answer = await reviewed(script, "edit", text=LIT)
     assert (answer.text, answer.status) == (BOTH, "answered")
     assert len(script.calls("refiner")) == 1
-
-
-async def reviewed(script: Script, decision: str, **parameters: Any) -> Answer:
-    """The answer where a person decides so on the one claim that nothing proves."""
-    graph = build_composed(
-        script.toolbox(), checkpointer=InMemorySaver(), review=True, max_trials=0, **parameters
-    )
-    thread: Any = {"configurable": {"thread_id": "t"}}
-    [interrupt] = (await graph.ainvoke({"question": QUESTION}, thread))["__interrupt__"]
-    assert interrupt.value["claim"]["text"] == WRONG
-    result = await graph.ainvoke(Command(resume={"decision": decision}), thread)
-    answer: Answer = result["answer"]
-    return answer
 
 
 @pytest.mark.parametrize("assess", ["nli", "llm"])
@@ -601,12 +390,7 @@ async def reviewed(script: Script, decision: str, **parameters: Any) -> Answer:
 async def test_what_a_person_has_decided_is_not_refined(
     decision: str, text: str, reason: str, assess: str
 ) -> None:
-    script = refined(
-        f"Refined answer: {BOTH}",
-        claim_generator=[WRONG, WRONG, BUILT, "DONE"],
-        citation_generator=[cite(1)] * 3,
-        evidence_finder=[{"questions": ["?"]}],
-    )
+    script = refined(f"Refined answer: {BOTH}", **HALF)
     answer = await reviewed(script, decision, assess=assess)
     assert (answer.text, answer.status, answer.reason) == (text, "partial", reason)
     assert not {"assessor", "planner", "refiner"} & script.counts.keys()
@@ -616,7 +400,7 @@ async def test_a_claim_of_a_refinement_that_a_person_approves_stands() -> None:
     script = refined(
         f"Refined answer: {ONE} {WRONG[:-1]} [1].", evidence_finder=[{"questions": ["?"]}]
     )
-    answer = await reviewed(script, "approve", assess="llm")
+    answer = await reviewed(script, "approve")
     assert answer.text == f"{ONE} {WRONG[:-1]} [1]. [unverified]"
     assert (answer.status, answer.notes) == ("partial", ())
 
@@ -653,107 +437,3 @@ async def test_events_tell_the_search_and_the_writing() -> None:
     assert nodes[-1] == "answer_composer"
     [ready] = [event for event in events if isinstance(event, AnswerReady)]
     assert ready.answer.text == BOTH
-
-
-async def test_invoke_and_ainvoke_agree() -> None:
-    graph = flow(refined(f"Refined answer: {BOTH}").toolbox())
-    sync = graph.invoke({"question": QUESTION})
-    later = await refined(f"Refined answer: {BOTH}").run()
-    assert timeless(sync["answer"]) == timeless(later["answer"])
-    assert (sync["retrieval"], sync["rounds"]) == (later["retrieval"], later["rounds"])
-
-
-async def test_what_is_cited_is_recorded() -> None:
-    log = Log()
-    graph = flow(refined(f"Refined answer: {BOTH}").toolbox(evidence=log))
-    await graph.ainvoke({"question": QUESTION})
-    assert [(r["claim"], r["status"], r["method"]) for r in log.records] == [
-        (BUILT, "supported", "composed"),
-        (LIT, "supported", "composed"),
-    ]
-
-
-async def test_a_second_question_on_a_thread_starts_from_nothing(bank: Bank) -> None:
-    saver = InMemorySaver()
-    config: Any = {"configurable": {"thread_id": "t"}}
-    first = refined(f"{ONE} {WRONG[:-1]} [2].", evidence_finder=[{"questions": ["?"]}], bank=bank)
-    graph = flow(first.toolbox(), checkpointer=saver, max_trials=0)
-    told = await graph.ainvoke({"question": QUESTION}, config)
-    assert (told["answer"].notes, bool(told["case_id"])) == ((WORSE_NOTE,), False)
-    second = Script(
-        question_rewriter=["When was it lit?"],
-        passages={"": [B]},
-        claim_generator=[LIT, "DONE"],
-    )
-    graph = flow(second.toolbox(), checkpointer=saver, search=False, refine=False)
-    result = await graph.ainvoke({"question": "When was it lit?"}, config)
-    answer = result["answer"]
-    assert (answer.text, answer.notes, answer.passages) == (f"{LIT[:-1]} [1].", (), (B,))
-    assert (result["rounds"], result["case_id"], result["retrieval"]) == ([], "", None)
-    assert answer.usage.llm_calls == 4, "that of the question rewriter is one"
-
-
-def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
-    """Neither the search nor the first answer is made again."""
-    config: Any = {"configurable": {"thread_id": "t"}}
-    script = refined()
-    gone = LLM(ScriptedChatModel([ConnectionError("the server is gone")]), retries=0)
-    broken = script.toolbox(roles={**script.models, "refiner": gone})
-    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
-        with pytest.raises(ModelOutageError, match="the server is gone"):
-            flow(broken, checkpointer=saver).invoke({"question": QUESTION}, config)
-        rest = Script(assessor=[], refiner=[f"Refined answer: {BOTH}"])
-        result = flow(rest.toolbox(), checkpointer=saver).invoke(None, config)
-    assert result["answer"].text == BOTH
-    assert rest.counts == {"refiner": 1}
-    assert result["answer"].usage.llm_calls == 7
-
-
-def test_a_strict_checkpoint_can_be_read_again() -> None:
-    """In strict mode LangGraph reads back only types that the graph's state declares."""
-    code = (
-        "from langgraph.checkpoint.memory import InMemorySaver\n"
-        "from citeproof.graphs.composed import build_composed\n"
-        "from tests.graphs.test_composed import BOTH, QUESTION, refined\n"
-        "config = {'configurable': {'thread_id': 't'}}\n"
-        "tools = refined(BOTH).toolbox()\n"
-        "graph = build_composed(tools, checkpointer=InMemorySaver(), assess='llm')\n"
-        "result = graph.invoke({'question': QUESTION}, config)\n"
-        "kept = graph.get_state(config).values\n"
-        "assert kept['answer'] == result['answer'], kept['answer']\n"
-        "assert kept['retrieval'] == result['retrieval'] is not None, kept['retrieval']\n"
-        "assert kept['rounds'] == result['rounds'] != [], kept['rounds']\n"
-        "assert [c.text for c in kept['given']] == [c.text for c in kept['claims']]\n"
-        "assert len(kept['first']) == 1, kept['first']\n"
-    )
-    strict = {**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=strict, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, "Blocked" in done.stderr) == (0, False), done.stderr
-
-
-def test_a_batch_of_questions_runs_at_once_without_mixing() -> None:
-    def reply(prompt: str) -> Any:
-        number = max(re.findall(r"Q(\d)\?", prompt))
-        if '{"citations"' in prompt:
-            return cite(1)
-        if "Answer Yes or No" in prompt:
-            return "Yes"
-        return GOOD if "Assess an answer" in prompt else f"Fact {number} holds."
-
-    def find(query: str) -> list[Passage]:
-        number = query[1]
-        return [Passage(id=f"p{number}", text=f"Fact {number} holds.")]
-
-    tools = Toolbox(
-        ScriptedChatModel(reply),
-        retriever=ListRetriever(find),
-        entailment=TableEntailment(lambda text, claim: float(claim in text)),
-    )
-    graph = flow(tools, max_claims=1)
-    results = graph.batch([{"question": f"Q{n}?"} for n in range(8)])
-    for number, result in enumerate(results):
-        assert result["answer"].text == f"Fact {number} holds [1]."
-        assert result["answer"].passages[0].id == f"p{number}"
-        assert result["retrieval"].passages == result["answer"].passages

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -116,16 +113,6 @@ def test_a_follow_up_is_answered_as_a_question_that_stands_alone() -> None:
     assert all(WHOLE in prompt and ASKED not in prompt for prompt in later)
 
 
-def test_an_unusable_rewriting_is_noted_and_the_question_stays() -> None:
-    script = talk()
-    script.rewriting = "It was lit in 1871."
-    graph = build_vtg(script.toolbox(), checkpointer=InMemorySaver())
-    graph.invoke({"question": BEFORE}, THREAD)
-    answer = graph.invoke({"question": ASKED}, THREAD)["answer"]
-    assert (answer.question, answer.asked) == (ASKED, "")
-    assert any(note.startswith("question_rewriter: the question stays") for note in answer.notes)
-
-
 def test_a_question_asked_again_word_for_word_needs_no_rewriting() -> None:
     script = Talk(claims=[BUILT, "DONE"] * 2, citations=[[1]] * 2)
     graph = build_vtg(script.toolbox(), checkpointer=InMemorySaver())
@@ -169,28 +156,6 @@ def test_the_question_is_that_of_this_turn_after_time_travel() -> None:
         ("human", ASKED),
         ("ai", "The tower was lit in 1871 [1]."),
     ]
-
-
-STRICT = """
-from langgraph.checkpoint.memory import InMemorySaver
-from tests.graphs import test_conversation as own
-
-graph = own.build_vtg(own.talk().toolbox(), checkpointer=InMemorySaver())
-graph.invoke({"question": own.BEFORE}, own.THREAD)
-result = graph.invoke({"messages": [("user", own.ASKED)]}, own.THREAD)
-restored = graph.get_state(own.THREAD).values
-assert restored["messages"] == result["messages"], restored["messages"]
-assert restored["earlier"] == [own.A], restored["earlier"]
-"""
-
-
-def test_strict_serialisation_keeps_a_conversation() -> None:
-    """LangGraph reads the variable when it is imported."""
-    strict = {**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"}
-    done = subprocess.run(
-        [sys.executable, "-c", STRICT], env=strict, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 # Sources of earlier turns

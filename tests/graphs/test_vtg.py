@@ -8,9 +8,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from citeproof import PAPER_PARAMETERS, Toolbox, Usage, Verdict, build_vtg
-from citeproof.errors import InputError, SettingsError
-from citeproof.settings import BudgetSettings
+from citeproof import Toolbox, Verdict, build_vtg
+from citeproof.errors import SettingsError
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.llm.model import LLM
@@ -66,16 +65,6 @@ def test_both_tiers_fail_until_the_claim_is_accepted_unverified() -> None:
     assert script.calls["evidence_finder"] == 2
 
 
-@pytest.mark.parametrize(("most", "trials"), [(0, 2), (1, 3), (2, 4), (5, 7)])
-def test_the_number_of_trials(most: int, trials: int) -> None:
-    script = Script(
-        claims=[WRONG] * trials + ["DONE"], citations=[[1]] * trials, questions=[["Who?"]] * trials
-    )
-    answer = script.run(max_trials=most)
-    assert [verdict.trials for verdict in verdicts(answer)] == [trials]
-    assert script.calls["evidence_finder"] == trials - 1
-
-
 def test_new_evidence_proves_the_claim_that_is_written_anew() -> None:
     script = Script(
         claims=["The lamp broke.", BROKE, "DONE"],
@@ -106,20 +95,6 @@ def test_evidence_replaces_the_short_term_memory_and_numbers_never_shift() -> No
     assert answer.passages == (C,)
 
 
-def test_cited_evidence_enters_the_long_term_memory() -> None:
-    """C proves a claim, so it stays when the next evidence replaces the short-term memory."""
-    script = Script(
-        claims=["One.", KEPT, "Two.", BROKE, "DONE"],
-        citations=[[1], [3], [1], [4]],
-        questions=[["first?"], ["second?"]],
-        passages={"": [A, B], "first?": [C], "second?": [D]},
-    )
-    answer = script.run()
-    last = [prompt for node, prompt in script.prompts if node == "claim_generator"][-1]
-    assert all(f'number="{n}"' in last for n in (1, 2, 3, 4))
-    assert answer.text == "Bo Ray kept the light [1]. A storm broke the lamp in 1902 [2]."
-
-
 def test_a_claim_that_is_accepted_unverified_is_not_said_to_be_taken_back() -> None:
     script = Script(claims=[WRONG, WRONG, "DONE"], citations=[[1], [1]], questions=[["Who?"]])
     graph = build_vtg(script.toolbox(), max_trials=0)
@@ -146,22 +121,7 @@ def test_a_budget_that_ends_in_the_trimming_keeps_the_proved_claim() -> None:
     assert any("not trimmed" in told for told in answer.notes)
 
 
-def test_a_writer_that_gives_up_on_what_failed() -> None:
-    script = Script(claims=[WRONG, "DONE"], citations=[[1]], questions=[["Who?"]])
-    assert script.run().reason == "No claim could be proved from the passages."
-
-
-def test_the_claim_after_an_unverified_one_starts_with_a_fresh_count() -> None:
-    script = Script(
-        claims=[WRONG, WRONG, "Bad.", "Bad.", "DONE"],
-        citations=[[1]] * 4,
-        questions=[["Who?"]] * 2,
-    )
-    answer = script.run(max_trials=0)
-    assert [verdict.trials for verdict in verdicts(answer)] == [2, 2]
-
-
-@pytest.mark.parametrize("end", ["DONE", "done.", "**DONE**", "", "   ", "[1]"])
+@pytest.mark.parametrize("end", ["DONE", "", "[1]"])
 def test_an_end_token_or_an_empty_reply_ends_the_answer_at_once(end: str) -> None:
     script = Script(claims=[end], citations=[])
     answer = script.run()
@@ -175,18 +135,11 @@ def test_a_repeated_claim_ends_the_answer() -> None:
     assert script.run().text == "Ann Lee built the tower [1]."
 
 
-def test_citations_to_numbers_that_do_not_exist_are_dropped() -> None:
-    script = Script(claims=[BUILT, "DONE"], citations=[[9, 0, -1, 1, 1]])
-    answer = script.run()
-    assert answer.text == "Ann Lee built the tower [1]."
-    assert verdicts(answer)[0].tier == "cited"
-
-
-def test_only_invented_citations_leave_the_claim_to_the_memory() -> None:
-    script = Script(claims=[BUILT, "DONE"], citations=[[7, 8]])
-    answer = script.run()
-    assert verdicts(answer)[0].tier == "memory"
-    assert answer.passages == (A,)
+@pytest.mark.parametrize(("numbers", "tier"), [([9, 0, -1, 1, 1], "cited"), ([7, 8], "memory")])
+def test_citations_to_numbers_that_do_not_exist_are_dropped(numbers: list[int], tier: str) -> None:
+    answer = Script(claims=[BUILT, "DONE"], citations=[numbers]).run()
+    assert (answer.text, answer.passages) == ("Ann Lee built the tower [1].", (A,))
+    assert verdicts(answer)[0].tier == tier
 
 
 def test_at_most_three_passages_are_cited() -> None:
@@ -225,12 +178,6 @@ def test_evidence_that_finds_nothing_leaves_an_empty_short_term_memory() -> None
     assert script.run().text == "Ann Lee built the tower [1]."
 
 
-def test_needless_citations_are_trimmed() -> None:
-    script = Script(claims=[BUILT, "DONE"], citations=[[2, 1]])
-    answer = script.run()
-    assert answer.passages == (A,)
-
-
 def test_two_passages_that_only_together_entail_both_stay() -> None:
     claim = "Ann Lee built the tower, which was lit in 1871."
     script = Script(claims=[claim, "DONE"], citations=[[1, 2]], needs={claim: [BUILT, LIT]})
@@ -248,27 +195,6 @@ def test_the_memory_is_trimmed_to_what_is_needed() -> None:
         passages={"": [A, B, keeper, D]},
     )
     assert script.run().passages == (A, keeper)
-
-
-def test_numbers_are_given_in_order_of_first_use() -> None:
-    script = Script(claims=[LIT, BUILT, "DONE"], citations=[[2], [1]])
-    answer = script.run()
-    assert answer.text == "The tower was lit in 1871 [1]. Ann Lee built the tower [2]."
-    assert answer.passages == (B, A)
-
-
-@pytest.mark.parametrize(
-    ("policy", "text", "status"),
-    [
-        ("keep", "Cy Fox built the tower [1].", "partial"),
-        ("flag", "Cy Fox built the tower [1]. [unverified]", "partial"),
-        ("drop", "", "not_found"),
-    ],
-)
-def test_what_happens_to_an_unverified_claim(policy: str, text: str, status: str) -> None:
-    script = Script(claims=[WRONG, WRONG, "DONE"], citations=[[1], [1]], questions=[["Who?"]])
-    answer = script.run(max_trials=0, unverified=policy)
-    assert (answer.text, answer.status) == (text, status)
 
 
 def test_a_dropped_claim_is_named_and_not_offered_again() -> None:
@@ -499,42 +425,6 @@ def test_nobody_is_asked_where_nothing_is_verified() -> None:
 # Input, budgets, parameters
 
 
-def test_no_passages_is_an_abstention_without_a_call() -> None:
-    script = Script(claims=[], citations=[], passages={})
-    answer = script.run()
-    assert (answer.status, answer.reason) == ("not_found", "No passage was found for the question.")
-    assert answer.usage.llm_calls == 0
-
-
-@pytest.mark.parametrize("question", ["", "  \n", None])
-def test_an_empty_question_is_an_error(question: Any) -> None:
-    with pytest.raises(InputError, match="question is empty"):
-        Script(claims=[], citations=[]).run(question)
-
-
-def test_documents_with_the_question_replace_the_index() -> None:
-    script = Script(claims=[KEPT, "DONE"], citations=[[1]])
-    graph = build_vtg(script.toolbox())
-    answer = graph.invoke(
-        {"question": "Who kept the light?", "documents": [KEPT, {"text": BROKE, "title": "S"}, D]}
-    )["answer"]
-    assert [passage.text for passage in answer.passages] == [KEPT]
-    assert script.queries == []
-
-
-@pytest.mark.parametrize("document", ["", {"title": "T"}, {"text": "x", "nope": 1}, 3])
-def test_a_document_of_no_use_is_an_error_that_names_it(document: Any) -> None:
-    graph = build_vtg(Script(claims=[], citations=[]).toolbox())
-    with pytest.raises(InputError, match="Document 2 is not a passage"):
-        graph.invoke({"question": "Who?", "documents": ["x", document]})
-
-
-def test_neither_retriever_nor_documents_is_an_error() -> None:
-    graph = build_vtg(Toolbox(ScriptedChatModel([])))
-    with pytest.raises(InputError, match="nothing to answer from"):
-        graph.invoke({"question": "Who?"})
-
-
 def test_a_budget_of_calls_ends_the_run_with_what_is_proved() -> None:
     script = Script(claims=[BUILT, LIT], citations=[[1]])
     answer = script.run(max_calls=3)
@@ -542,77 +432,6 @@ def test_a_budget_of_calls_ends_the_run_with_what_is_proved() -> None:
     assert answer.status == "partial"
     assert answer.reason == "The budget of 3 calls is spent."
     assert answer.usage.llm_calls == 3
-
-
-def test_the_toolboxs_budget_holds_where_the_graph_sets_none() -> None:
-    script = Script(claims=[BUILT], citations=[])
-    tools = script.toolbox()
-    tools.budget = BudgetSettings(calls=1)
-    answer = build_vtg(tools).invoke({"question": "Who?"})["answer"]
-    assert answer.reason == "The budget of 1 calls is spent."
-
-
-def test_a_budget_of_tokens_ends_the_run() -> None:
-    answer = Script(claims=[BUILT], citations=[]).run(max_tokens=1)
-    assert (answer.status, answer.claims) == ("not_found", ())
-    assert answer.reason == "The budget of 1 tokens is spent."
-
-
-def test_usage_counts_calls_pairs_and_retrievals() -> None:
-    usage = Script(claims=[BUILT, LIT, "DONE"], citations=[[1], [2]]).run().usage
-    assert (usage.llm_calls, usage.nli_pairs, usage.retrievals) == (5, 2, 1)
-    assert usage.prompt_tokens > usage.completion_tokens > 0
-    assert usage.seconds > 0
-    assert isinstance(usage, Usage)
-
-
-def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> None:
-    script = Script(claims=[BUILT, LIT], citations=[[1], [2]])
-    graph = build_vtg(script.toolbox(), max_claims=2, k=1)
-    answer = graph.invoke({"question": "Who?"}, context={"max_claims": 1})["answer"]
-    assert len(answer.claims) == 1
-    schema = graph.get_context_jsonschema()
-    assert schema is not None
-    assert schema["properties"]["max_claims"]["default"] == 2
-
-
-def test_unknown_and_impossible_parameters_are_errors() -> None:
-    tools = Script(claims=[], citations=[]).toolbox()
-    with pytest.raises(SettingsError, match="Unknown parameter trials.*max_trials"):
-        build_vtg(tools, trials=1)  # type: ignore[call-arg]
-    with pytest.raises(SettingsError, match="max_trials cannot be -1"):
-        build_vtg(tools, max_trials=-1)
-
-
-def test_the_papers_parameters_can_be_built() -> None:
-    tools = Script(claims=[], citations=[]).toolbox()
-    numbers = {"max_trials": 2, "queries": 4, "k": 5, "passages_per_query": 2}
-    assert PAPER_PARAMETERS["asqa:gpt"].items() >= numbers.items()
-    for parameters in PAPER_PARAMETERS.values():
-        build_vtg(tools, **parameters)
-
-
-def test_the_graph_shows_the_papers_nodes_and_the_reviewer() -> None:
-    graph = build_vtg(Script(claims=[], citations=[]).toolbox()).get_graph()
-    assert set(graph.nodes) == {
-        "__start__",
-        "__end__",
-        "__default_error_handler__",
-        "question_reader",
-        "question_rewriter",
-        "answerability_verifier",
-        "answer_composer",
-        "answerer",
-        "citation_generator",
-        "claim_acceptor",
-        "claim_generator",
-        "evidence_finder",
-        "generation_verifier",
-        "memory_verifier",
-        "retriever",
-        "reviewer",
-        "simplifier",
-    }
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.graphs.vtg_simulation import Event, Trace, World, simulate
 
 QUESTION = "What holds?"
 TITLE = re.compile(r'<passage number="(\d+)" title="(P\d+)">')
-SCENARIOS = 500
+SCENARIOS = 200
 
 
 class Witness:
@@ -114,4 +114,4 @@ def test_the_trace_is_that_of_algorithm_1(first: int) -> None:
 def test_the_scenarios_reach_every_branch() -> None:
     traces = [simulate(World.of(seed), QUESTION) for seed in range(SCENARIOS)]
     by = [how for trace in traces for _, _, how in trace.answer]
-    assert min(by.count("cited"), by.count("memory"), by.count("")) > 100
+    assert min(by.count("cited"), by.count("memory"), by.count("")) > 40

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.errors import GraphRecursionError
@@ -18,11 +17,11 @@ from citeproof import LLM, Passage, Toolbox, Usage, build_vtg
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.parameters import Parameters
-from citeproof.runtime.events import AnswerReady, ClaimAccepted
+from citeproof.runtime.events import AnswerReady
 from citeproof.runtime.moments import NodeStarted
 from citeproof.state import Result
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
-from tests.graphs.scripts import BUILT, LIT, A, B, Script, timeless
+from citeproof.testing import ScriptedChatModel
+from tests.graphs.scripts import BUILT, LIT, A, B, Script
 from tests.watching import finished, watch
 
 TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
@@ -30,21 +29,6 @@ TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
 
 def script() -> Script:
     return Script(claims=[BUILT, LIT, "DONE"], citations=[[1], [2]])
-
-
-def test_invoke_and_ainvoke_give_the_same_answer() -> None:
-    sync = script().run()
-    later = asyncio.run(build_vtg(script().toolbox()).ainvoke({"question": sync.question}))
-    assert timeless(later["answer"]) == timeless(sync)
-
-
-def test_the_output_is_the_answer_and_nothing_else() -> None:
-    assert set(build_vtg(script().toolbox()).invoke({"question": "Who?"})) == {
-        "question",
-        "answer",
-        "messages",
-        "ledger",
-    }
 
 
 async def test_events_tell_the_run_in_order() -> None:
@@ -85,61 +69,6 @@ async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
     assert sum((e.usage for e in done), Usage()).llm_calls == 5
 
 
-def test_the_sync_stream_has_the_same_events() -> None:
-    graph = build_vtg(script().toolbox())
-    events: list[Any] = list(graph.stream({"question": "Who?"}, stream_mode="custom"))
-    accepted = [e.claim for e in events if isinstance(e, ClaimAccepted)]
-    assert [claim.text for claim in accepted] == [BUILT, LIT]
-
-
-def parallel_toolbox() -> Toolbox:
-    """Answers any question with its own passage, whatever runs beside it."""
-
-    def reply(prompt: str) -> str:
-        name = prompt.split("Question: ")[1].split("?")[0].split()[-1]
-        if '{"citations"' in prompt:
-            return json.dumps({"citations": [1]})
-        return "DONE" if "Your reply so far" in prompt else f"{name} is here."
-
-    def find(query: str) -> list[Any]:
-        name = query.rstrip("?").split()[-1]
-        return [A.model_copy(update={"id": name, "text": f"{name} is here.", "title": name})]
-
-    return Toolbox(
-        ScriptedChatModel(reply),
-        retriever=ListRetriever(find),
-        entailment=TableEntailment(lambda premise, claim: float(claim in premise)),
-    )
-
-
-def test_a_batch_of_questions_runs_at_once_without_mixing() -> None:
-    graph = build_vtg(parallel_toolbox())
-    names = [f"Name{n}" for n in range(20)]
-    results = graph.batch([{"question": f"Where is {name}?"} for name in names])
-    assert [result["answer"].text for result in results] == [
-        f"{name} is here [1]." for name in names
-    ]
-    assert {result["answer"].usage.llm_calls for result in results} == {3}
-
-
-async def test_an_async_batch_too() -> None:
-    graph = build_vtg(parallel_toolbox())
-    results = await graph.abatch([{"question": f"Where is N{n}?"} for n in range(20)])
-    assert [r["answer"].text for r in results] == [f"N{n} is here [1]." for n in range(20)]
-
-
-def test_a_second_question_on_a_thread_starts_from_nothing() -> None:
-    first, second = script(), script()
-    saver = InMemorySaver()
-    config: Any = {"configurable": {"thread_id": "t"}}
-    for each in (first, second):
-        graph = build_vtg(each.toolbox(), checkpointer=saver)
-        answer = graph.invoke({"question": "Who built the tower?"}, config)["answer"]
-        assert answer.text == TEXT
-        assert answer.usage.llm_calls == 5
-        assert answer.passages == (A, B)
-
-
 def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
     """The outage hits the second claim; the first is not written again."""
     failing = Script(claims=[BUILT], citations=[[1]])
@@ -168,18 +97,6 @@ def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
     assert rest.queries == []
 
 
-def test_a_checkpoint_can_name_only_the_states_own_types(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-
-    serializer = JsonPlusSerializer(allowed_msgpack_modules=None)
-    saver = InMemorySaver(serde=serializer)
-    config: Any = {"configurable": {"thread_id": "t"}}
-    build_vtg(script().toolbox(), checkpointer=saver).invoke({"question": "Who?"}, config)
-    assert saver.get(config) is not None
-
-
 SENTENCES = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
 
 
@@ -193,37 +110,10 @@ def long_run() -> Toolbox:
     return script.toolbox()
 
 
-@pytest.mark.parametrize("way", ["invoke", "batch", "chain"])
-def test_a_run_of_many_steps_ends_however_it_is_called(way: str) -> None:
-    graph = build_vtg(long_run(), k=9, max_claims=9)
-    given: Any = {"question": "Who built the tower?"}
-    if way == "batch":
-        [result] = graph.batch([given])
-    elif way == "chain":
-        result = (RunnableLambda(lambda _: given) | graph).invoke("")
-    else:
-        result = graph.invoke(given)
-    assert len(result["answer"].claims) == 9
-
-
 def test_a_callers_own_limit_of_steps_holds() -> None:
     graph = build_vtg(long_run(), k=9, max_claims=9)
     with pytest.raises(GraphRecursionError):
         graph.invoke({"question": "Who built the tower?"}, {"recursion_limit": 7})
-
-
-def test_documents_of_one_question_are_not_those_of_the_next() -> None:
-    script = Script(
-        claims=[BUILT, "DONE", LIT, "DONE"], citations=[[1], [2]], passages={"": [A, B]}
-    )
-    graph = build_vtg(script.toolbox(), checkpointer=InMemorySaver())
-    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
-    first: Any = {"question": "Who built the tower?", "documents": [A]}
-    graph.invoke(first, config)
-    assert script.queries == []
-    answer = graph.invoke({"question": "When was it lit?"}, config)["answer"]
-    assert script.queries == ["When was it lit?"]
-    assert answer.passages == (B,)
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])

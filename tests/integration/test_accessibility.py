@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from citeproof import Passage
-from citeproof.console.drawing import shape
-from citeproof.console.page import render_check, render_page
-from citeproof.console.trace import make_trace, render_trace
+from citeproof.console.page import render_check, render_page, render_trace
 from citeproof.evaluation.results import Result
+from citeproof.evaluation.traces import make_trace
 from citeproof.graphs.registry import METHODS
+from citeproof.graphs.shape import read_shape
 from citeproof.testing import TableEntailment
 from citeproof.tools.checking.check import check
 from tests.console import sample
@@ -44,7 +44,9 @@ def look(page: Tab) -> None:
 
 def test_an_answer(browser: Tab, tmp_path: Path) -> None:
     answer, moments = tmp_path / "answer.html", sample.timed()
-    answer.write_text(render_page(sample.ANSWER, moments, shape(METHODS["vtg"].sketch())), "utf-8")
+    answer.write_text(
+        render_page(sample.ANSWER, moments, read_shape(METHODS["vtg"].sketch())), "utf-8"
+    )
     browser.open(answer)
     look(browser)
 

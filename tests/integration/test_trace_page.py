@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from citeproof import Passage, Toolbox, build_vtg
-from citeproof.console.trace import Trace, make_trace, render_trace
+from citeproof.console.page import render_trace
 from citeproof.evaluation.results import Result
+from citeproof.evaluation.traces import Trace, make_trace
 from citeproof.runtime.events import LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage

@@ -28,8 +28,7 @@ from mcp.types import (
 
 from citeproof import Answer, CheckReport, Toolbox
 from citeproof.errors import ModelOutageError
-from citeproof.integrations.mcp_server import build_mcp_server
-from citeproof.integrations.stdio import protocol_stdout
+from citeproof.integrations.mcp_server import build_mcp_server, protocol_stdout
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.testing import ScriptedChatModel

@@ -180,15 +180,6 @@ async def test_only_cases_with_actions_are_found_for_planning(
     again.close()
 
 
-async def test_exact_cosines_over_many_cases(bank: Bank) -> None:
-    for number in range(40):
-        await bank.add(case(f"thing{number} {number % 7}"))
-    for number in (0, 17, 39):
-        assert (await best(bank, case(f"thing{number} {number % 7}"))).similarity > 0.999  # type: ignore[operator]
-    ranked = [(await best(bank, case("3 3"), rank=rank)).similarity or 0 for rank in range(1, 41)]
-    assert ranked == sorted(ranked, reverse=True)
-
-
 async def test_namespaces_are_apart(bank: Bank) -> None:
     other = bank.within("other")
     await bank.add(case("tide"))
@@ -449,8 +440,6 @@ async def test_another_model_is_refused_until_the_bank_is_rebuilt(
     same_name = Bank.open(settings, WordEmbeddings("larger", 64))
     with pytest.raises(StoreError, match="dimension of 512"):
         await best(same_name, case("tide"))
-    with pytest.raises(StoreError, match="dimension of 512"):
-        await same_name.add(case("sea"))
     same_name.close()
 
 
@@ -507,23 +496,3 @@ async def test_a_model_that_fails(bank: Bank, embeddings: WordEmbeddings) -> Non
     with pytest.raises(ModelError, match="out of memory"):
         await bank.add(case("tide"))
     assert await bank.count() == 0
-
-
-async def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "bank").write_text("a file")
-    bank = Bank.open(ChromaSettings(path=tmp_path), WordEmbeddings())
-    with pytest.raises(StoreError, match="cannot be used"):
-        await bank.add(case("tide"))
-    bank.close()
-
-
-async def test_many_at_once_in_one_process(folder: Bank) -> None:
-    names = [f"thing{n}" for n in range(12)]
-
-    async def use(name: str) -> Snippet:
-        await folder.add(case(name))
-        return await best(folder, case(name))
-
-    found = await asyncio.gather(*map(use, names))
-    assert [snippet.case for snippet in found] == [case(name) for name in names]
-    assert await folder.count() == 12

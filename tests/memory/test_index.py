@@ -213,30 +213,21 @@ def test_other_passage_lengths_cut_anew(tmp_path: Path) -> None:
     index.close()
 
 
-def test_words_only_without_embeddings(tmp_path: Path, documents: Path) -> None:
+@pytest.mark.parametrize("has_model", [True, False])
+def test_by_words_no_model_is_asked_for_anything(
+    tmp_path: Path, documents: Path, has_model: bool
+) -> None:
     settings, words = ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25")
-    index = Index.open(settings, words)
-    index.update([documents])
+    embeddings = WordEmbeddings()
+    embeddings.fail_at = 0
+    index = Index.open(settings, words, embeddings if has_model else None)
+    assert index.update([documents]).errors == ()
     assert len(index.lexical(["noon"], 3)[0]) == 1
     with pytest.raises(SettingsError, match="without an embedding model"):
         index.dense(["noon"], 3)
     index.close()
     with pytest.raises(SettingsError, match="needs an embedding model"):
         Index.open(settings, FUSED)
-    with pytest.raises(StoreError, match="from no model"):
-        Index.open(settings, FUSED, WordEmbeddings())
-
-
-def test_by_words_no_model_is_asked_for_anything(tmp_path: Path, documents: Path) -> None:
-    settings, words = ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25")
-    embeddings = WordEmbeddings()
-    embeddings.fail_at = 0
-    index = Index.open(settings, words, embeddings)
-    assert index.update([documents]).errors == ()
-    assert len(index.lexical(["noon"], 3)[0]) == 1
-    with pytest.raises(SettingsError, match="without an embedding model"):
-        index.dense(["noon"], 3)
-    index.close()
     with pytest.raises(StoreError, match=r"from no model, .*citeproof index --rebuild"):
         Index.open(settings, FUSED, embeddings)
 

@@ -20,7 +20,10 @@ from tests.memory.conftest import Server
 from tests.memory.fakes import WordEmbeddings
 from tests.server.serving import client, events, toolbox
 
-PASSAGES = [Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.") for n in range(7)]
+PASSAGES = [
+    Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.", title="Farm", page=n + 1)
+    for n in range(7)
+]
 
 
 def opened(
@@ -43,30 +46,6 @@ def documents(tmp_path: Path) -> Path:
     (tmp_path / "tides.md").write_text("# Tides\n\nHigh water is at noon.\n")
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
     return tmp_path
-
-
-async def test_files_are_indexed_and_found(
-    server: Server, collection: str, documents: Path
-) -> None:
-    index = opened(server, collection)
-    assert len(index.update([documents]).added) == 2
-    found = await retrieve(index, "When is high water?", 2)
-    assert found[0].text == "High water is at noon."
-    assert (found[0].title, found[0].source) == ("Tides", str(documents / "tides.md"))
-    assert await retrieve(index, " ", 2) == []
-    (documents / "tides.md").unlink()
-    (documents / "sheep.txt").write_text("Fifty sheep live on the hill.")
-    report = index.update([documents])
-    assert (len(report.updated), len(report.removed), report.passages) == (1, 1, 1)
-    assert index.update([documents]).unchanged == (str(documents / "sheep.txt"),)
-    assert [one.text for one in await retrieve(index, "sheep", 5)] == [
-        "Fifty sheep live on the hill."
-    ]
-    [held] = index.documents()
-    assert (held.document, held.passages) == (str(documents / "sheep.txt"), 1)
-    assert index.remove([documents]) == [held.document]
-    assert index.count() == 0
-    index.close()
 
 
 @pytest.mark.parametrize(

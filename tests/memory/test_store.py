@@ -179,26 +179,15 @@ def test_what_is_replaced_by_nothing_is_gone(store: Store) -> None:
     assert held(store) == 0
 
 
-@pytest.mark.parametrize("damage", ["no database", "cut off", "a torn page", "empty"])
-def test_a_store_that_is_replaced_may_be_damaged(tmp_path: Path, damage: str) -> None:
+def test_a_store_that_is_replaced_may_have_a_torn_page(tmp_path: Path) -> None:
     store = open_store(at(tmp_path), "index")
     fill(store, 2000)
     store.close()
     (file,) = tmp_path.rglob("chroma.sqlite3")
     data = file.read_bytes()
     middle = len(data) // 2 // 4096 * 4096
-    file.write_bytes(
-        {
-            "no database": b"not a database" * 100,
-            "cut off": data[: len(data) // 2],
-            "a torn page": data[:middle] + b"x" * 4096 + data[middle + 4096 :],
-            "empty": b"",
-        }[damage]
-    )
+    file.write_bytes(data[:middle] + b"x" * 4096 + data[middle + 4096 :])
     store = open_store(at(tmp_path), "index")
-    if damage in ("no database", "empty"):
-        with pytest.raises(StoreError, match=r".*citeproof index --rebuild PATH"):
-            held(store)
     with store.updating("x", "things", rebuild=True) as (name,):
         fill(store, 2, name)
     assert held(store) == 2

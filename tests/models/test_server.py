@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -47,6 +48,7 @@ class Engine(ModuleType):
                 engine.stopped += 1
 
         self.CommonParams = params
+        self.llama_load_mode = SimpleNamespace(LLAMA_LOAD_MODE_NONE=0)
         self.Server = Server
 
 
@@ -66,7 +68,7 @@ def gguf(tmp_path: Path) -> Path:
 
 
 def test_it_listens_on_loopback_with_a_key_of_its_own(engine: Engine, gguf: Path) -> None:
-    with LocalServer(gguf, context=2048, threads=3) as server:
+    with closing(LocalServer(gguf, context=2048, threads=3).start()) as server:
         assert server.base_url == "http://127.0.0.1:5001/v1"
         (given,) = engine.started
         assert given.hostnames == ["127.0.0.1"]
@@ -76,20 +78,19 @@ def test_it_listens_on_loopback_with_a_key_of_its_own(engine: Engine, gguf: Path
         assert given.model_alias == {"local"}
         assert str(gguf) not in str(given.model_alias)
     assert engine.stopped == 1
-    assert not server.running
 
 
 def test_it_looks_whether_it_is_to_stop_after_each_piece_of_a_prompt(
     engine: Engine, gguf: Path
 ) -> None:
-    with LocalServer(gguf):
+    with closing(LocalServer(gguf).start()):
         (given,) = engine.started
         assert (given.n_batch, given.n_ubatch) == (512, 512)
 
 
 def test_it_starts_again_on_its_old_port(engine: Engine, gguf: Path) -> None:
     server = LocalServer(gguf)
-    assert not server.running
+    assert engine.started == []
     before = server.base_url
     server.close()
     assert server.base_url == before

@@ -12,6 +12,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -284,7 +285,7 @@ def test_one_that_does_not_listen_is_killed(
     assert "PATIENCE = 10.0" in text
     hasty.write_text(text.replace("PATIENCE = 10.0", "PATIENCE = 0.3"))
     monkeypatch.setattr(keeper, "__file__", str(hasty))
-    with VLLMServer("stubborn") as server:
+    with closing(VLLMServer("stubborn").start()) as server:
         assert len(standin.alive()) == 2
         begun = time.monotonic()
     assert time.monotonic() - begun >= 0.3
@@ -304,7 +305,7 @@ def test_it_is_found_beside_an_interpreter_that_is_not_on_the_path(
 ) -> None:
     monkeypatch.setenv("PATH", str(standin.bin.parent))
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(standin.bin))
-    with VLLMServer("m"):
+    with closing(VLLMServer("m").start()):
         assert len(standin.starts) == 1
 
 

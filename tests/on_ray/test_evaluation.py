@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from citeproof.console.trace import find_trace, read_trace
 from citeproof.errors import PromptError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.on_ray import on_ray
 from citeproof.evaluation.results import Result, read_lines
 from citeproof.evaluation.runner import Answerer, run
+from citeproof.evaluation.traces import find_trace, read_trace
 from citeproof.settings import RaySettings
 from tests.evaluation.scripted import examples
 from tests.evaluation.test_runner import lines, vtg

@@ -9,7 +9,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
 from citeproof import build_vtg
-from citeproof.console.steps import steps
+from citeproof.console.steps import gather_steps
 from citeproof.runtime.events import ClaimDelta
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, NodeStarted, brief, observe
 from citeproof.state import NodeCost
@@ -61,7 +61,7 @@ async def test_graphs_inside_one_node_are_told_apart() -> None:
     outer = f"retrieval_stage:{moments[0].event.id}"
     places = [own.namespace for own in moments if isinstance(own.event, NodeStarted)]
     assert places == [(), (outer,), (outer, "1")]
-    [step] = steps(moments)
+    [step] = gather_steps(moments)
     assert [own.node for own in step.all()] == ["retrieval_stage", "finder", "finder"]
 
 

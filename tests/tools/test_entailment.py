@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 
 from citeproof import LLM, Passage
-from citeproof.console.verifier import verifier
-from citeproof.errors import ModelError, ModelReplyError, SettingsError, StoreError
+from citeproof.console.verifier import open_verifier
+from citeproof.errors import ModelError, ModelReplyError, StoreError
 from citeproof.models.entailment import calibration
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
@@ -180,7 +180,7 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
 def test_scores_of_one_judge_are_not_taken_for_those_of_another() -> None:
     def name(**judge: Any) -> str:
         settings = Settings(llm=LLMSettings(**judge))
-        with verifier(settings, Console(quiet=True)) as model:
+        with open_verifier(settings, Console(quiet=True)) as model:
             return model.name
 
     names = [
@@ -217,15 +217,6 @@ def test_offline_nothing_is_looked_for_on_the_hub(
         with pytest.raises(ModelError, match="cannot be loaded"):
             asyncio.run(opened.scores([LEFT]))
     assert asked == [False, True]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"model": "judge", "kind": "cascade"}, {"kind": "seq2seq"}],
-)
-def test_settings_that_do_not_fit_together_are_an_error(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="cannot serve as a"):
-        open_entailment(EntailmentSettings(**wrong), lambda: LLM(ScriptedChatModel([])))
 
 
 @pytest.mark.parametrize("band", [(0.8, 0.2), (-0.1, 0.5), (0.5, 1.2)])

@@ -13,28 +13,9 @@ from citeproof.tools.entailment import Pair, cross_encoder
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.labels import entailment_index
 from citeproof.tools.entailment.seq2seq import Seq2Seq
-from citeproof.tools.entailment.windows import Window, windows
+from citeproof.tools.entailment.windows import windows
 
-WORDS = [
-    "the",
-    "tower",
-    "was",
-    "built",
-    "lit",
-    "in",
-    "by",
-    "ann",
-    "lee",
-    "bo",
-    "ray",
-    "1871",
-    "premise",
-    "hypothesis",
-    ":",
-    ".",
-    "1",
-    "0",
-]
+WORDS = "the tower was built lit in by ann lee bo ray 1871 premise hypothesis : . 1 0"
 PREMISES = ["the tower was built by ann lee .", "bo ray .", "the tower was lit in 1871 ."]
 PAIRS = [Pair(p, h) for p in PREMISES for h in ("ann lee .", "the tower .", "1871")]
 
@@ -46,7 +27,7 @@ def tokenizer(folder: Path, limit: int) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    vocabulary = {word: n for n, word in enumerate([*special, *WORDS])}
+    vocabulary = {word: n for n, word in enumerate([*special, *WORDS.split()])}
     core = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     core.pre_tokenizer = Whitespace()
     made = PreTrainedTokenizerFast(
@@ -200,24 +181,6 @@ def test_what_comes_close_to_the_threshold_is_read_in_full_precision(
         assert got[place] == pytest.approx(score, abs=1e-5)
         for other, value in enumerate(got):
             assert abs(halved[other] - score) < 0.1 or value == pytest.approx(halved[other])
-
-
-@pytest.mark.parametrize(
-    ("tokens", "most", "sizes"),
-    [
-        ([9, 5, 4, 4, 2], None, [1, 2, 2]),
-        ([9, 5, 4, 4, 2], 1, [1, 1, 1, 1, 1]),
-        ([50, 3], None, [1, 1]),
-        ([], None, []),
-    ],
-)
-def test_batches_hold_a_number_of_tokens(
-    tokens: list[int], most: int | None, sizes: list[int]
-) -> None:
-    items = [Window(n, "", "", count) for n, count in enumerate(tokens)]
-    batches = list(cross_encoder._batches(items, 10, most))
-    assert [len(batch) for batch in batches] == sizes
-    assert [item for batch in batches for item in batch] == items
 
 
 def test_a_premise_is_tokenized_once_for_all_its_hypotheses(

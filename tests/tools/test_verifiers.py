@@ -25,7 +25,7 @@ from citeproof.tools.entailment.pairs import Row, score_rows
 from citeproof.tools.entailment.presets import PRESETS, find_preset
 from citeproof.tools.entailment.seq2seq import _answers
 from citeproof.tools.entailment.text_classifier import TextClassifier, defuse_marks
-from citeproof.tools.entailment.token_labels import TokenLabels, UnsupportedSpan
+from citeproof.tools.entailment.token_labels import TokenLabels
 from citeproof.tools.llm.model import open_llm
 from tests.tools import tiny_verifiers as tiny
 from tests.tools.openai_stub import Reply, serve
@@ -251,10 +251,6 @@ def test_a_window_that_supports_the_whole_claim_is_enough(tmp_path: Path) -> Non
     assert best > 0
     assert scores(short, Pair("p", "x" * 150), Pair("p", "")) == [0.0, 0.0]
     assert max(alone) != min(alone)
-
-
-def test_spans_are_told_in_the_characters_of_the_claim() -> None:
-    assert UnsupportedSpan(4, 9, "tower", 0.7).text == "The tower is old."[4:9]
 
 
 # Chunks
@@ -533,6 +529,8 @@ def test_a_published_model_is_known_by_name_and_path(model: str, name: str | Non
         ({"model": []}, "names no model"),
         ({"model": "factcg", "kind": "seq2seq"}, "cannot serve as a seq2seq"),
         ({"model": "true", "kind": "cross-encoder"}, "cannot serve as a cross-encoder"),
+        ({"model": "judge", "kind": "cascade"}, "cannot serve as a cascade"),
+        ({"kind": "seq2seq"}, "cannot serve as a seq2seq"),
         ({"model": ["local", "judge"], "kind": "cascade"}, "cannot serve as a cascade"),
     ],
 )

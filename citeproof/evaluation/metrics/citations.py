@@ -12,9 +12,17 @@ from citeproof.evaluation.metrics.texts import first_line, sentences, strip_alce
 from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, premise
-from citeproof.types import Passage
+from citeproof.types import Answer, Passage
 
-__all__ = ["MOST_CITATIONS", "Statement", "citation_scores", "cited_ids", "harmonic", "statements"]
+__all__ = [
+    "MOST_CITATIONS",
+    "Statement",
+    "citation_scores",
+    "cited_ids",
+    "harmonic",
+    "statements",
+    "wrongly_proved",
+]
 
 MOST_CITATIONS = 3
 """Citations of a statement that count, unless another number is asked for."""
@@ -109,6 +117,21 @@ def cited_ids(output: Output) -> set[str]:
 def harmonic(recall: float, precision: float) -> float:
     """The harmonic mean of two shares; 0 where both are 0."""
     return 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+
+
+def wrongly_proved(answer: Answer) -> Asking[Scores]:
+    """The share of the claims given as proved that the judge does not find in what they cite.
+
+    A claim that is flagged as unproved is no mistake here. Nothing where none is given as proved.
+    The judge that proved the answer agrees with itself; ask another one.
+    """
+    proved = [claim for claim in answer.claims if claim.verdict.status == "supported"]
+    if not proved:
+        return {}
+    cited = [[answer.passages[c.number - 1] for c in claim.citations] for claim in proved]
+    pairs = zip(cited, proved, strict=True)
+    holds = yield [Pair(premise(passages), claim.text) for passages, claim in pairs]
+    return {"wrongly_proved": holds.count(False) / len(proved)}
 
 
 def _strict_texts(example: Example, output: Output) -> list[str]:

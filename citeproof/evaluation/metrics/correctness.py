@@ -133,12 +133,8 @@ def claim_recall(text: str, claims: Sequence[str]) -> Asking[Scores]:
 def short_answer_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
     """The whole text as a short answer: exact match, and words shared with the best alias.
 
-    Best is the alias with the highest F1, then the earlier; precision and recall are its own.
-
-    Args:
-        text: Without marks.
-        answers: Aliases, at least one.
-        mode: How to count.
+    Best is the alias with the highest F1, then the earlier; precision and recall are its own. The
+    text has no marks, and there is at least one alias.
     """
     aliases = [alias for own in answers for alias in own]
     said = normal(text, mode)

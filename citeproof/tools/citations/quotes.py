@@ -31,6 +31,8 @@ _NO_NAME = frozenset(
     once since so though through to under until upon when where while with
     """.split()  # noqa: SIM905
 )
+_ITEM = re.compile(r"(?:\d{1,2}[.)]|\([a-z\d]{1,2}\)|[-*•–])\s+(?=\S)")
+"""The number or bullet of an item in a list."""
 _CLOSING = re.compile(r"[^\w\s]*")
 _OPENING = re.compile(r"[^\w\s]*\Z")
 
@@ -60,7 +62,7 @@ class Quote(NamedTuple):
 
 
 def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
-    """A quote for each sentence of a passage, in order.
+    """A quote for each sentence of a passage, in order, without the number of a list's item.
 
     Args:
         passage: The passage to quote.
@@ -75,7 +77,8 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
             and depends_on_context(passage.text[spans[first].start : spans[first].end])
         ):
             first -= 1
-        yield Quote(passage, spans[first].start, span.end)
+        item = _ITEM.match(passage.text, spans[first].start, span.end)
+        yield Quote(passage, item.end() if item else spans[first].start, span.end)
 
 
 def depends_on_context(sentence: str) -> bool:

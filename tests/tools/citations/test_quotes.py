@@ -53,6 +53,12 @@ def test_context_is_two_sentences_at_most() -> None:
     assert alone == ["Ann Lee came.", "She stayed.", "She built a tower.", "It was lit."]
 
 
+def test_the_number_of_an_item_is_not_quoted() -> None:
+    text = "2. The election begins in May.\n- Ballots are secret.\n1871 was a bad year."
+    said = ["The election begins in May.", "Ballots are secret.", "1871 was a bad year."]
+    assert [quote.text for quote in quotes_in(passage(text))] == said
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -18,15 +18,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from citeproof.console.diagram import Shape
-from citeproof.console.drawing import shape
-from citeproof.console.page import render_page
-from citeproof.console.places import refuse_place
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines
-from citeproof.files import parse, read_file, write_whole
+from citeproof.files import parse, read_file, refuse_place, write_whole
+from citeproof.graphs.shape import Shape, read_shape
 from citeproof.paths import expand, is_folder
 from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment
@@ -36,11 +33,10 @@ __all__ = [
     "Trace",
     "find_trace",
     "make_trace",
-    "place",
     "read_trace",
     "record",
-    "render_trace",
     "replay",
+    "trace_path",
     "write_trace",
 ]
 
@@ -96,14 +92,7 @@ class Trace(BaseModel):
 
 
 def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment]) -> Trace:
-    """The trace of a run.
-
-    Args:
-        graph: The compiled graph.
-        method: Its name.
-        result: What was asked, and what the run gave or ended in.
-        moments: What happened.
-    """
+    """The trace of a run."""
     zero = moments[0].at if moments else 0.0
     own = [
         moment.model_copy(update={"at": round(moment.at - zero, 9)})
@@ -113,7 +102,7 @@ def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment
     trace = Trace(
         method=method,
         question=result.question,
-        graph=shape(graph),
+        graph=read_shape(graph),
         error=result.error,
         moments=tuple(own),
     )
@@ -130,12 +119,7 @@ def record(
 ) -> Iterator[None]:
     """Write the trace of the run that goes on inside, also if it ends in an error.
 
-    Args:
-        path: The file; None writes nothing.
-        graph: The compiled graph.
-        method: Its name.
-        question: What is asked.
-        moments: Filled inside.
+    The moments are filled inside. Without a path nothing is written.
 
     Raises:
         InputError: The file cannot be written.
@@ -200,28 +184,19 @@ def find_trace(run: Path, example: str | None) -> Path:
                 f"{run} is no folder of a run", fix=f"Leave {example!r} out, or name such a folder."
             )
         return run
-    if read_manifest(run) is None:
-        raise InputError(
-            f"{run} is no run",
-            why="there is no manifest.json",
-            fix="Name the folder of `citeproof eval --out`, or a file of `citeproof ask --events`.",
-        )
+    require_manifest(run, ", or a file of `citeproof ask --events`")
     ids = [own.id for own in read_lines(run / "examples.jsonl", Example)]
-    kept = [n for n in range(1, len(ids) + 1) if place(run, n).exists()]
-    shown = [f"{n} ({ids[n - 1]})" for n in kept[:_MOST_LISTED]]
-    listed = ", ".join([*shown, *(["…"] if len(kept) > _MOST_LISTED else [])])
+    kept = [n for n in range(1, len(ids) + 1) if trace_path(run, n).exists()]
+    listed = ", ".join(f"{n} ({ids[n - 1]})" for n in kept[:_MOST_LISTED])
+    listed += ", …" if len(kept) > _MOST_LISTED else ""
     if not kept:
         fix = "Run citeproof eval with --trace, in a new folder."
         raise InputError(f"{run} kept no events", fix=fix)
     if example is None and len(kept) > 1:
         raise InputError(f"{run} has several traces", fix=f"Name one of {listed}.")
-    if example is None:
-        number = kept[0]
-    elif example in ids:
-        number = ids.index(example) + 1
-    elif example.isdecimal() and 1 <= int(example) <= len(ids):
-        number = int(example)
-    else:
+    numbers = {str(n): n for n in range(1, len(ids) + 1)} | {own: n for n, own in enumerate(ids, 1)}
+    number = kept[0] if example is None else numbers.get(example)
+    if number is None:
         fix = f"Name an id, or a number from 1 to {len(ids)}; kept: {listed}."
         raise InputError(f"{run} has no example {example!r}", fix=fix)
     if number not in kept:
@@ -230,21 +205,15 @@ def find_trace(run: Path, example: str | None) -> Path:
             why="it was answered without --trace, or not yet",
             fix=f"Kept: {listed}.",
         )
-    return place(run, number)
+    return trace_path(run, number)
 
 
-def place(run: Path, number: int) -> Path:
+def trace_path(run: Path, number: int) -> Path:
     """Where a run keeps the trace of an example, which is numbered from 1.
 
     By number, since an id may be no file's name.
     """
     return run / "traces" / f"{number}.jsonl"
-
-
-def render_trace(trace: Trace) -> str:
-    """The page of a trace: that of its answer, with the trace unfolded."""
-    broken = trace.answer is None
-    return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
 
 
 async def replay(trace: Trace) -> AsyncGenerator[Moment]:
