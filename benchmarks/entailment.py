@@ -1,4 +1,4 @@
-"""The entailment tool against a plain loop, and what its calibration is fitted on and shown by.
+"""The entailment tool: its speed against a plain loop, and its calibration.
 
     python benchmarks/entailment.py speed --pool POOL.jsonl --set QUESTIONS.jsonl
     python benchmarks/entailment.py band --set PAIRS.jsonl:300 --set … [--model FOLDER]

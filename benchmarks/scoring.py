@@ -33,7 +33,7 @@ Items = list[tuple[Example, Output, None]]
 READ = 5
 """Passages of each answer."""
 PASSAGES = 4000
-"""So many of the pool are drawn from."""
+"""Passages of the pool to draw from."""
 
 
 def made(pool: Path, answers: int, seed: int = 0) -> Items:

@@ -8,9 +8,9 @@ graph and gives a graph, or tools that others are built over:
     flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
     answer = flow.invoke({"question": "Who built the lighthouse?"})["answer"]
 
-A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside the run
-of another a graph keeps to both budgets, its own and that of the run; what it cost counts for
-both. The answer of a node called `draft` is a draft: it is neither recorded nor remembered.
+A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside another
+graph's run, a graph keeps to its own budget and to that of the run; its cost counts towards both.
+The answer of a node called `draft` is a draft: it is neither recorded nor remembered.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> 
 
 
 def remember_with(graph: Any, tools: Toolbox, **options: Unpack[KeepingOptions]) -> KeptGraph:
-    """A graph that keeps another's answer in the memory bank where all of it is supported.
+    """A graph that keeps another's answer in the memory bank if all of it is supported.
 
-    R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id`
-    beside the answer; it is empty where nothing was kept, as of an answer that is partial, or
-    of a draft for another graph.
+    R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id` beside
+    the answer; it is empty if nothing was kept, as for a partial answer, or a draft for another
+    graph.
 
     Args:
         graph: Any graph from a `Question` to a `Result` whose claims have verdicts.

@@ -47,8 +47,8 @@ __all__ = [
 class CiteproofError(RuntimeError):
     """Root of all errors raised on purpose.
 
-    A `RuntimeError`, since the LangGraph server shows its clients the messages of Python's own
-    kinds of errors only; of others it says "An internal error occurred".
+    A `RuntimeError`, since the LangGraph server shows its clients only the messages of built-in
+    kinds of errors; for others it says "An internal error occurred".
 
     Args:
         what: The failure, in one sentence without a full stop.
@@ -57,7 +57,7 @@ class CiteproofError(RuntimeError):
     """
 
     cost: Mapping[str, Any] = {}
-    """Ledger entry of the node call that raised it: what that had cost by then."""
+    """Ledger entry of the node call that raised it: its cost so far."""
 
     def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
         self.what = what

@@ -1,7 +1,7 @@
 """Keeps a server on this machine to this machine's own programs and pages.
 
-The loopback address keeps other machines out, and not the browser of this one: any web site may
-send requests to it, and, with its own name resolved to 127.0.0.1, read the replies.
+The loopback address keeps out other machines, but not this machine's browser: any web site may send
+requests to it, and, with its own name resolved to 127.0.0.1, read the replies.
 """
 
 from __future__ import annotations
