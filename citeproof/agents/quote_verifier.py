@@ -56,7 +56,7 @@ class QuoteVerifier(Node):
             if quote := find_quote(claim.text, passage):
                 return quote.claim(number, IDENTICAL)
         for number, passage in numbered[: len(cited)] if self.nearest else ():
-            sentence = supporting_sentence(passage.text, claim.text)
+            sentence = supporting_sentence(passage, claim.text)
             wanted = content(claim.text)
             enough = len(wanted & content(sentence)) > _MOST * len(wanted)
             if enough and (quote := find_quote(sentence, passage)):

@@ -139,7 +139,7 @@ async def _revision(failed: Sequence[CheckedSentence], passages: Sequence[Passag
         says = "A source says otherwise"
         if not against:
             found = await retriever.retrieve(sentence.text, 1)
-            against = [(one, supporting_sentence(one.text, sentence.text)) for one in found]
+            against = [(one, supporting_sentence(one, sentence.text)) for one in found]
             says = "No source says so; the nearest one says"
         quoted = [(defuse(said or one.text), defuse(one.place)) for one, said in against]
         lines += [f"  {says}: “{said}” ({place})" for said, place in quoted]

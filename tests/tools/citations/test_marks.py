@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from citeproof.testing import passage as made
 from citeproof.tools.citations.marks import (
     adds_nothing,
     cite,
@@ -54,28 +55,39 @@ def test_a_claim_without_citations_has_no_marks() -> None:
 
 
 def test_the_supporting_sentence_shares_the_rare_words() -> None:
-    passage = (
+    text = (
         "The lighthouse stands on the cape. The lighthouse was built by Ann Lee in 1871. "
         "The lighthouse is white."
     )
     assert (
-        supporting_sentence(passage, "Ann Lee was the builder of the lighthouse.")
+        supporting_sentence(made(text), "Ann Lee was the builder of the lighthouse.")
         == "The lighthouse was built by Ann Lee in 1871."
     )
 
 
+def test_numbers_weigh_more_and_words_of_the_title_less() -> None:
+    text = (
+        "A study found that a square kilometre of Oake Forest can contain 90,790 tonnes of plants. "
+        "The total of tree species is estimated at 16,000."
+    )
+    said = supporting_sentence(
+        made(text, title="Oake Forest"), "Oake Forest can contain an estimated 16,000 tree species."
+    )
+    assert said == "The total of tree species is estimated at 16,000."
+
+
 def test_without_spaces_between_words_the_supporting_sentence_is_found_too() -> None:
-    assert supporting_sentence("塔建于1850年。它很高。桥是新的。", "塔很高。") == "它很高。"
+    assert supporting_sentence(made("塔建于1850年。它很高。桥是新的。"), "塔很高。") == "它很高。"
 
 
 def test_accents_written_apart_are_those_of_the_letters() -> None:
     text = "The pool is shut. Mu\u0308ller opens it."
-    assert supporting_sentence(text, "Müller opens.") == "Mu\u0308ller opens it."
+    assert supporting_sentence(made(text), "Müller opens.") == "Mu\u0308ller opens it."
 
 
 def test_no_shared_word_gives_no_sentence() -> None:
-    assert supporting_sentence("Cats sleep.", "The tower is high.") == ""
-    assert supporting_sentence("", "The tower is high.") == ""
+    assert supporting_sentence(made("Cats sleep."), "The tower is high.") == ""
+    assert supporting_sentence(Passage(id="a", text=""), "The tower is high.") == ""
 
 
 @pytest.mark.parametrize(
@@ -150,5 +162,5 @@ def test_a_citation_without_boxes_says_why(passage: Passage, claim: str, why: st
 def test_the_sentence_of_a_long_passage_is_found_in_linear_time() -> None:
     """With each sentence compared with each other it took a minute."""
     began = time.process_time()
-    assert supporting_sentence("The tower. " * 15_000, "A tower.") == "The tower."
+    assert supporting_sentence(made("The tower. " * 15_000), "A tower.") == "The tower."
     assert time.process_time() - began < 3
