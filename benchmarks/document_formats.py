@@ -37,7 +37,7 @@ PANDOC = {
 }
 SHEETS = {".pptx": r"ppt/slides/slide\d+\.xml", ".xlsx": r"xl/sharedStrings\.xml"}
 FEW = 5
-"""Words; fewer that are lost are not worth a line."""
+"""Fewest lost words that are listed."""
 
 
 def main() -> None:

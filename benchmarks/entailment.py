@@ -1,4 +1,4 @@
-"""The entailment tool against a plain loop, and what its calibration is fitted on and shown by.
+"""The entailment tool: its speed against a plain loop, and its calibration.
 
     python benchmarks/entailment.py speed --pool POOL.jsonl --set QUESTIONS.jsonl
     python benchmarks/entailment.py band --set PAIRS.jsonl:300 --set … [--model FOLDER]
@@ -43,7 +43,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def no_judge() -> Any:
-    """What stands for the language model where none may be asked."""
+    """Stands for a language model that must not be asked."""
     raise AssertionError("a cross-encoder asks no judge")
 
 

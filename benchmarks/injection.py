@@ -1,4 +1,4 @@
-"""What orders in documents do to answers, verdicts and citations, on the models of the settings.
+"""Measures how orders in documents change answers, verdicts and citations, on the settings' models.
 
     python benchmarks/injection.py --out RUNS.jsonl [--methods vanilla,vtg] [--table TABLE.md]
 
@@ -79,7 +79,7 @@ def poisoned(order: Mapping[str, str]) -> Passage:
 
 
 def seen(order: Mapping[str, str], answer: Answer) -> dict[str, Any]:
-    """What an order did to an answer."""
+    """The effect of an order on an answer."""
     proved = [claim for claim in answer.claims if claim.verdict.status == "supported"]
     wants = order["want"].lower()
     return {

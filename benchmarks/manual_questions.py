@@ -2,12 +2,12 @@
 
     python benchmarks/manual_questions.py FOLDER [--kinds bm25 dense fused memory] [--store FOLDER]
 
-`memory` is what the methods read: twenty passages by the fused search are scored for whether they
-answer, and the best five by both are kept.
+`memory` is the passages that the methods read: twenty of the fused search are scored as answers,
+and the best five by both scores are kept.
 
 The folder holds the manuals, as `citeproof index` takes them; results/manual_questions.md lists
-those that were measured. `manual_questions.jsonl` has the questions, each with strings of which one
-stands in every passage that answers it. Writes the table to the standard output.
+those that were measured. `manual_questions.jsonl` has the questions, each with strings; every
+passage that answers it has one of them. Writes the table to the standard output.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def build(folder: Path, store: Path, kinds: list[str]) -> Index:
-    """An index of the manuals; of words only if that is all that is searched."""
+    """An index of the manuals, without vectors if only words are searched."""
     if kinds == ["bm25"]:
         index = Index.open(ChromaSettings(path=store), RetrieverSettings(kind="bm25"))
     else:

@@ -2,11 +2,12 @@
 
     python benchmarks/mutated_documents.py [--files 200] [--seed 1] [--seconds 10] [FOLDER …]
 
-Each file is a small one of its format, made here or taken from the folders, with bytes flipped,
-cut off, doubled, or with its parts nested or repeated. It is read as `citeproof index` reads it, in
-a process with limits, and cut into passages. Told errors are what ought to happen; the table counts
-them by what they say, apart from crashes of the reader, time-outs, and answers of more than the
-limit. A file that loses more than half of its text without an error or a problem is a silent loss.
+Each file is a small one of its format, made here or taken from the folders, with bytes flipped, cut
+off, doubled, or with its parts nested or repeated. It is read as `citeproof index` reads it, in a
+process with limits, and cut into passages. Errors that name a reason are the right outcome; the
+table counts them by their messages, apart from crashes of the reader, time-outs, and results over
+the limit. A file that loses more than half of its text without an error or a problem is a silent
+loss.
 """
 
 from __future__ import annotations

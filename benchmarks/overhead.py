@@ -1,4 +1,4 @@
-"""What the graph itself costs: VTG on models that answer at once, beside a plain loop.
+"""Measures the cost of the graph itself: VTG on instant models, against a plain loop.
 
     python benchmarks/overhead.py --out benchmarks/results
 

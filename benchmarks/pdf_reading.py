@@ -30,7 +30,7 @@ _HYPHENATED = re.compile(r"[-\u00ad]\n\s*(?=[a-zß-öø-ÿ])")
 
 
 class Row(NamedTuple):
-    """What was found out about a file."""
+    """Measurements of one file."""
 
     name: str
     pages: int
@@ -76,7 +76,7 @@ def compare(path: Path) -> Row:
         pages, boxes = len(document.parts), sum(len(part.boxes) for part in document.parts)
     seconds = time.process_time() - begun
     if not note:
-        # What is left out on purpose is not lost.
+        # Text that is left out on purpose does not count as lost.
         with patch.object(pdf, "without_furniture", lambda pages: pages):
             document = pdf.read_pdf(data, path)
         ours = "\n".join(part.text[part.start : part.end] for part in document.parts)

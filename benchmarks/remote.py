@@ -96,7 +96,7 @@ def serving() -> Iterator[tuple[str, int]]:
 
 
 def figures(count: int, seconds: float, work: float) -> tuple[str, str]:
-    """Pairs a second, and what a pair takes of the processors."""
+    """Pairs a second, and processor time of a pair."""
     return f"{count / seconds:.1f}", f"{1000 * work / count:.0f}"
 
 

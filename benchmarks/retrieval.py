@@ -51,13 +51,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Indexed:
-    """An index, and what it took to build."""
+    """An index, and the cost of building it."""
 
     index: Index
     seconds: float
     cpu_seconds: float
     peak_gib: float
-    """Greatest memory of the process until then, with the embedding model."""
+    """Peak memory of the process so far, with the embedding model."""
 
 
 def main() -> None:

@@ -99,14 +99,14 @@ class Texts:
 
 @dataclass
 class Point:
-    """What was measured with so many passages. Times are seconds."""
+    """Measurements at one number of passages. Times are in seconds."""
 
     passages: int
     build: float = 0.0
     """Wall time per passage since the last point."""
     build_cpu: float = 0.0
     memory: float = 0.0
-    """Most MB that the process ever had."""
+    """Peak memory of the process, in MB."""
     disk: dict[str, float] = field(default_factory=dict)
     """MB."""
     opened: list[float] | None = None
@@ -188,7 +188,7 @@ def measure(
 
 
 def most_memory() -> float:
-    """The most MB that this process ever had; getrusage would count those of its parent."""
+    """Peak memory of this process, in MB; getrusage would count its parent's."""
     fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     return int(fields["VmHWM"].split()[0]) / 1e3
 

@@ -6,8 +6,8 @@ The answers are made of sentences of the pool, about four statements each with t
 citations, so that some are supported by one passage, some by several and some by none. Both ways
 ask the same cross-encoder; the plain way asks as a first program would, up to seven times for a
 statement, and keeps nothing. With `--plain` it also computes as one would, in full precision;
-without, it has the tool's faster forward pass, and the ratio is that of the rounds alone. What is
-printed is a ratio within one run.
+without, it has the tool's faster forward pass, and the ratio is that of the rounds alone. The
+printed ratio is of times within one run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Items = list[tuple[Example, Output, None]]
 READ = 5
 """Passages of each answer."""
 PASSAGES = 4000
-"""So many of the pool are drawn from."""
+"""Passages of the pool to draw from."""
 
 
 def made(pool: Path, answers: int, seed: int = 0) -> Items:
@@ -131,7 +131,7 @@ def compare(items: Items, model: Entailment, mode: Mode, other: Entailment | Non
         items: The answers.
         model: The tool.
         mode: Of scoring.
-        other: What the plain way asks; by default the tool, too.
+        other: The model that the plain way asks; by default the tool as well.
     """
     rounds, plain = Counted(model, at_once=True), Counted(other or model, at_once=False)
     seconds = []

@@ -1,4 +1,4 @@
-"""What a document more costs an index of 10,000 and of 100,000 passages.
+"""Measures the cost of one more document in an index of 10,000 and of 100,000 passages.
 
     python benchmarks/store.py
 
@@ -34,7 +34,7 @@ EACH = 10
 
 @dataclass(frozen=True)
 class State:
-    """What the store and this process take."""
+    """Disk, open files and memory of the store and this process."""
 
     disk: float
     """MB."""

@@ -2,8 +2,8 @@
 
     python benchmarks/verbatim.py --pool POOL.jsonl --set nq.jsonl:20 --set squad.jsonl:20 --out RUN
 
-CPU seconds are those of all threads together, and tell more than seconds where others share the
-machine. The pool is indexed once, into RUN/store; `--store` names an index that is there already.
+CPU seconds are those of all threads together, and mean more than wall time on a shared machine. The
+pool is indexed once, into RUN/store; `--store` names an index that is there already.
 RUN/answers.jsonl holds the answers, RUN/verbatim.md the table. Pool and sets are as in `vtg.py`.
 """
 
@@ -29,7 +29,7 @@ def questions(entry: str, seed: int) -> list[dict[str, Any]]:
 
 
 def record(row: dict[str, Any], answer: Answer, seconds: float, cpu: float) -> dict[str, Any]:
-    """What the table needs of one answer, and the answer itself."""
+    """One answer, with the figures that the table needs."""
     cited = {citation.passage_id for claim in answer.claims for citation in claim.citations}
     texts = {passage.id: " ".join(passage.text.split()) for passage in answer.passages}
     said = " ".join(claim.text for claim in answer.claims).lower()
@@ -70,7 +70,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def main() -> None:
-    """Ask all questions, and write what came of it."""
+    """Ask all questions, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pool", type=Path, help="passages; needed where there is no index yet")
     parser.add_argument("--set", action="append", required=True, help="FILE:COUNT")

@@ -43,7 +43,7 @@ from training.rows import Row, sample
 
 AGGREFACT = "lytang/LLM-AggreFact"
 BATCH = 64
-"""Pairs that are scored between two writes: what an interruption costs."""
+"""Pairs scored between two writes; an interruption loses no more."""
 HEAD = (
     "set",
     "claims",
@@ -62,7 +62,7 @@ Sets = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class Scored:
-    """A pair's score, and what it took."""
+    """A pair's score, and its time."""
 
     score: float
     seconds: float
@@ -180,7 +180,7 @@ def aggrefact(split: str, count: int | None) -> dict[str, list[Row]]:
 
     Raises:
         MissingExtraError: The library `datasets` is not installed.
-        InputError: The hub cannot be reached, or does not hand the set out.
+        InputError: The hub cannot be reached, or refuses the set.
     """
     try:
         from datasets import load_dataset
@@ -254,7 +254,7 @@ def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
 
 
 def main() -> None:
-    """Run it, and say in one line what goes wrong."""
+    """Run it, and report an error in one line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pairs", action="append", default=[], help="FILE or FILE:COUNT")
     parser.add_argument("--aggrefact", choices=["dev", "test"], help="a split of LLM-AggreFact")
@@ -275,7 +275,7 @@ def main() -> None:
 
 
 def _key(name: str, row: Row) -> str:
-    """What a pair is known by in the file: no text is kept there."""
+    """The key of a pair in the file: a hash, so that no text is kept there."""
     text = "\x00".join((name, row.premise, row.hypothesis))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

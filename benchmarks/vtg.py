@@ -48,7 +48,7 @@ def run(graph: Any, question: str) -> tuple[Answer, list[tuple[str, str, float]]
 def record(
     row: dict[str, Any], answer: Answer, pairs: list[tuple[str, str, float]], seconds: float
 ) -> dict[str, Any]:
-    """What the table needs of one answer, and the answer itself."""
+    """One answer, with the figures that the table needs."""
     cited = {citation.passage_id for claim in answer.claims for citation in claim.citations}
     text = " ".join(claim.text for claim in answer.claims).lower()
     return {

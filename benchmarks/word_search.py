@@ -61,7 +61,7 @@ def main() -> None:
 def measure(
     words: Words, texts: Texts, questions: list[str], size: int, file: Path
 ) -> dict[str, Any]:
-    """What searches, ten passages more, and another process take, in ms."""
+    """Time of a search, of adding ten passages, and of opening in another process, in ms."""
     more = [[texts(place * 10 + n) for n in range(10)] for place in range(20)]
 
     def add(place: int) -> None:

@@ -1,8 +1,8 @@
 """Ray actors that work side by side, each with tools of its own.
 
-They are plain actors, not Ray Data: a question takes minutes, so each result must be here as soon
-as it is there, while a data set hands over blocks of rows, and does a whole block again where a
-worker dies. Ray itself restarts an actor that died, and repeats the calls that it had.
+They are plain actors, not Ray Data: a question takes minutes, so each result must arrive as soon as
+it is ready, while a data set hands over blocks of rows, and repeats a whole block if a worker dies.
+Ray itself restarts an actor that died, and repeats the calls that it had.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 P = ParamSpec("P")
 
 _REPEATS = 2
-"""How often a call is repeated whose actor died; what kills three of them is the call's fault."""
+"""Repetitions of a call whose actor died; a call that kills three of them is at fault."""
 _REACHED_WITHIN = 10.0
 """Seconds in which a cluster must accept a connection. Ray itself tries for minutes."""
 _CLOSED_WITHIN = 20.0
@@ -156,7 +156,7 @@ class Actors(Generic[Tools]):
 
 
 def _summarize(error: BaseException) -> BaseException:
-    """A function's error, in place of Ray's, which is of a class made up on the way."""
+    """A function's own error, in place of Ray's, whose class is made at run time."""
     from ray.exceptions import RayError, RayTaskError
 
     if isinstance(error, RayTaskError):
@@ -193,7 +193,7 @@ class _Host:
 
 
 def _connect(settings: RaySettings) -> Callable[[], object]:
-    """Connect to Ray; what ends that again."""
+    """Connect to Ray; the result ends the connection, unless it was there before."""
     # Ray's own statistics would go to another machine.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with MissingExtraError.unless_installed("ray", "Work cannot be spread by Ray"):

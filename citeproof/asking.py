@@ -35,7 +35,7 @@ def answer(graph: Any, question: str, **options: Unpack[Options]) -> Answer:
 
     Args:
         graph: Any graph from a question to an `Answer`: `build_vtg(tools)`.
-        question: What the answer is to say.
+        question: The question to answer.
         **options: `documents`, `context`, `config`: see `Options`.
 
     Raises:
@@ -55,7 +55,7 @@ async def aanswer(graph: Any, question: str, **options: Unpack[Options]) -> Answ
 async def astream_events(
     graph: Any, question: str, **options: Unpack[Options]
 ) -> AsyncIterator[Event]:
-    """Ask a graph, and tell what happens meanwhile; the last event is `AnswerReady`.
+    """Ask a graph, and yield the events of its run; the last one is `AnswerReady`.
 
     Events of other kinds, which nodes of your own may write, are left out. For arguments and
     errors see `answer`.

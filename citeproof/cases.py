@@ -40,18 +40,18 @@ class Case(_Value):
     question: str
     """Q."""
     passages: tuple[Passage, ...]
-    """D, in the order of the numbers, from 1, that `answer` and `final` cite them by."""
+    """D, in the order of their numbers in `answer` and `final`, from 1."""
     answer: str
     """A: the first answer, with marks [1][2]."""
     feedback: str
     """F: the assessment of the first answer."""
     actions: tuple[str, ...] = ()
-    """T: what was planned; empty where no refinement was needed."""
+    """T: the planned actions; empty if no refinement was needed."""
     final: str
     """A*: the final answer, with marks."""
     method: str = "r2-mga"
     form: AnyForm = "prose"
-    """Of both answers; a question is shown cases of its own form only."""
+    """The form of both answers; a question is only shown cases of its own form."""
     score: float | None = Field(default=None, ge=0.0, le=1.0)
     """Share of the statements of A* that the entailment model found supported; None where only the
     language model assessed them."""
@@ -72,7 +72,7 @@ class Snippet(_Value):
 
 
 class Entry(_Value):
-    """A case with all that the bank notes of it; a line of an export is one of these."""
+    """A case with the bank's notes on it; a line of an export is an entry."""
 
     id: str = ""
     """Follows from namespace and case (`key`); an import computes it anew."""
@@ -141,12 +141,12 @@ def parse_entries(
     """The cases of an export; blank lines are passed over.
 
     Args:
-        lines: Of JSON.
-        source: What errors call them.
+        lines: A JSON object each.
+        source: Their name in error messages.
         namespace: Where all cases go; by default each goes where it came from.
 
     Raises:
-        InputError: A line is no case.
+        InputError: A line is not a case.
         SettingsError: The namespace is not allowed.
     """
     changes = {} if namespace is None else {"namespace": check_namespace(namespace)}

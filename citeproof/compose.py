@@ -8,9 +8,9 @@ graph and gives a graph, or tools that others are built over:
     flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
     answer = flow.invoke({"question": "Who built the lighthouse?"})["answer"]
 
-A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside the run
-of another a graph keeps to both budgets, its own and that of the run; what it cost counts for
-both. The answer of a node called `draft` is a draft: it is neither recorded nor remembered.
+A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside another
+graph's run, a graph keeps to its own budget and to that of the run; its cost counts towards both.
+The answer of a node called `draft` is a draft: it is neither recorded nor remembered.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class KeepingParameters(Parameters):
 
 
 def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
-    """The tools, with LLatrieval for a retriever.
+    """The tools, with LLatrieval as their retriever.
 
-    What is built over them searches with it, and reads what it has chosen; the evidence finder of
-    a proof does as well, for every claim that fails.
+    Graphs built from them search with it and read the passages that it chooses; so does a proof's
+    evidence finder, for every claim that fails.
 
     Args:
-        search: What `build_llatrieval` gives.
-        tools: The tools; they are left as they are.
+        search: The graph of `build_llatrieval`.
+        tools: The tools; they are not changed.
     """
     return tools.over(LLatrievalRetriever(graph=search))
 
@@ -62,14 +62,14 @@ def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
 def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> ProvedGraph:
     """A graph that proves the claims of another's answer, as VTG does with its own.
 
-    Each claim is checked against what it cites, then against all that the answer cites; where
-    both fail, evidence is looked for, and the claim is checked again. Citations are trimmed to
-    what is needed, and a claim that other passages prove cites these.
+    Each claim is checked against the passages it cites, then against all that the answer cites;
+    if both fail, new evidence is searched for, and the claim is checked again. Citations are
+    trimmed to those that are needed, and a claim that other passages prove cites these.
 
     Args:
         draft: Any graph from a `Question` to a `Result`.
-        tools: What proves: entailment model, retriever for new evidence, language model for the
-            queries.
+        tools: The entailment model that proves, the retriever of new evidence, and the language
+            model that writes the queries.
         **options: As in `build_vtg`. The graph's name, in traces and answers, is by default that
             of the draft's graph with `+proof`; nodes of your own go inside the proof; parameters
             are fields of `ProofParameters`.
@@ -96,11 +96,11 @@ def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> 
 
 
 def remember_with(graph: Any, tools: Toolbox, **options: Unpack[KeepingOptions]) -> KeptGraph:
-    """A graph that keeps another's answer in the memory bank where all of it is supported.
+    """A graph that keeps another's answer in the memory bank if all of it is supported.
 
-    R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id`
-    beside the answer; it is empty where nothing was kept, as of an answer that is partial, or
-    of a draft for another graph.
+    R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id` beside
+    the answer; it is empty if nothing was kept, as for a partial answer, or a draft for another
+    graph.
 
     Args:
         graph: Any graph from a `Question` to a `Result` whose claims have verdicts.

@@ -47,17 +47,17 @@ __all__ = [
 class CiteproofError(RuntimeError):
     """Root of all errors raised on purpose.
 
-    A `RuntimeError`, since the LangGraph server shows its clients the messages of Python's own
-    kinds of errors only; of others it says "An internal error occurred".
+    A `RuntimeError`, since the LangGraph server shows its clients only the messages of built-in
+    kinds of errors; for others it says "An internal error occurred".
 
     Args:
-        what: What failed, in one sentence without a full stop.
+        what: The failure, in one sentence without a full stop.
         why: The reason, if there is more to say than `what`.
-        fix: What the reader can do next.
+        fix: The reader's next step.
     """
 
     cost: Mapping[str, Any] = {}
-    """Ledger entry of the node call that raised it: what that had cost by then."""
+    """Ledger entry of the node call that raised it: its cost so far."""
 
     def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
         self.what = what
@@ -101,8 +101,8 @@ class MissingExtraError(CiteproofError):
 
         Args:
             extra: Its name.
-            what: What cannot be done without it.
-            instead: What the reader can do where it cannot be installed.
+            what: The failure without it, as for `CiteproofError`.
+            instead: An alternative for readers who cannot install it, in the imperative.
 
         Raises:
             MissingExtraError: One of them is not installed, or does not load.

@@ -39,7 +39,7 @@ def is_full(error: BaseException) -> bool:
 
 @contextmanager
 def file_errors(path: Path | str, what: Literal["read", "written"] = "written") -> Iterator[None]:
-    """Name the file that the system refuses; a reader that has read enough, as `head`, is none.
+    """Raise errors that name the file which the system refuses; a closed pipe passes as it is.
 
     Raises:
         InputError: Something inside the block was refused.
@@ -59,14 +59,14 @@ def file_errors(path: Path | str, what: Literal["read", "written"] = "written") 
 
 
 def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
-    """Tell before a run, and not after it, that a file cannot be written where it is wanted.
+    """Report before a run, not after it, that a file cannot be written to its place.
 
     Args:
         path: The file.
         read: Files that the run reads, which must not be lost.
 
     Raises:
-        InputError: It is a folder, or is to be in one that is not there to be seen, or is read.
+        InputError: It is a folder, its folder is missing or hidden, or the run reads it.
     """
     path = expand(path)
     what = f"{path} cannot be written"
@@ -80,7 +80,7 @@ def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
 
 
 def is_among(path: Path, files: Iterable[Path]) -> bool:
-    """Whether a file is one of some others, whatever they are called."""
+    """Whether a file is one of some others, even under another name."""
     path = expand(path)
     known = map(expand, files)
     return exists(path) and any(exists(file) and path.samefile(file) for file in known)
@@ -88,7 +88,7 @@ def is_among(path: Path, files: Iterable[Path]) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that replaces what is there once the block is done, and leaves nothing else behind.
+    """A file that replaces the old one once the block is done, and leaves nothing else behind.
 
     Raises:
         InputError: The file cannot be written.
@@ -140,11 +140,11 @@ def parse(kind: type[T], data: bytes | str, what: str, fix: str) -> T:
     Args:
         kind: Its class.
         data: The JSON.
-        what: What the error says first, such as `a.json is no manifest of a run`.
-        fix: What it says last.
+        what: The error's first sentence, such as `a.json is no manifest of a run`.
+        fix: Its advice.
 
     Raises:
-        InputError: It is no such object.
+        InputError: It is not such an object.
     """
     from pydantic import ValidationError
 

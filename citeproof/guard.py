@@ -1,7 +1,7 @@
 """Keeps a server on this machine to this machine's own programs and pages.
 
-The loopback address keeps other machines out, and not the browser of this one: any web site may
-send requests to it, and, with its own name resolved to 127.0.0.1, read the replies.
+The loopback address keeps out other machines, but not this machine's browser: any web site may send
+requests to it, and, with its own name resolved to 127.0.0.1, read the replies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LocalOnlyGuard:
     host and origin. A request without an `Origin` is a program's, or a page's own.
 
     Args:
-        app: What is guarded. A body is read whole before it is called.
+        app: The guarded application. A body is read whole before the application is called.
         allowed_hosts: Names under which the server is reached, without port.
         allowed_origins: Pages from elsewhere that may use it, such as `https://example.org`; those
             that the server gives itself may anyway.

@@ -31,11 +31,11 @@ class Parameters(BaseModel):
     max_seconds: float | None = Field(default=None, gt=0)
     """Budget of seconds spent in nodes for a run."""
     check_answer: bool = True
-    """False takes whatever is proved as an answer. True asks whether the passages answer the
-    question before anything is written, where the method allows it, and whether a proved claim
-    does at the end; it needs `Toolbox(answerability=…)`, which the settings give."""
+    """False takes any proved claim as an answer. True asks whether the passages answer the question
+    before anything is written, where the method allows it, and whether a proved claim does at the
+    end; it needs `Toolbox(answerability=…)`, which the settings give."""
     on_outage: bool = False
-    """True answers with what is proved when a model or retriever stays out of reach. By default
+    """True answers with the proved claims when a model or retriever stays out of reach. By default
     the run fails with the error, and a run with a checkpointer can be resumed."""
     prompts: dict[str, str] = Field(default={})
     """Prompt name → text to use in place of the packaged one (docs/composing.md)."""
@@ -106,7 +106,7 @@ def current_parameters(schema: type[P]) -> P:
 
 
 def parameters_from(context: object, schema: type[P]) -> P | None:
-    """A run's context as parameters of the schema; None where it is another graph's.
+    """A run's context as parameters of the schema; None if it is another graph's.
 
     LangGraph hands a subgraph the context of the graph around it.
     """

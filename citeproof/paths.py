@@ -18,7 +18,7 @@ def expand(path: Path) -> Path:
 
 
 def resolve(path: Path) -> Path:
-    """The one absolute path of a file or folder, whatever `..` and links lead to it."""
+    """The one absolute path of a file or folder, with `..` and links resolved."""
     return Path(os.path.realpath(expand(Path(path))))  # never raises for a loop of links
 
 

@@ -1,4 +1,4 @@
-"""PDFium for all who read or show PDF: one thread at a time, documents closed (extra `pdf`)."""
+"""PDFium for reading and showing PDF: one thread at a time, documents closed (extra `pdf`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCK", "Area", "Displayed", "open_pdf"]
 
 LOCK = threading.RLock()
-"""Held around every call of PDFium, which breaks where two threads use it."""
+"""Held around every call of PDFium, which breaks if two threads use it."""
 _FINE = 1_000_000
 """Units that a page is measured in: PDFium gives whole numbers."""
 

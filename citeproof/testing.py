@@ -1,4 +1,4 @@
-"""Stand-ins for models and retrievers, so that a flow can be tested without any.
+"""Fakes of models and retrievers, for testing a flow without them.
 
 They need no pytest, send nothing anywhere, and record what they were asked:
 
@@ -220,7 +220,7 @@ class ScriptedChatModel(BaseChatModel):
 
 
 class TableEntailment:
-    """An entailment model whose scores are written down.
+    """An entailment model with fixed scores.
 
     Args:
         scores: A function of premise and hypothesis; or a table of (premise, hypothesis), where
@@ -274,7 +274,7 @@ class TableEntailment:
 
 
 class ListRetriever:
-    """A retriever over passages at hand.
+    """A retriever over given passages.
 
     Args:
         passages: A list, ranked by how many words a passage shares with the query, where one

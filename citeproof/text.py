@@ -33,7 +33,7 @@ def plain(text: str, *, lines: bool = False) -> str:
 
 
 def find(text: str, sentence: str) -> tuple[int, int] | None:
-    """Where a sentence stands in a text, whatever the white space between its words."""
+    """The place of a sentence in a text; white space between its words may differ."""
     words = sentence.split()
     if not words:
         return None

@@ -55,7 +55,7 @@ class _Value(BaseModel):
 
 
 class Box(_Value):
-    """Where a piece of a text stands on its page. Sides are shares of the page, from 0 to 1."""
+    """The place of a piece of text on its page. Sides are shares of the page, from 0 to 1."""
 
     start: int
     """Offset of the piece's first character in the text."""

@@ -278,7 +278,7 @@ def _deviations(name: str) -> str:
 
 
 def _papers(name: str) -> str:
-    """What differs between a paper's data sets."""
+    """A table of the parameters that differ between a paper's data sets."""
     papers = find_method(name).papers
     fields = list(dict.fromkeys(field for row in papers.values() for field in row))
     schema = find_method(name).parameters.model_fields

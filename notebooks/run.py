@@ -49,10 +49,10 @@ def executed(path: Path) -> NotebookNode:
 
 
 def clean(notebook: NotebookNode) -> list[str]:
-    """Take out of a notebook that has run whatever another machine would show otherwise.
+    """Remove outputs that would differ on another machine from a notebook that has run.
 
     Returns:
-        What it has said on stderr, such as warnings and progress bars, which is not stored.
+        Its output on stderr, such as warnings and progress bars, which is not stored.
     """
     said = []
     for cell in code(notebook):
@@ -83,7 +83,7 @@ def digest(notebook: NotebookNode) -> str:
 
 
 def faults(notebook: NotebookNode) -> list[str]:
-    """What is wrong with the stored outputs of a notebook; empty where nothing is."""
+    """Faults of a notebook's stored outputs; empty if there are none."""
     cells = code(notebook)
     outputs = [output for cell in cells for output in cell.outputs]
     text = nbformat.writes(notebook)  # type: ignore[no-untyped-call]

@@ -311,7 +311,7 @@ class _Claimant:
             yield from self._other_passage(item)
 
     def _other_name(self, item: Asked) -> Iterator[Row]:
-        """What the question asks for, said of something else that its passage names."""
+        """The claim asked for, made of something else that its passage names."""
         of = edits.kind(item.answers[0])
         near = edits.spans(item.gold.text, of)
         near += [a for o in self.around.beside[item.gold.id] if edits.kind(a := o.answers[0]) == of]
@@ -357,7 +357,7 @@ class _Claimant:
             yield self._row(item, sibling, span, claim, "other passage")
 
     def _right(self, item: Asked) -> set[str | None]:
-        """What the questions of this passage rightly claim: some ask for one of several answers."""
+        """The true claims of this passage's questions: some ask for one of several answers."""
         key = item.gold.id
         if key not in self.right:
             self.right[key] = {

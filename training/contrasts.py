@@ -1,9 +1,9 @@
-"""Makes twins of what a reader must read closely: one entailed, one not, with the same words.
+"""Makes twins that a reader must read closely: one entailed, one not, with the same words.
 
-Who did what to whom, what belongs to a neighbour, order in time, comparison, negation at a
-distance, and what is only said to be so. Names, places and verbs are drawn anew for each pair, so
-that only the reading tells the twins apart. `swapped_titles` and `siblings` do the like with
-passages.
+They differ in subject and object, in what belongs to a neighbour, in order of time, comparison,
+negation at a distance, and in what is only said to be so. Names, places and verbs are drawn anew
+for each pair, so only close reading tells the twins apart. `swapped_titles` and `siblings` do the
+same with passages.
 """
 
 from __future__ import annotations

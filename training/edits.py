@@ -1,8 +1,8 @@
 """Careful edits of sentences: near misses that a reader must look twice to see.
 
-Each edit takes a sentence and gives another one that says something else, or None where it
-finds nothing to change. What replaces a name or a number is of the same kind, and where it can
-be from the same passage.
+Each edit takes a sentence and gives another one that says something else, or None if it finds
+nothing to change. A name or a number is replaced by one of the same kind, if possible from the
+same passage.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ _WORDS = frozenset(
 
 
 def kind(text: str) -> str:
-    """What an answer is: year, number, date, name or phrase."""
+    """The kind of an answer: year, number, date, name or phrase."""
     bare = text.strip().strip(".")
     if _YEAR.fullmatch(bare):
         return "year"

@@ -45,7 +45,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Around:
-    """What stands near a question: the others of its passage, the passages of its article."""
+    """The surroundings of a question: the others of its passage, the passages of its article."""
 
     beside: Mapping[str, Sequence[Asked]]
     """By the id of the passage."""
@@ -320,8 +320,8 @@ def sentences(texts: Sequence[Text], source: str, rng: Random, *, room: int = 4)
 def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
     """Pairs of rows that differ in one word or two, one entailed and the other not.
 
-    What is put in place of a name or a number stands, where it can, elsewhere in the premise: that
-    it occurs there must not be enough.
+    The replacement of a name or a number stands elsewhere in the premise if possible: occurring
+    there must not be enough.
     """
     names = [t.title for t in texts if edits.kind(t.title) == "name"]
     for text in texts:

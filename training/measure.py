@@ -18,7 +18,7 @@ from training.rows import Row
 
 @dataclass(frozen=True)
 class Quality:
-    """What was measured on one set."""
+    """Measurements on one set."""
 
     pairs: int
     area: float

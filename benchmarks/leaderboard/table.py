@@ -2,9 +2,9 @@
 
     python benchmarks/leaderboard/table.py RUNS --out FOLDER [--against METHOD] [--judge KIND]
 
-RUNS is what `run.sh` has written, or still writes: RUNS/<set>/<round>/<method>. Judgements are
-kept in RUNS/judged.sqlite, so that a second time only new answers cost. FOLDER/table.md holds the
-tables; the plots are SVG files beside it.
+RUNS is what `run.sh` has written, or still writes: RUNS/<set>/<round>/<method>. Judgements are kept
+in RUNS/judged.sqlite, so a second run judges only new answers. FOLDER/table.md holds the tables;
+the plots are SVG files beside it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 
 JUDGES = {"cross-encoder": "by the verifier", "judge": "by the language model"}
-"""Back end of `citeproof score` → whose word a column is."""
+"""Back end of `citeproof score` → heading of the columns that it judges."""
 JUDGED = ("citation_recall", "citation_precision", "citation_f1", "wrongly_proved")
 ANSWERS = ("em_recall", "rouge_lsum", "gold_cited", "missed", "abstention_recall", "length")
-"""What no judge is needed for. `missed`: no answer was given where there is one."""
+"""Measures that need no judge. `missed`: no answer was given although there is one."""
 COSTS = ("llm_calls", "tokens", "seconds")
 BRIEF = ("em_recall", "rouge_lsum", "citation_f1", "wrongly_proved", "gold_cited", "llm_calls")
 """Of a single set."""
@@ -86,7 +86,7 @@ def table(board: Board, metrics: Sequence[str], name: str = "", base: str = "") 
 
     Args:
         board: All rows.
-        metrics: Columns; those in which nothing stands are left out.
+        metrics: Columns; empty ones are left out.
         name: Only the questions of this set.
         base: Differences to this method, on the questions that both have answered.
     """

@@ -28,7 +28,7 @@ class AgreementChecker(Node):
     """The least share of a statement's bigrams in the verifier's answer that keeps it, 0 to 1."""
     form: AnyForm = "prose"
     """Outside prose each claim is an entity; it is kept where the verifier names the same one. A
-    single one has few bigrams or none, so two models agree on it that name the same."""
+    single name has few bigrams or none, so two models agree if they name the same."""
 
     async def __call__(self, state: CandidateState) -> Update:
         """Add a round: how far the answers agree, and the statements that are kept.

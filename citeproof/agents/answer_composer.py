@@ -36,29 +36,29 @@ class EndState(WritingState):
     asked: NotRequired[str]
     """The question as it was asked, where it was rewritten."""
     answerable: NotRequired[bool | None]
-    """Whether a passage answers the question; None where nobody has asked."""
+    """Whether a passage answers the question; None if it was not checked."""
     doubt: NotRequired[str | None]
-    """Why the answer as a whole is in doubt; None where nobody has judged it as a whole."""
+    """Why the answer as a whole is in doubt; None if it was not judged as a whole."""
 
 
 @dataclass(frozen=True)
 class AnswerComposer(Node):
-    """Puts the claims together, whatever has been reached by then."""
+    """Puts the claims together, even if the run ended early."""
 
     method: str = "vtg"
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """How claims that are not supported are treated: they are left as they are, flagged in the
-    text, or left out, unless a person has approved them."""
+    """How unsupported claims are treated: kept as they are, flagged in the text, or left out. A
+    claim that a person has approved stays as it is."""
     form: AnyForm = "prose"
     announce: bool = True
-    """Whether the claims are told as accepted here; False where a `ClaimAcceptor` has done so."""
+    """Whether to emit the claims as accepted; False if a `ClaimAcceptor` has done so."""
     answer: bool = True
     """Whether an answer was asked for."""
     doubt: str = ""
     """Why the answer is in doubt where no node has judged it as a whole."""
     agreement: bool = False
-    """Whether two models' agreement stands in place of a check, so that unchecked claims are no
-    reason for doubt (CaLM)."""
+    """Whether two models' agreement takes the place of a check, so that unchecked claims raise no
+    doubt (CaLM)."""
     closed_book: bool = False
     """Whether the model was to answer without passages."""
     answerability: Entailment | None = None
@@ -66,10 +66,10 @@ class AnswerComposer(Node):
     check_answer: bool = True
     evidence: EvidenceLog | None = None
     """Where cited passages are recorded for later; a failure costs the record, not the answer.
-    What is drafted for another graph is not recorded."""
+    Drafts for another graph are not recorded."""
 
     async def __call__(self, state: EndState) -> Update:
-        """Compose the answer; without a claim that answers, say that none was found, and why."""
+        """Compose the answer; if no claim answers, say so, and why."""
         kept, dropped = self._split_claims(state)
         claims, passages = _renumber(kept, state["passages"])
         status, reason = self._status(state, claims, dropped)
@@ -119,9 +119,9 @@ class AnswerComposer(Node):
     async def _beside_the_question(
         self, question: str, claims: list[Claim], passages: list[Passage]
     ) -> tuple[Status, str] | None:
-        """Status and reason where a part of the question is not answered, or not by what is proved.
+        """Status and reason if a part of the question is not answered, or not by proved claims.
 
-        Names and lists say nothing by themselves, so only prose is asked about.
+        Only prose is checked, since names and lists state nothing by themselves.
         """
         if self.answerability is None or not self.check_answer or not claims:
             return None

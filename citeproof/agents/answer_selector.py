@@ -72,7 +72,7 @@ NONE_COUNTS = "No sample scored more than 0, and ALCE's released program then gi
 
 @dataclass(frozen=True)
 class AnswerReranker(Node):
-    """Scores all samples in one batch; of equal ones the first is kept that holds anything."""
+    """Scores all samples in one batch; among equals, keeps the first that is not empty."""
 
     entailment: Entailment
     definition: Literal["paper", "released"] = "paper"
@@ -84,10 +84,10 @@ class AnswerReranker(Node):
     async def __call__(self, state: SamplesState) -> Update:
         """Set `claims` to the best sample; by the paper's definition its claims bear verdicts.
 
-        Numbers that no passage bears were dropped when the samples were read, so a claim is
-        judged by the citations that the answer would show. Where a judge would exceed the
-        budget, or the entailment model's server does not answer, the first sample that holds
-        anything is kept, unchecked.
+        Numbers that no passage bears were dropped when the samples were read, so a claim is judged
+        by the citations that the answer would show. If a judge would exceed the budget, or the
+        entailment model's server does not answer, the first sample that is not empty is kept,
+        unchecked.
         """
         samples = state["samples"]
         if not samples:
@@ -124,6 +124,6 @@ class AnswerReranker(Node):
 
 
 def _outage(judged: Sequence[Sequence[Claim]]) -> Verdict | None:
-    """The verdict that says that none could be found."""
+    """The verdict on claims that could not be checked."""
     verdicts = (claim.verdict for claims in judged for claim in claims)
     return next((verdict for verdict in verdicts if verdict.reason == OUTAGE), None)

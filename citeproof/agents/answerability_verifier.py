@@ -35,7 +35,7 @@ class AnswerabilityVerifier(SearchNode):
     """
 
     answerability: Entailment | None = None
-    """Scores a passage and the question; without it every memory will do."""
+    """Scores a passage and the question; without it every memory counts as answering."""
     candidates: int = 20
     """Passages that are found and scored; the best of them are the memory."""
     check_answer: bool = True
@@ -43,9 +43,9 @@ class AnswerabilityVerifier(SearchNode):
     async def __call__(self, state: AnswerabilityState) -> Update:
         """Choose the memory among the candidates, and say whether it answers.
 
-        It does where a passage of the old memory answers, or a part of the question; or two of the
-        best together. Of the many further down some seem to answer by chance, so one of these
-        must score half-way from the threshold to 1.
+        The memory answers if one of its old passages answers the question or a part of it, or two
+        of the best do so together. A passage from further down must score half-way from the
+        threshold to 1, since some of so many seem to answer by chance.
 
         Raises:
             RetrievalError: The retriever failed.

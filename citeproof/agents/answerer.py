@@ -56,8 +56,8 @@ class Answerer(LLMNode):
     """Packaged examples that are shown, 0 to 2: at most 1,400 characters both together, or 2,000
     with their reasoning, passages included."""
     samples: int | None = None
-    """So many answers are written to `samples`, of which a node chooses (ALCE: RERANK; USC);
-    None writes one to `claims`."""
+    """Number of answers to write to `samples`, for a node to choose from (ALCE: RERANK; USC); None
+    writes one to `claims`."""
     temperature: float | None = None
     """None takes that of the settings; at 0 all samples are the same."""
     reasoning: bool = False
@@ -75,9 +75,9 @@ class Answerer(LLMNode):
     async def __call__(self, state: ShortenedState) -> Update:
         """Set `claims` or `samples`; empty where there is no passage to answer from.
 
-        Citations bear the numbers of the run and name the passages themselves, also where only
-        a short form of them was read. Numbers that no passage bears are dropped with their
-        marks, and of the others the first three of a sentence count.
+        Citations bear the numbers of the run and name the passages themselves, even if the model
+        read only a short form of them. Numbers without a passage are dropped with their marks; of
+        the others, the first three of a sentence count.
 
         Raises:
             ModelOutageError: No answer in spite of retries.
@@ -101,7 +101,7 @@ class Answerer(LLMNode):
     async def _find_named(self, question: str, claims: list[Claim]) -> list[Claim]:
         """The names that the claims give; each cites what its claims cite, and is proved as they.
 
-        Where none can be read, and where the budget ends before, the claims stay as they are.
+        If none can be read, or the budget ends before, the claims stay as they are.
         """
         said = {n: Passage(id=str(n), text=claim.text) for n, claim in enumerate(claims, start=1)}
         try:

@@ -86,8 +86,8 @@ class Assessor(LLMNode):
 def read_assessment(reply: str, number: int, answer: str) -> Reflection | None:
     """The round that a reply makes; None where it lacks one of the three verdicts.
 
-    What stands before the first verdict is left out, and of two verdicts in one respect the
-    last counts.
+    Text before the first verdict is left out; if one respect has several verdicts, the last one
+    counts.
     """
     found = list(_VERDICT.finditer(reply))
     edges = pairwise([*(match.start() for match in found), len(reply)])
@@ -120,8 +120,7 @@ cannot say whether the answer is complete."""
 class ClaimsAssessor(Node):
     """Finds the sentences that no passage states, and those that cite the wrong ones.
 
-    Small language models find fault with every answer, or with none; then this tells apart what
-    the other assessor cannot.
+    For small language models, which find fault with every answer or with none.
     """
 
     entailment: Entailment

@@ -60,10 +60,10 @@ class Node(Runnable[Any, Any]):
     """A step: reads the part of the state that `__call__` declares, returns an update."""
 
     parameters: type[Parameters] | None = field(default=None, kw_only=True, repr=False)
-    """The graph's parameters, where the node belongs to a graph that has some. Without them
-    any context of a run counts that has fields of the node's names."""
+    """The graph's parameters, if it has some. Without them, any context of a run counts whose
+    fields are named like the node's."""
     fixed: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    """Fields that stay as they are, whatever the run's parameters of these names."""
+    """Fields that the run's parameters do not replace."""
 
     def __post_init__(self) -> None:
         """Make the fields what they are declared to be."""
@@ -172,13 +172,13 @@ class LLMNode(Node):
     async def ask_again(
         self, prompt: Prompt, read: Callable[[str], T], again: str, max_tokens: int
     ) -> T | None:
-        """What `read` finds in the reply, or else in a second one; None where it finds nothing.
+        """Read a reply, asking once more if it is unusable; None if the second one is as well.
 
         Args:
-            prompt: What is asked.
-            read: Gives something false for a reply that is of no use.
-            again: Goes behind the task the second time.
-            max_tokens: Of a reply.
+            prompt: The prompt.
+            read: Extracts the result; a false value marks the reply as unusable.
+            again: Text that is appended to the task the second time.
+            max_tokens: The longest reply.
         """
         for more in ("", f"\n\n{again}"):
             asked = replace(prompt, task=prompt.task + more)
@@ -207,8 +207,8 @@ class SearchNode(Node):
     """A node that searches."""
 
     retriever: Any = None
-    """What `coerce_retriever` takes: a LangChain retriever, an index, a list of passages. None
-    where questions come with documents."""
+    """Anything that `coerce_retriever` accepts: a LangChain retriever, an index, a list of
+    passages. None if questions come with their documents."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,14 +19,14 @@ from citeproof.types import Answer
 __all__ = ["CaseRecorder", "Gate"]
 
 Gate = Literal["llm", "nli", "both"]
-"""The judge of a final answer whose case is to be kept: the language model's assessment (the
-paper), the entailment model, or both."""
+"""The judge that decides whether a final answer becomes a case: the language model's assessment
+(the paper), the entailment model, or both."""
 PROVED = (
     "Complete: yes.\n"
     "Correct: yes. An entailment model finds that the passages state each sentence.\n"
     "Well cited: yes. Each sentence follows from the passages that it cites."
 )
-"""Feedback that is kept for an answer that nobody has assessed in words."""
+"""The feedback of a case whose answer was not assessed in words."""
 
 
 class CaseState(WritingState):
@@ -39,9 +39,9 @@ class CaseState(WritingState):
 
 @dataclass(frozen=True)
 class CaseRecorder(Node):
-    """Adds the case of a run, unless its final answer was found wanting.
+    """Adds the case of a run if its final answer passes the gate.
 
-    What is drafted for another graph is not kept.
+    A draft for another graph is not kept.
     """
 
     bank: Bank | None = None
@@ -51,7 +51,7 @@ class CaseRecorder(Node):
     least_score: float = 1.0
     """The least share of supported claims at which the entailment model agrees."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """How claims that are not supported are treated: dropped ones are no part of the case."""
+    """How unsupported claims are treated; dropped ones are not part of the case."""
     remember: bool = True
     """False leaves the bank as it is."""
     method: str = "r2-mga"
@@ -60,10 +60,10 @@ class CaseRecorder(Node):
     async def __call__(self, state: CaseState) -> Update:
         """Add the case if it passes the gate, and set its id; it is empty where none was kept.
 
-        A run that assesses its answers leaves the case of its first round and its final answer;
-        without feedback there is none. Of any other run the answer itself is the case, if it is
-        answered in full and every claim of it is supported. A bank or an embedding model that
-        fails costs the case, not the answer.
+        A run that assesses its answers leaves a case of its first round and its final answer,
+        unless it got no feedback. Any other run leaves its answer, if it is complete and every
+        claim is supported. If the bank or the embedding model fails, the case is lost, not the
+        answer.
         """
         if self.bank is None or not self.remember:
             return {}
@@ -78,7 +78,7 @@ class CaseRecorder(Node):
     def _case_of_rounds(self, state: CaseState, rounds: Sequence[Reflection]) -> Case | None:
         """The first answer, its feedback and actions, and the final answer.
 
-        Actions that led to no other answer than the first are no example, and are left out.
+        Actions that did not change the answer are left out.
         """
         if not (rounds and rounds[0].feedback):
             return None
@@ -129,7 +129,7 @@ class CaseRecorder(Node):
 def _case_of_answer(answer: Answer) -> Case | None:
     """The case of a proved answer.
 
-    An answer that is partial is no example, even if all that is left of it is supported.
+    A partial answer makes no case, even if all of its remaining claims are supported.
     """
     score = proved_share(answer.claims)
     if answer.status != "answered" or score < 1.0:

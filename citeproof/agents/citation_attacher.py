@@ -25,11 +25,11 @@ class AttacherState(SourceState):
 class CitationAttacher(SearchNode):
     """Searches for each claim, and cites the first passage found, whether it proves it or not.
 
-    The paper searches the hundred best passages of the question; this searches all there are.
+    The paper searches the question's hundred best passages; this searches all passages.
     """
 
     form: AnyForm = "prose"
-    """Outside prose a claim is searched for behind the question, as it is a mere name."""
+    """Outside prose, the question is put before the claim, which is only a name."""
 
     async def __call__(self, state: AttacherState) -> Update:
         """Set the citations and the passages; a claim for which nothing is found stays uncited.

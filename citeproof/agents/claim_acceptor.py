@@ -29,7 +29,7 @@ class ClaimAcceptor(Node):
     async def __call__(self, state: DraftState) -> Update:
         """Accept the draft; an unverified one is kept, flagged or dropped as asked.
 
-        What a person has decided counts before that. As in the paper, only the passages of a
+        A person's decision takes precedence. As in the paper, only the passages of a
         supported claim enter the long-term memory.
         """
         draft = state["draft"]

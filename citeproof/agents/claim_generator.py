@@ -20,7 +20,7 @@ from citeproof.tools.llm.replies import END, is_end
 __all__ = ["UNLIMITED", "ClaimGenerator"]
 
 UNLIMITED = 100
-"""Sentences that no answer has: the limit that a writer is not told."""
+"""A limit that no answer reaches; the writer is not told of it."""
 ABSTAIN = f"If the passages do not answer the question, write only {END}."
 REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they say:"
 
@@ -37,7 +37,8 @@ class ClaimGenerator(LLMNode):
     """Sentences of the answer, at most; more or fewer than usual are asked for as such, but for
     `UNLIMITED`."""
     show_rejected: bool = True
-    """False hides what failed from the writer, which then sees the text so far and the memory."""
+    """False hides failed claims from the writer, which then sees only the text so far and the
+    memory."""
     end_at_repetition: bool = True
     """False takes a sentence that says nothing new as a claim like any other."""
     may_abstain: bool = False
@@ -80,7 +81,7 @@ class ClaimGenerator(LLMNode):
 
 
 def _repeats(sentence: str, state: WritingState) -> bool:
-    """Whether a sentence says nothing that is not said, or dropped, already."""
+    """Whether a sentence only repeats claims that were accepted or dropped."""
     if adds_nothing(sentence, [claim.text for claim in state["claims"]]):
         return True
     # A dropped claim may have said more than can be proved: only an equal one repeats it.

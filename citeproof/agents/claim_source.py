@@ -1,4 +1,4 @@
-"""Feeds the claims of an answer that is there into the proof, in place of VTG's generators.
+"""Feeds the claims of an existing answer into the proof, in place of VTG's generators.
 
 `DraftReader` takes another graph's answer apart, `ClaimSource` hands in its claims one by one.
 """

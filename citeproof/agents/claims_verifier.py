@@ -36,7 +36,8 @@ class ClaimsVerifier(Node):
 
     entailment: Entailment
     form: Literal["prose", "list", "short"] = "prose"
-    """Names say nothing by themselves: outside prose a claim is checked behind the question."""
+    """Outside prose, a claim is checked together with the question: a name states nothing by
+    itself."""
 
     async def __call__(self, state: ClaimsState) -> Update:
         """Give each claim a verdict; nothing else of it changes."""

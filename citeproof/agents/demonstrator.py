@@ -23,8 +23,8 @@ from citeproof.types import Passage
 __all__ = ["Demonstrator", "demonstration"]
 
 FIRST = 101
-"""Number of an example's first passage. No passage of a run is numbered so high, so that a number
-that is copied from an example bears no passage, and is dropped."""
+"""Number of an example's first passage. No run has so many passages, so a number that the model
+copies from an example refers to none of them, and is dropped."""
 MOST = 5
 """Most passages of an example."""
 QUOTED = 1500
@@ -77,8 +77,8 @@ class Demonstrator(LLMNode):
     async def __call__(self, state: ReflectionState) -> Update:
         """Set the demonstration.
 
-        A rationale is written once, the first time that its snippet is shown, and kept. A bank
-        that fails costs its snippet or rationale, not the answer; the run's notes say so.
+        A rationale is written once, the first time that its snippet is shown, and kept. If the bank
+        fails, the snippet or rationale is lost, not the answer; the run's notes say so.
         """
         snippet = await self._best(state)
         if snippet is None:
@@ -122,7 +122,7 @@ class Demonstrator(LLMNode):
             return None
 
     async def _reflect(self, state: ReflectionState, snippet: Snippet, text: str) -> str:
-        """The rationale that is kept from now on; empty where none could be had."""
+        """The rationale that is kept from now on; empty if the model gave none."""
         task = fill(
             self.template("demonstrator"), demonstration=text, decision=_DECISIONS[self.kind]
         )
@@ -147,10 +147,10 @@ class Demonstrator(LLMNode):
 def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
     """The text of a snippet of a case, as an example inside a task.
 
-    A whole case would fill a small model's window, so of its passages only those are shown that
-    its answers cite, `MOST` at most, or the first one where they cite none; and where these are
-    longer than `QUOTED`, of each only the sentences that support what cites it. All else is cut
-    at `PART`. With `whole` nothing is left out and nothing is cut.
+    A whole case would fill a small model's window, so only passages that its answers cite are
+    shown, at most `MOST`, or the first one if they cite none. If these are longer than `QUOTED`,
+    each is reduced to the sentences that support what cites it. All other parts are cut at `PART`.
+    With `whole` nothing is left out or cut.
 
     The passages are fenced as a run's own are, and numbered from `FIRST`. Nothing in a case can
     end its fence, since all of it may come from outside.

@@ -36,9 +36,8 @@ class DocumentSelector(LLMNode):
     async def __call__(self, state: SearchState) -> Update:
         """Choose D anew from D and the window; k passages, or all where there are fewer.
 
-        Numbers that are out of range or repeated are dropped. Gaps are then filled
-        up from D in order, then from the window in retrieval order; so D stays as it was where
-        the reply is unreadable.
+        Numbers that are out of range or repeated are dropped. Gaps are filled from D in order, then
+        from the window in retrieval order, so an unreadable reply leaves D as it was.
         """
         before, waiting = state.get("long_term", []), state["waiting"]
         by_id = {passage.id: passage for passage in state["passages"]}

@@ -51,7 +51,7 @@ class GenerationVerifier(Node):
     ) -> tuple[Draft, Support | None]:
         """The draft with a verdict, and the support that was found for it.
 
-        Where the entailment model's server does not answer there is none, and the draft stays
+        If the entailment model's server does not answer, there is no support, and the draft stays
         unchecked.
         """
         trials, asked = len(state["rejected"]) + 1, (self.entailment, state["question"], passages)

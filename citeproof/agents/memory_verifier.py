@@ -21,7 +21,7 @@ class MemoryVerifier(GenerationVerifier):
     """Checks the claim in hand against D_L ∪ D_S."""
 
     max_trials: int = 2
-    """T: what has failed more often than that is not taken back, but accepted unverified."""
+    """T: a claim that has failed more often is accepted unverified, not taken back."""
 
     async def __call__(self, state: DraftState) -> Update:
         """Give the draft a verdict: a supported one cites what proves it, a failed one is rejected.

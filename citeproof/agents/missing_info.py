@@ -24,14 +24,14 @@ _EDGES = ' \t\n"“”*_'
 class MissingInfo(LLMNode):
     """Writes the next query.
 
-    A pseudo passage lies nearer to real passages in an embedding space than a question does.
-    Before the first search, when there is nothing yet that could lack anything, it is a
-    hypothetical answer (HyDE; Gao et al. 2023).
+    A pseudo passage lies nearer to real passages in an embedding space than a question does. Before
+    the first search, when no passages could lack anything yet, it is a hypothetical answer (HyDE;
+    Gao et al. 2023).
     """
 
     query_style: Literal["passage", "question"] = "passage"
     tell_tried: bool = True
-    """False does not tell the model what was searched for before."""
+    """False hides earlier queries from the model."""
 
     @property
     def prompt_name(self) -> str:

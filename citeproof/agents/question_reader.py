@@ -54,9 +54,10 @@ class QuestionReader(Node):
     """
 
     review: bool = False
-    """Whether a person is to decide on claims, for which the run must be kept meanwhile."""
+    """Whether a person decides on claims, for which a checkpointer must keep the run."""
     english_only: bool = False
-    """Whether what verifies knows no other language, which the notes then say."""
+    """Whether the entailment model knows only English; the notes of an answer in another language
+    say so."""
 
     async def __call__(self, state: AskedState) -> Update:
         """Find the question, make the documents that came with it the corpus, empty all else.

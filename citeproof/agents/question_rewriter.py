@@ -1,4 +1,4 @@
-"""Turns a follow-up into a question that stands alone, which everything after it goes by."""
+"""Turns a follow-up into a question that stands alone; all later nodes use that one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["QuestionRewriter"]
 TOKENS = 96
 """Longest question that is written."""
 LONGEST = 400
-"""Characters beyond which a reply is no question."""
+"""A longer reply, in characters, is not taken for a question."""
 
 _LABEL = re.compile(r"^\W*(?:(?:new|last|rewritten)\s+)?(?:question|q)\b[^:\n]{0,40}:\s*", re.I)
 _EDGES = ' \t"“”„*_`'
@@ -45,10 +45,10 @@ class QuestionRewriter(LLMNode):
     """Turns of the conversation that the model is shown, the last ones."""
 
     async def __call__(self, state: ConversationState) -> Update:
-        """Set the question; without earlier turns nobody is asked, and it stays.
+        """Set the question; without earlier turns no model is called, and it stays.
 
-        An unusable reply leaves the question as it is, with a note. One that comes back as it was
-        stands alone, and needs nothing of what the turns before have cited.
+        An unusable reply leaves the question as it is, with a note. A question that comes back
+        unchanged stands alone, and needs none of the passages that earlier turns cited.
         """
         question = state["question"]
         conversation = transcript(state.get("messages") or [], self.turns)

@@ -30,13 +30,13 @@ class QuoteVerifier(Node):
     """Keeps the quotes that a passage has word for word, as the passage has them."""
 
     nearest: bool = False
-    """Whether a sentence of the cited passage that has most of the quote's content words stands for
-    one that is not found, as small models paraphrase what they are to copy."""
+    """Whether a quote that is not found is replaced by the sentence of the cited passage that has
+    most of its content words: small models paraphrase when they should copy."""
 
     async def __call__(self, state: QuotesState) -> Update:
-        """Set `claims` and `kept` to the quotes that were found, without the others.
+        """Set `claims` and `kept` to the quotes that were found.
 
-        A quote of another passage than the one that is cited cites the right one from then on.
+        A quote found in another passage than the cited one then cites that passage.
         """
         found: list[Claim] = []
         for claim in state["claims"]:

@@ -70,9 +70,9 @@ class Refiner(LLMNode):
     async def __call__(self, state: ReflectionState) -> Update:
         """Replace the answer by the refined one.
 
-        Citations that no passage bears are dropped. A reply without an answer, or that cites
-        nothing where the answer before it did, is asked for once more; then the answer before
-        it stands, as it does where no action is planned, or there is no passage to cite.
+        Citations of unknown passages are dropped. If a reply has no answer, or has lost all
+        citations, the model is asked once more. The old answer stands if that fails too, if no
+        action is planned, or if there is no passage to cite.
         """
         claims = state["claims"]
         actions = state["rounds"][-1].actions if state["rounds"] else ()
@@ -124,7 +124,7 @@ class DraftRefiner(LLMNode):
     answer_tokens: int = 300
     """Longest answer, in tokens."""
     max_claims: int = 6
-    """Sentences, at most; those beyond are left out of the refinement."""
+    """Most sentences of the refinement; further ones are left out."""
 
     @property
     def prompt_name(self) -> str:
@@ -132,7 +132,7 @@ class DraftRefiner(LLMNode):
         return "refiner"
 
     async def __call__(self, state: RefiningState) -> Update:
-        """Hand in the refined claims, and keep those that are there beside them.
+        """Hand in the refined claims, and keep the present ones beside them.
 
         A refinement that changes nothing hands in none.
         """

@@ -1,4 +1,4 @@
-"""Fills the memory with what LLatrieval chooses, or with what plain retrieval finds."""
+"""Fills the memory by LLatrieval, or by plain retrieval."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RetrievalStage(Node):
     retriever: Any = None
     k: int = 5
     search: bool = True
-    """False retrieves k passages and asks nobody whether they suffice."""
+    """False retrieves k passages without asking whether they suffice."""
     ranked: bool = False
     """Whether, without a search, documents that come with a question are taken in their order."""
     search_rounds: int = 2

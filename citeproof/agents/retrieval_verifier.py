@@ -1,6 +1,6 @@
 """Do the chosen passages suffice to answer the question? (LLatrieval, section 3.1).
 
-`RetrievalVerifier` asks the model; `RetrievalRecorder` ends the search with what came of it.
+`RetrievalVerifier` asks the model; `RetrievalRecorder` records the result of the search.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RetrievalVerifier(LLMNode):
         return "retrieval_verifier" + ("_score" if self.verification == "score" else "")
 
     async def __call__(self, state: SearchState) -> Update:
-        """Give the last round its verdict; a reply that is none counts as insufficient."""
+        """Give the last round its verdict; an unreadable reply counts as insufficient."""
         if not state["rounds"]:
             return {}
         sufficient, score = await self._verdict(state)
@@ -95,10 +95,10 @@ class EndState(SearchState):
 
 @dataclass(frozen=True)
 class RetrievalRecorder(Node):
-    """Ends a search with a `Retrieval`, whatever has been reached by then."""
+    """Ends a search with a `Retrieval`, even if the run ended early."""
 
     async def __call__(self, state: EndState) -> Update:
-        """Set the retrieval; an answer is in doubt whose passages were not found to suffice."""
+        """Set the retrieval; doubt an answer whose passages were not found to suffice."""
         by_id = {passage.id: passage for passage in state["passages"]}
         chosen, rounds = state.get("long_term", []), state["rounds"]
         verified = any(done.sufficient for done in rounds)

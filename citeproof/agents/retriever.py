@@ -45,7 +45,7 @@ class Retriever(SearchNode):
         documents = state.get("corpus") or read_documents(state.get("documents") or ())
         passages = await self.find(question, documents)
         shown = passages[: self.k]
-        # Those that came with the question are all that there is to answer from.
+        # The answer may rest only on the documents that came with the question.
         earlier = [] if documents else state.get("earlier") or []
         update: Update = {"long_term": [], "short_term": [], "passages": [*passages, *earlier]}
         update[self.fills] = [passage.id for passage in append_new(shown, earlier)]
@@ -88,10 +88,10 @@ class CandidateRetriever(SearchNode):
     k: int = 5
     """Size of D."""
     reread: bool = False
-    """True offers the selector again what earlier rounds have found and not kept."""
+    """True offers the selector again the passages that earlier rounds found and did not keep."""
 
     async def __call__(self, state: FinderState) -> Update:
-        """Fill the queue of candidates; it stays empty where there is nothing to choose from.
+        """Fill the queue of candidates; it stays empty if there is nothing to choose from.
 
         Where D has fewer than k passages, the first candidates fill it.
 

@@ -42,7 +42,7 @@ class Decision(BaseModel):
 
 @dataclass(frozen=True)
 class Reviewer(Node):
-    """Interrupts the run with a `ReviewRequested` as JSON, and does what it is resumed with.
+    """Interrupts the run with a `ReviewRequested` as JSON, and carries out the decision.
 
     LangGraph runs a node from its beginning when it resumes, so nothing here costs anything.
     """
@@ -50,10 +50,10 @@ class Reviewer(Node):
     async def __call__(self, state: DraftState) -> Update:
         """Mark the draft as approved or dropped, or draft it in other words, to be proved again.
 
-        A reply that is of no use interrupts the run again, and says why.
+        An unusable reply interrupts the run again; the event says what was wrong.
 
         Raises:
-            SettingsError: Nothing keeps the run while it waits.
+            SettingsError: There is no checkpointer to keep the waiting run.
         """
         draft = state["draft"]
         if draft is None:
@@ -98,5 +98,5 @@ def _read(reply: object, claim: str) -> Decision | str:
 
 
 def _tidy(text: str) -> str:
-    """The text on one line, without marks: citations are the verifiers' to give."""
+    """The text on one line, without marks: citations are set by the verifiers."""
     return " ".join(" ".join(said.text for said in read_marked(clean(text))).split())

@@ -31,7 +31,7 @@ class SentenceSelector(Node):
     answerability: Entailment | None = None
     """Scores a text and the question; without it the question's words in the text count."""
     quotes: int = 2
-    """Most quotes of an answer, and one for each part of the question at least."""
+    """Most quotes of an answer; a question of several parts may have one for each part."""
     read: int = 3
     """Passages whose sentences are looked at, those that answer best."""
     context: bool = True

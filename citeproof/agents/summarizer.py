@@ -19,7 +19,7 @@ __all__ = ["Summarizer", "in_short", "read_passages"]
 _FIRST_WORD = re.compile(r"\W*irrelevant\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(?:irrelevant|not relevant)\b", re.IGNORECASE)
 _SHORT = 15
-"""Words; a longer text that has the word inside says something."""
+"""Words; a longer text with the word in it is a summary."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,13 @@ class Summarizer(LLMNode):
     summary_style: Literal["summary", "answer"] = "summary"
     """LLatrieval's selector reads a summary for the question, or an answer to it."""
     at_once: int = 8
-    """Most calls under way at a time. A budget of calls may be exceeded by as many, less one."""
+    """Most calls under way at a time. A budget of calls can be exceeded by at most this number less
+    one."""
     style: Literal["", "summary", "snippet", "evidence"] = ""
-    """Empty summarises what LLatrieval's selector is going to read. `summary` (ALCE: SUMM, about
-    50 words of the model's) and `snippet` (words of the passage) shorten the passages of the
-    memory, and take out those that do not help; so does `evidence` (VeriCite), what a passage
-    answers by itself."""
+    """Empty summarises what LLatrieval's selector is going to read. `summary` (ALCE: SUMM, about 50
+    words by the model) and `snippet` (words of the passage) shorten the passages of the memory, and
+    remove those that do not help; `evidence` (VeriCite) does so with the answer that a passage
+    gives by itself."""
 
     @property
     def prompt_name(self) -> str:
@@ -106,6 +107,6 @@ def read_passages(state: ShortenedState | ReflectionState) -> dict[int, Passage]
 
 
 def is_irrelevant(text: str) -> bool:
-    """Whether a reply says that the passage does not help, and nothing else."""
+    """Whether a reply says only that the passage does not help."""
     short = len(text.split()) <= _SHORT
     return bool(_FIRST_WORD.match(text)) or (short and bool(_WORD.search(text)))

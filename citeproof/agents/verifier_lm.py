@@ -1,4 +1,4 @@
-"""Answers the same question from what the main LM cited (CaLM, section 4, step 3)."""
+"""Answers the same question from the passages that the main LM cited (CaLM, section 4, step 3)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class VerifierLM(LLMNode):
     shots: int = 0
     """Examples that it is shown, as the main LM is."""
     cited_only: bool = True
-    """False lets it read all that the main LM has read (ablation, Table 6)."""
+    """False lets it read all passages that the main LM read (ablation, Table 6)."""
     small_verifier: bool = True
-    """False asks the main LM in its stead (ablation, Table 5)."""
+    """False asks the main LM instead (ablation, Table 5)."""
 
     @property
     def prompt_name(self) -> str:

@@ -2,7 +2,7 @@
 
 Gao et al., "Enabling Large Language Models to Generate Text with Citations", section 3; universal
 self-consistency (Chen et al. 2023) as CaLM compares with it, and chain of thought (Ji et al. 2024)
-as R²-MGA does. They share one flow, of which each leaves out or adds a step.
+as R²-MGA does. They share one flow; each leaves out or adds a step.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class WritingParameters(Parameters):
     temperature: float | None = Field(default=None, ge=0.0, le=2.0)
     """That of the answer; none takes that of the settings."""
     prove: bool = True
-    """False leaves the claims unchecked. They are checked after they were written, all at once,
-    and stay in the answer whatever the verdict."""
+    """False leaves the claims unchecked. True checks all of them at once after the answer is
+    written; they stay in the answer whatever the verdict."""
 
 
 class BaselineParameters(WritingParameters):
@@ -92,8 +92,8 @@ class SamplingParameters(BaselineParameters):
     """The parameters of USC."""
 
     samples: int = Field(default=9, ge=1, le=50)
-    """Answers of which one is chosen (CaLM, section 5: 9). As they are written at once, a budget
-    of calls may be exceeded by as many, less one."""
+    """Answers to choose one from (CaLM, section 5: 9). They are written at once, so a budget of
+    calls can be exceeded by at most this number less one."""
     temperature: float | None = Field(default=1.0, ge=0.0, le=2.0)
     """That of the samples; at 0 all are the same."""
 
@@ -102,11 +102,11 @@ class RerankParameters(SamplingParameters):
     """The parameters of RERANK."""
 
     samples: int = Field(default=4, ge=1, le=50)
-    """Answers of which the one with the highest citation recall is kept."""
+    """Answers to write; the one with the highest citation recall is kept."""
     definition: Literal["paper", "released"] = "paper"
     """`paper`: an answer's citation recall is the share of its claims that the passages they cite
-    entail. `released`: what ALCE's program computes in its stead, the share of those that all
-    passages entail; it gives no answer where every sample scores 0."""
+    entail. `released`: as in ALCE's program, the share of claims that all passages entail; there is
+    no answer if every sample scores 0."""
 
 
 class ClosedbookParameters(WritingParameters):
@@ -174,7 +174,7 @@ def build_snippet(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph
 
 
 def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
-    """RERANK: several answers, of which the one with the highest citation recall is kept.
+    """RERANK: several answers; the one with the highest citation recall is kept.
 
     For the arguments see `build_vtg`; the parameters are fields of `RerankParameters`. By
     the paper's definition the verdicts come with the choice, `prove` or not.
@@ -186,7 +186,7 @@ def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
 
 
 def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
-    """USC: several answers, of which the model picks the most consistent one.
+    """USC: several answers; the model picks the most consistent one.
 
     It picks in the role `answer_selector`. For the arguments see `build_vtg`; the parameters
     are fields of `SamplingParameters`.

@@ -1,8 +1,8 @@
 """CaLM: a main LM's answer contrasted with a verifier LM's from the cited passages alone.
 
 Hsu et al., "CaLM: Contrasting Large and Small Language Models to Verify Grounded Generation",
-section 4. Where the two answers agree, the main LM's is accepted; where not, the statements that
-the verifier LM corroborates are kept with their passages, and corrected over further ones.
+section 4. If the two answers agree, the main LM's is accepted; if not, the statements that the
+verifier LM corroborates are kept with their passages, and corrected with further ones.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class CaLMParameters(Parameters):
     ranked: bool = False
     """True takes the documents that come with a question, as the pool, in their order."""
     max_rounds: int = Field(default=4, ge=0, le=20)
-    """T: most answers of the main LM. The last one is not verified, so there is one verifier
-    call less; one answer is always written, so 0 is as 1. Figure 4 counts corrections: its 0 to
-    6 are 1 to 7 here."""
+    """T: most answers of the main LM. The last one is not verified, which saves a verifier call;
+    one answer is always written, so 0 means 1. Figure 4 counts corrections: its 0 to 6 are 1 to 7
+    here."""
     threshold: float = Field(default=0.5, gt=0.0, le=1.0)
     """θ: the least ROUGE-2 (F1) of the two answers at which the main LM's is accepted."""
     statement_threshold: float = Field(default=0.4, gt=0.0, le=1.0)
     """The least share of a statement's bigrams in the verifier's answer at which it is kept. The
-    paper gives none; of the statement that its Figure 5 keeps the share is 0.47."""
+    paper gives none; the statement kept in its Figure 5 has a share of 0.47."""
     form: AnyForm = "prose"
     """`list` answers with names instead of sentences, and keeps those that both models give;
     `short` answers with a single one, on which the models agree if they give the same."""

@@ -2,8 +2,8 @@
 
 LLatrieval finds passages that suffice (Li et al., Algorithm 1). The best-matched past case
 demonstrates how such a question is answered (R²-MGA, Ji et al.). VTG writes and proves the answer
-claim by claim (Sun et al., Algorithm 1). An assessment decides on one refinement, whose claims
-are proved as well, and which stands only if it is proved no less. Answers that are proved become
+claim by claim (Sun et al., Algorithm 1). An assessment decides on one refinement, whose claims are
+proved as well, and which stands only if no less of it is proved. Answers that are proved become
 cases.
 """
 
@@ -47,7 +47,7 @@ class ComposedParameters(VTGParameters):
     ranked: bool = False
     """Without `search`: True takes the first k of the documents that come with a question."""
     search: bool = True
-    """False retrieves k passages and asks nobody whether they suffice."""
+    """False retrieves k passages without asking whether they suffice."""
     search_rounds: int = Field(default=2, ge=1, le=20)
     """T of LLatrieval: most queries. Where the first k passages suffice, no other is read."""
     candidates: int = Field(default=20, ge=1, le=100)

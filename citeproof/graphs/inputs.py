@@ -1,4 +1,4 @@
-"""Refuses an input that a graph would silently ignore, or die of with another library's error."""
+"""Refuses inputs that a graph would silently ignore, or fail on with another library's error."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["check_input"]
 
 
 def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -> None:
-    """Refuse an input that is no dict, or has keys that the graph does not read.
+    """Refuse an input that is not a dict, or has keys that the graph does not read.
 
-    Inside of a run any key passes, since LangGraph hands a subgraph the whole state around it.
+    Inside a run any key passes, since LangGraph hands a subgraph the whole state around it.
 
     Args:
-        value: What a graph is called with. None and a `Command` resume a run.
+        value: The input of the call. None and a `Command` resume a run.
         schema: The graph's input schema, a pydantic model or a `TypedDict`.
-        parameters: The graph's parameters, which are no part of the input.
+        parameters: The graph's parameters, which are not part of the input.
 
     Raises:
         InputError: It cannot be the input of the graph.

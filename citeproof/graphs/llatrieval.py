@@ -1,9 +1,9 @@
 """LLatrieval: retrieval that a language model verifies and updates until it suffices.
 
-Li et al., "LLatrieval: LLM-Verified Retrieval for Verifiable Generation", Algorithm 1. Each
-round searches, lets the model choose k passages window by window, and asks it whether they
-suffice; where they do not, it says what they lack, and that is searched for next. An answer may
-be written from what was chosen, in one call.
+Li et al., "LLatrieval: LLM-Verified Retrieval for Verifiable Generation", Algorithm 1. Each round
+searches, lets the model choose k passages window by window, and asks it whether they suffice; if
+they do not, it says what they lack, and the next round searches for that. An answer may be written
+from the chosen passages, in one call.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class LLatrievalParameters(Parameters):
     at_once: int = Field(default=8, ge=1, le=256)
     """Most summaries that are written at a time."""
     verify_first: bool = False
-    """True asks whether the k passages found first suffice before anything is chosen; where they
-    do, no further candidate is read."""
+    """True asks first whether the k best passages suffice; if they do, no further candidate is
+    read."""
     reread: bool = False
-    """True offers the selector again what earlier rounds have found and not kept (Algorithm 1,
-    line 7, read literally); otherwise each passage is read once."""
+    """True offers the selector again the passages that earlier rounds found and did not keep
+    (Algorithm 1, line 7, read literally); False reads each passage once."""
     answer: bool = True
     """False ends the run with the passages."""
     prove: bool = True
@@ -86,8 +86,8 @@ class LLatrievalParameters(Parameters):
     """`answer` lets the selector read, of each passage, the answer that it gives (released program
     for ELI5)."""
     tell_tried: bool = True
-    """False does not tell the model which queries were tried when it writes the next one (section
-    3.2, Equation 6)."""
+    """False hides the queries tried so far from the model that writes the next one (section 3.2,
+    Equation 6)."""
 
 
 _PAPER: dict[str, Any] = {

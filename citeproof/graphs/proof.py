@@ -1,9 +1,9 @@
 """The proof: VTG's two-tier verifier, evidence finder and simplifier, alone or as a part.
 
-Sun et al., "Towards Verifiable Text Generation with Evolving Memory and Self-Reflection",
-Algorithm 1, lines 9 to 24. Methods that write claim by claim have its nodes beside their own
-(`add_proof`), so that a run is one picture and resumes at the node where it failed. Claims that
-are there already are proved by the graph that `build_proof` gives, in any other graph.
+Sun et al., "Towards Verifiable Text Generation with Evolving Memory and Self-Reflection", Algorithm
+1, lines 9 to 24. Methods that write claim by claim have its nodes beside their own (`add_proof`),
+so that a run is one picture and resumes at the node where it failed. `build_proof` makes a graph
+that proves existing claims, inside any other graph.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def add_proof(
     Args:
         builder: The graph under construction; its state is a `DraftState`.
         writers: The nodes that offer drafts.
-        writer: Which of them offers a draft again, perhaps in other words, where it failed; by
-            default the first.
+        writer: Which of them offers a failed draft again, perhaps in other words; by default the
+            first.
     """
     tools = builder.tools
     builder.add_nodes(
@@ -184,6 +184,6 @@ def _accept(parameters: ProofParameters) -> str:
 
 
 def _is_decided(state: DraftState) -> bool:
-    """Whether no further verifier is asked: the draft is proved, or none answers."""
+    """Whether verification is over: the draft is proved, or no verifier answers."""
     draft = state.get("draft")
     return draft is not None and draft.verdict is not None and not draft.verdict.failed

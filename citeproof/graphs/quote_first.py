@@ -30,7 +30,7 @@ class QuoteFirstParameters(ReadingParameters):
     answer_tokens: int = Field(default=400, ge=16, le=4000)
     """Longest reply: the quotes, and the answer."""
     nearest: bool = True
-    """Takes the passage's own sentence for a quote that paraphrases it; False leaves that out."""
+    """Replaces a paraphrased quote by the passage's own sentence; False drops the quote."""
     write: bool = True
     """False gives the verified quotes as the answer, and spares the second call."""
     prove: bool = True

@@ -60,14 +60,14 @@ class R2MGAParameters(Parameters):
     """False ends with the first answer, which is not assessed and leaves no case (ablation, Table
     2)."""
     assess: Assess = "llm"
-    """`nli` lets the entailment model assess what is stated and cited, and nobody whether all is
-    said: for language models that find fault with every answer, as the embedded one does."""
+    """`nli` lets the entailment model assess statements and citations, but not completeness: for
+    language models that find fault with every answer, as the embedded one does."""
     remember: bool = True
     """False reads the memory bank, and writes nothing to it."""
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
     """Part of the memory bank that is read and written; empty for the one of the settings."""
     gate: Gate = "both"
-    """The judge of the final answer, whose case is then kept: `llm`, as in the paper, `nli`
+    """The judge that decides whether the final answer becomes a case: `llm`, as in the paper, `nli`
     or `both`. Unless it is `llm`, the entailment model gives every claim its verdict. With
     `assess="nli"` its assessment counts as the language model's, which is not asked."""
     least_score: float = Field(default=1.0, gt=0.0, le=1.0)
@@ -77,13 +77,13 @@ class R2MGAParameters(Parameters):
     form: AnyForm = "prose"
     """`list` answers with names, `short` with a single one. Cases of each form are kept apart."""
     style: Literal["", "summary", "snippet"] = ""
-    """Empty reads the passages. `summary` (SUMM) and `snippet` (SNIPPET) read short forms of
-    them, which the model writes first; what it calls irrelevant is left out (Table 1)."""
+    """Empty reads the passages. `summary` (SUMM) and `snippet` (SNIPPET) read short forms, which
+    the model writes first; passages that it calls irrelevant are left out (Table 1)."""
     whole_snippets: bool = False
     """True shows snippets with all their passages, uncut (section "Method", Memory Module); a
     small window is soon full then."""
     always_plan: bool = False
-    """True plans and refines also where the first assessment finds no fault (section "Method",
+    """True plans and refines even if the first assessment finds no fault (section "Method",
     Planning & Action)."""
     may_abstain: bool = False
     """Offers the answerer to write nothing where the passages give no answer."""

@@ -40,13 +40,13 @@ class Step(NamedTuple):
     wanted: Callable[[Any, Any], bool] | None = None
     """Tells by state and parameters whether a run takes the step; None: every run does."""
     else_end: bool = False
-    """Whether a run that does not take it ends, instead of going on behind it."""
+    """Whether a run that skips it ends, instead of going on with the next step."""
     instead: bool = False
-    """Whether it is taken by every run that does not take the step before it."""
+    """Whether every run that skips the step before takes this one."""
 
 
 def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
-    """Find passages and see whether they answer the question; a run ends where none do.
+    """Find passages and see whether they answer the question; a run ends if none do.
 
     With `searches=False` only documents that come with the question are read.
     """
@@ -82,9 +82,9 @@ def build_steps(
         tools: Models and retriever.
         method: Its name.
         schema: The method's parameters.
-        state: What flows along the edges.
+        state: The schema of the graph's state.
         steps: In order; the first is part of every run.
-        options: What the method's builder was given beside the tools.
+        options: The options of the method's builder.
         **composer: Fields of the `AnswerComposer`.
 
     Raises:
@@ -115,7 +115,7 @@ def _reachable(steps: Sequence[Step]) -> list[Step]:
 
 
 def _is_certain(steps: Sequence[Step]) -> bool:
-    """Whether every run takes one of these, and if no other, the last."""
+    """Whether every run takes one of these steps: the last, if no other."""
     return steps[-1].wanted is None or (steps[-1].instead and len(steps) > 1)
 
 

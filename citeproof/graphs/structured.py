@@ -1,7 +1,7 @@
 """STRUCTURED: one call held to a JSON schema, in which every sentence names its passages.
 
-The schema allows no sentence without a citation and no number that no passage bears, so nothing
-need be repaired; what is left to check is whether the passages say so.
+The schema requires a citation for each sentence and allows only numbers of passages, so nothing
+needs repair; only whether the passages say so remains to be checked.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ class StructuredParameters(ReadingParameters):
 def build_structured(tools: Toolbox, **options: Unpack[StructuredOptions]) -> Graph:
     """The compiled graph of STRUCTURED.
 
-    The model writes in the role `answerer`. A server that knows no schema is told the form in
-    words. For arguments and errors see `build_vtg`; the parameters are fields of
-    `StructuredParameters`.
+    The model writes in the role `answerer`. A server without schemas gets the form in words. For
+    arguments and errors see `build_vtg`; the parameters are fields of `StructuredParameters`.
     """
     steps = [
         *reading_steps(tools),

@@ -35,7 +35,7 @@ class VeriCiteParameters(ReadingParameters):
     refine: bool = True
     """False gives the verified statements as they are, without the last stage."""
     prove: bool = True
-    """Checks the refined sentences by entailment; the paper checks those before them only."""
+    """Checks the refined sentences by entailment; the paper checks only those before refinement."""
     shots: int = Field(default=2, ge=0, le=2)
     """Examples that the model is shown when it drafts."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)

@@ -1,8 +1,8 @@
 """VTG: verifiable text generation with evolving memory and a two-tier verifier.
 
-Sun et al., "Towards Verifiable Text Generation with Evolving Memory and Self-Reflection",
-Algorithm 1. Claims are written one by one; each is checked against what it cites, then against
-the whole memory; where both fail, new evidence is looked for and the claim is written anew.
+Sun et al., "Towards Verifiable Text Generation with Evolving Memory and Self-Reflection", Algorithm
+1. Claims are written one by one; each is checked against what it cites, then against the whole
+memory; if both fail, new evidence is searched for and the claim is written again.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class VTGParameters(ProofParameters):
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order."""
     max_claims: int = Field(default=6, ge=1, le=UNLIMITED)
-    """Sentences, at most; claims that were dropped count. 100 stands for no limit, of which the
-    writer is not told then (Algorithm 1, line 5); it ends a writer that repeats itself."""
+    """Sentences, at most; claims that were dropped count. 100 means no limit: the writer is not
+    told of it (Algorithm 1, line 5), and only a writer that repeats itself reaches it."""
     claim_tokens: int = Field(default=96, ge=16, le=1000)
     """Longest claim."""
     may_abstain: bool = False
@@ -94,11 +94,10 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     Args:
         tools: Models and retriever.
         **options: `checkpointer`: a LangGraph checkpointer; none by default, as the LangGraph
-            server brings its own. `name`: the graph's name in traces. `insert_after`: nodes of
-            your own, name of a node → what goes behind it, or a pair of names → what goes
-            between the two. All others are fields of `VTGParameters`. They become the defaults
-            of the graph's context, which a run may override:
-            `graph.invoke(…, context={"k": 8})`.
+            server brings its own. `name`: the graph's name in traces. `insert_after`: nodes of your
+            own: name of a node → the node to put behind it, or a pair of names → the node to put
+            between the two. All others are fields of `VTGParameters`. They become the defaults of
+            the graph's context, which a run may override: `graph.invoke(…, context={"k": 8})`.
 
     Raises:
         SettingsError: A parameter is unknown or out of range, or there is no such node.

@@ -28,7 +28,7 @@ __all__ = ["COMPOSER", "BuildOptions", "Insertions", "MethodBuilder"]
 Insertions: TypeAlias = (
     Mapping[str, Any] | Mapping[tuple[str, str], Any] | Mapping[str | tuple[str, str], Any]
 )
-"""Name of a node → a node of one's own to go behind it; or a pair of names → one to go between."""
+"""Name of a node → the node to put behind it; or a pair of names → the node to put between them."""
 
 COMPOSER = "answer_composer"
 """The node that ends a method with an answer."""
@@ -53,14 +53,14 @@ class MethodBuilder:
     Args:
         tools: Their prompts replace the packaged ones.
         schema: The graph's parameters, which nodes and routes are handed.
-        state: What flows along the edges.
-        result: What a run gives.
+        state: The schema of the graph's state.
+        result: The schema of its output.
         name: The graph's name in traces.
         checkpointer: A LangGraph checkpointer.
-        end: The node that a run is led to when its budget is spent; without one, every error
-            ends the run. A graph of graphs has none: LangGraph could resume a run that failed
-            in a part only at the beginning of that part.
-        question: What a run takes.
+        end: The node that ends a run whose budget is spent; without one, every error ends the
+            run. A graph of graphs has none: LangGraph could resume a run that failed in a part
+            only at the beginning of that part.
+        question: The schema of its input.
         insert_after: Nodes of the caller's own.
     """
 
@@ -108,8 +108,8 @@ class MethodBuilder:
             tools: Models, retriever and stores; their budget applies where the options set none.
             method: Names the graph, unless the options do.
             schema: The graph's parameters, for which the options may set other defaults.
-            state: What flows along the edges.
-            result: What a run gives.
+            state: The schema of the graph's state.
+            result: The schema of its output.
             options: `BuildOptions` and parameters.
             **more: As above.
 
@@ -144,8 +144,8 @@ class MethodBuilder:
         """Begin with reading the question; one that follows up on earlier turns is rewritten.
 
         Args:
-            *targets: Where the method goes on: the only one, or those that the route may name.
-            route: Says where, as in `add_route`.
+            *targets: The next node, or all nodes that the route may name.
+            route: Chooses among them, as in `add_route`.
         """
         reader, rewriter = "question_reader", "question_rewriter"
         self.add_nodes(
@@ -189,7 +189,7 @@ class MethodBuilder:
         """The compiled graph, with room for as many steps as a run may take.
 
         Raises:
-            SettingsError: A node is to be inserted behind one that there is not.
+            SettingsError: A node is inserted behind one that does not exist.
         """
         if self._unused:
             seams = ", ".join(map(str, self._unused))

@@ -1,9 +1,9 @@
-"""The memory bank of R²-MGA: what finished questions leave behind, as demonstrations for others.
+"""The memory bank of R²-MGA: cases of finished questions, as demonstrations for others.
 
-A finished question is a case. It leaves three snippets (Ji et al., Memory Module), which differ in
-what they are found with: `generation` with question and passages, `assessment` with the answer as
-well, `planning` with the feedback too. Each is a record of a Chroma collection, with the case as
-its document and its own vector.
+A finished question is a case. It leaves three snippets (Ji et al., Memory Module), each found by
+other parts: `generation` by question and passages, `assessment` also by the answer, `planning` also
+by the feedback. Each is a record of a Chroma collection, with the case as its document and its own
+vector.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Bank:
 
     Any number of threads and processes may use a bank at once, and see each other's cases. Methods
     raise `StoreError` where the store cannot be used or its vectors are from another model,
-    `ModelError` where the embedding model fails, and `SettingsError` where one is needed and the
-    bank was opened without.
+    `ModelError` where the embedding model fails, and `SettingsError` if one is needed and the bank
+    was opened without one.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class Bank:
     def open(
         cls, settings: ChromaSettings, embeddings: Embeddings | None, *, namespace: str = "default"
     ) -> Bank:
-        """The bank beside the passages that the settings name; where there is none, none is made.
+        """The bank beside the settings' passages; if there is none, it is not made yet.
 
-        Without embeddings it is only looked at and exported.
+        Without embeddings it can only be read and exported.
         """
         check_namespace(namespace)
         store = open_store(settings, "bank")
@@ -82,7 +82,7 @@ class Bank:
         form: AnyForm = "prose",
         rank: int = 1,
     ) -> Snippet | None:
-        """The snippet whose case is most like this one, by the cosine of what `kind` is found with.
+        """The snippet of the most similar case, by the cosine of the parts that `kind` compares.
 
         `generation` compares question and passages, `assessment` also the answer, and `planning`
         also the feedback, among cases with actions. Only cases with answers of the form count. An
@@ -147,7 +147,7 @@ class Bank:
 
     @in_thread
     def keep_rationale(self, snippet_id: str, rationale: str) -> str:
-        """Keep why the decisions in a snippet were made, and return the rationale that is kept.
+        """Keep the reasons for the decisions in a snippet, and return the rationale that is kept.
 
         The first that is written stays. If the snippet is gone, none is kept.
 
@@ -176,7 +176,7 @@ class Bank:
     def cases(self, *, everywhere: bool = False) -> list[Entry]:
         """The cases of the namespace, or of all, the oldest first.
 
-        No vector is read, so that this works also where Chroma's vector files are damaged. As JSON
+        No vector is read, so this works even if Chroma's vector files are damaged. As JSON
         (`model_dump_json`), one in a line, they are an export (`citeproof.cases.parse_entries`).
         """
         return self._entries(None if everywhere else {"namespace": self.namespace})
@@ -191,8 +191,8 @@ class Bank:
     ) -> ImportReport:
         """Add the cases of an export to their namespaces, with their rationales and times.
 
-        What is interrupted can be done again: cases that are there already are neither embedded
-        nor written a second time.
+        An interrupted import can be repeated: cases that are there already are neither embedded
+        nor written again.
 
         Args:
             entries: The cases.

@@ -14,8 +14,8 @@ from citeproof.types import Passage
 __all__ = ["Change", "Mark", "PassageStore"]
 
 Mark = Mapping[str, Any]
-"""What is noted of a document: its `hash`, `origin`, `kind`, and once it is whole the number of its
-`passages`, the moment `indexed` and how it was `cut`."""
+"""The record of a document: its `hash`, `origin` and `kind`, and once it is whole the number of its
+`passages`, the time `indexed` and how it was `cut`."""
 
 
 class Change(NamedTuple):
@@ -31,7 +31,7 @@ class Change(NamedTuple):
     vectors: Sequence[Any] | None = None
     """One for each row; None in an index of words only."""
     ended: Mapping[str, Mark] | None = None
-    """Marks that are written last; None if the change is a part of one that goes on."""
+    """Marks that are written last; None if the change is part of an unfinished one."""
 
 
 class PassageStore(Protocol):
@@ -43,14 +43,14 @@ class PassageStore(Protocol):
     def updating(
         self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
     ) -> AbstractContextManager[PassageStore]:
-        """The only turn to change the passages; gives what is to be written to.
+        """The only turn to change the passages; gives the store to write to.
 
         A rebuild begins with nothing, and replaces what there was if all ends well. `rows` is
         about how many passages are coming, if that is known.
         """
 
     def together(self) -> AbstractContextManager[object]:
-        """Around the changes of one or several documents, which others had better see as one."""
+        """Group changes of one or several documents, so that others see them as one if possible."""
 
     def write(self, change: Change, embedder: str) -> None:
         """Make a change, with vectors of this embedding model."""
@@ -64,7 +64,7 @@ class PassageStore(Protocol):
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None
     ) -> dict[str, Mark]:
-        """The marks of documents that are not gone: of all, of those named, or of this hash."""
+        """The marks of existing documents: of all, of those named, or of this hash."""
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
         """Passages by their ids, each with its document, in this order."""

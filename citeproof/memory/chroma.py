@@ -32,8 +32,8 @@ _DOCUMENTS_AT_ONCE = 20
 class ChromaPassages:
     """A `PassageStore` of two Chroma collections: the passages, and the marks of documents.
 
-    A revision counts the changes, and each mark bears that of its own. So whoever keeps the words
-    of the passages reads no more than what changed since the revision that these are of.
+    A revision counts the changes, and each mark bears that of its own. So a copy of the passages'
+    words is brought up to date by reading only the changes since its own revision.
     """
 
     needs_vectors = False
@@ -62,7 +62,7 @@ class ChromaPassages:
         return nullcontext()
 
     def write(self, change: Change, embedder: str) -> None:
-        """Make a change; others take notice of it once the marks of its end are written."""
+        """Make a change; others see it once its last marks are written."""
         ids = [passage.id for _, passage in change.rows]
         with self._store.writing("writing the index", self._embedders(embedder)) as (own, marks):
             revision = int(own.metadata.get("revision", 0)) + 1
@@ -100,7 +100,7 @@ class ChromaPassages:
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None
     ) -> dict[str, Mark]:
-        """The marks of documents that are not gone: of all, of those named, or of this hash."""
+        """The marks of existing documents: of all, of those named, or of this hash."""
         with self._read() as (_, marks):
             if marks and names is not None:
                 found = fetch(marks, list(map(_key, names)), "documents", "metadatas").values()

@@ -1,9 +1,9 @@
 """Documents as the index knows them: where they come from, and the mark that each one has.
 
-A mark is the hash of a document's content and of how it was cut. It is empty from before the first
-of the passages is touched until after the last, so that whatever interrupts an update, a document
-is either whole or known not to be. A document that is still to be read waits; one that is gone
-keeps a mark, so that those who keep words of it elsewhere learn of it.
+A mark is the hash of a document's content and of how it was cut. The hash is empty from before the
+first passage is written until after the last, so even after an interrupted update a document is
+either whole or known to be incomplete. A document that is still to be read is marked as waiting. A
+deleted one keeps a mark, so that copies of its words elsewhere can be deleted as well.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ def whole(name: str) -> str:
 
 
 def validators(marks: Mapping[str, Mark], cut: str) -> dict[str, dict[str, str]]:
-    """Pages of the web, with what their sites said of them when they were read.
+    """Pages of the web, each with the validators that its site sent when it was read.
 
-    What is not there as it would be cut today comes without what would keep it from being fetched.
+    Pages that are incomplete, or were cut with other settings, come without `etag` and `modified`,
+    so that they are fetched again.
     """
     found: dict[str, dict[str, str]] = {}
     for name, mark in marks.items():
@@ -66,7 +67,7 @@ def validators(marks: Mapping[str, Mark], cut: str) -> dict[str, dict[str, str]]
 
 
 def list_documents(marks: Mapping[str, Mark], count: Callable[[str], int]) -> list[IndexedDocument]:
-    """The documents of the index, or to come into it, by name; the pieces of an import are one."""
+    """The documents of the index, and those still to be read, by name; an import counts as one."""
     found: dict[str, IndexedDocument] = {}
     for name, mark in marks.items():
         is_whole = mark["hash"] not in ("", WAITING)
@@ -89,7 +90,7 @@ def match(names: Sequence[str], known: Collection[str]) -> list[str]:
     """The documents of these names, and those below them: of a folder, a page, or an import.
 
     Raises:
-        InputError: A name is that of no document.
+        InputError: There is no document of a name.
     """
     found: dict[str, None] = {}
     for name in names:

@@ -54,7 +54,7 @@ class EvidenceLog:
 
     @classmethod
     def open(cls, settings: ChromaSettings, embeddings: Embeddings | None = None) -> EvidenceLog:
-        """The log beside the passages that the settings name; where there is none, none is made."""
+        """The log beside the settings' passages; if there is none, it is not made yet."""
         return cls(open_store(settings, "evidence"), f"{settings.collection}-evidence", embeddings)
 
     @in_thread

@@ -34,10 +34,10 @@ __all__ = ["Index", "IndexReport", "IndexedDocument", "Step", "Web"]
 class Index:
     """Passages by id, and the two searches over them; `open` makes one.
 
-    All methods block; `retriever()` gives what async code awaits. Any number of threads and
-    processes may search an index while one updates it: each search sees what was written before
-    it, and waits for no longer than a batch of passages takes to be stored. Methods raise
-    `StoreError` where the store cannot be used, and `ModelError` where the embedding model fails.
+    All methods block; async code uses `retriever()`. Any number of threads and processes may search
+    an index while one updates it: each search sees what was written before it, and waits at most
+    for one batch of passages to be stored. Methods raise `StoreError` where the store cannot be
+    used, and `ModelError` where the embedding model fails.
 
     Args:
         place: Where the passages are kept.
@@ -111,11 +111,10 @@ class Index:
     ) -> IndexReport:
         """Bring the index in line with documents: files, folders, and pages of the web.
 
-        Only what changed since the last time is embedded and written, and documents that are gone
-        from these folders are dropped, and pages that their site has no more. Documents elsewhere
-        stay. Where it ends early, what is done is kept, and a document whose passages are not all
-        there is done again by the next call. A rebuild takes the place of the old index when it is
-        done, and not before.
+        Only documents that changed since the last time are embedded and written. Files that are
+        gone from these folders are dropped, and so are pages that their site no longer has;
+        documents elsewhere stay. An interrupted update keeps the documents it finished; the next
+        call repeats the others. A rebuild replaces the old index only when it is complete.
 
         Args:
             documents: Paths, and URLs as strings.
@@ -124,7 +123,7 @@ class Index:
             progress: Called with each step.
 
         Raises:
-            InputError: A URL is none, or a rebuild would leave nothing.
+            InputError: A URL is invalid, or a rebuild would leave nothing.
         """
         urls = [str(one) for one in documents if is_url(str(one))]
         paths = [Path(one) for one in documents if not is_url(str(one))]
@@ -166,20 +165,20 @@ class Index:
     ) -> list[str]:
         """Index texts and LangChain documents, or passages; return their ids.
 
-        Each text is a document of its own, cut into passages like a file. One with an id that is
-        there already replaces it; the same once more changes nothing. What its metadata say of
-        `title`, `source` and `page` goes into its passages.
+        Each text is a document of its own, cut into passages like a file. A text replaces the one
+        with its id; an unchanged one is not written again. `title`, `source` and `page` of its
+        metadata go into its passages.
 
-        Passages are stored as they are. Together they are the document of this name, in place of
-        what had it before; what has not changed is not written again, so that an interrupted call
-        can be repeated.
+        Passages are stored as they are. Together they form the document of this name, and replace
+        an earlier one; unchanged passages are not written again, so an interrupted call can be
+        repeated.
 
         Args:
-            texts: What to index.
+            texts: The texts, documents or passages.
             vectors: For passages: an array of shape (passages, dimension), of the embedding model
                 that the index is searched with. By default they are embedded.
             ids: By default a document's own, or else made from source and text.
-            name: What passages are known by.
+            name: The name of the passages' document.
             progress: Called with each step.
 
         Raises:
@@ -240,14 +239,14 @@ class Index:
             The documents that were removed.
 
         Raises:
-            InputError: One is not in the index; then nothing is removed.
+            InputError: One is not in the index; nothing is removed then.
         """
         chosen = match(list(map(str, names)), self._place.marks())
         self._update(lambda update: update.drop_named(chosen), None, is_needed=bool(chosen))
         return chosen
 
     def documents(self) -> list[IndexedDocument]:
-        """The documents, by name; those that an interrupted update left are not whole."""
+        """The documents, by name; those of an interrupted update may not be whole."""
         return list_documents(self._place.marks(), self._place.count)
 
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""Brings an index in line with documents: finds out what changed, and writes only that."""
+"""Brings an index in line with documents: finds the changes, and writes only those."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = ["IndexReport", "Progress", "Step", "Update", "how_cut"]
 _VERSION = "7"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _FIRST, _BATCH = 64, 500
-"""Passages that are embedded and stored at a time: few at first, so that it is soon known how fast
-that is; many later on, since an embedder sorts by length."""
+"""Passages that are embedded and stored at a time: few at first, for an early estimate of the
+speed; many later on, since an embedder sorts by length."""
 _AHEAD = 4
 """Documents that each actor has at hand."""
 
@@ -106,12 +106,12 @@ class Update:
     settings: RetrieverSettings
     progress: Progress
     actors: Actors[Any] | None = None
-    """Where documents are read and cut, if that is not here."""
+    """Actors that read and cut documents, if this process does not."""
     documents: DocumentSettings = field(default_factory=DocumentSettings)
     """How they are read."""
     _embedder: str = ""
     _there: dict[str, str] = field(default_factory=dict)
-    """The hashes of documents that something of may be in the store."""
+    """The hashes of documents that may be in the store, in whole or in part."""
     _waiting: set[str] = field(default_factory=set)
     """Documents that are marked as still to be read."""
     _moved: dict[str, str] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class Update:
             self._there |= dict.fromkeys(names, GONE)
 
     def drop_named(self, names: Sequence[str]) -> None:
-        """Remove documents of which nothing is known yet."""
+        """Look up documents by name, and remove them."""
         self._look_up(names)
         self.drop(names)
 
@@ -208,14 +208,14 @@ class Update:
         return found
 
     def _expect(self, sources: Sequence[Source]) -> None:
-        """Mark documents that are still to be read, so that half an index is known to be one."""
+        """Mark documents that are still to be read, so that a partial index is recognised."""
         if len(sources) > 1:  # a single one gets its mark at once
             self._waiting |= {one.name for one in sources}
             waiting = {one.name: _mark(one, WAITING) for one in sources}
             self._write_marks(waiting, last=False)
 
     def _to_source(self, page: Fetched) -> Source | None:
-        """The page to be indexed; what else became of it goes into the report."""
+        """The page to be indexed; if there is none, the report says why."""
         done = self._done
         if page.state == "read":
             return named_source(
@@ -367,7 +367,7 @@ class Update:
                 self.progress(Step(name, "storing", counts[name] - left[name], counts[name]))
 
     def _embed(self, passages: Sequence[Passage], known: Mapping[str, Any]) -> list[Any] | None:
-        """The vectors of passages, of which some are known by what is embedded."""
+        """The vectors of passages; some are known by their text already."""
         if not self._embedder:
             return None
         texts = list(map(searchable, passages))

@@ -1,4 +1,4 @@
-"""Locks, and what is told to those who wait for them.
+"""Locks, and messages for the processes that wait for them.
 
 In a folder a lock is filelock's `ReadWriteLock`, which the system releases when a process dies; a
 note beside it says who holds it. At a Chroma server a lock is a collection, since a server makes
@@ -66,7 +66,7 @@ class FolderLock:
 
     @contextmanager
     def hold(self, mode: Mode, task: str) -> Iterator[None]:
-        """Hold the lock for a task, of which those who wait are told.
+        """Hold the lock for a task; waiting processes are told its name.
 
         Raises:
             StoreError: It was not free for `PATIENCE` seconds.
@@ -93,7 +93,7 @@ class FolderLock:
             time.sleep(_GIVE_WAY)
 
     def _mend(self) -> None:
-        """Remove a file that no lock can be had of: it holds nothing else."""
+        """Remove a lock file that cannot be locked: it holds nothing else."""
         if self._file.is_file() and self._file.stat().st_size:
             with self._file.open("rb") as file:
                 if file.read(len(_SQLITE)) != _SQLITE:
@@ -176,7 +176,7 @@ def _release(client: ClientAPI, held: Any) -> None:
 def _wait(
     place: str, attempt: Callable[[], T | None], holders: Callable[[], Iterable[dict[str, Any]]]
 ) -> T:
-    """Attempt until it succeeds, and tell for whom that waits."""
+    """Attempt until it succeeds, and log which process holds the lock."""
     began, is_told = time.monotonic(), False
     while (got := attempt()) is None:
         waited, who = time.monotonic() - began, _describe(holders())

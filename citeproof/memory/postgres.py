@@ -96,7 +96,7 @@ class PostgresPassages:
 
     Args:
         url: As in `postgresql://user@host/database`.
-        embeddings: What the vectors are from.
+        embeddings: The embedding model of the vectors.
         collection: Name of the table in the schema `citeproof`.
 
     Raises:

@@ -33,10 +33,10 @@ class OwnRetriever:
 
 
 def open_searched(settings: Settings, embeddings: Embeddings | None) -> Index | OwnRetriever:
-    """What `retriever.source` names.
+    """Open the index or the retriever that `retriever.source` names.
 
     Raises:
-        SettingsError: It cannot be had, or needs embeddings.
+        SettingsError: It cannot be opened, or needs embeddings.
         StoreError: The vectors of the index are from another model.
     """
     if settings.retriever.source.startswith("python:"):
@@ -51,10 +51,10 @@ def open_index(
     rebuild: bool = False,
     actors: Actors[Any] | None = None,
 ) -> Index:
-    """The index that documents are written to.
+    """Open the index that documents are written to.
 
     Raises:
-        SettingsError: What is searched is not written by citeproof, or embeddings are needed.
+        SettingsError: The source is not one that citeproof writes, or embeddings are needed.
         StoreError: The vectors of the index are from another model.
     """
     source, chosen = settings.retriever.source, settings.retriever

@@ -95,8 +95,8 @@ def open_store(settings: ChromaSettings, kind: Kind) -> Store:
 class Store:
     """Chroma's own collections, by their names, and turns to use them.
 
-    `where` it is, and what is the `fix` if it fails, is said in errors. `beside` is the folder for
-    files that are derived from a collection, and named after its id; None if there is none.
+    Errors name its place (`where`) and a `fix`. `beside` is the folder for files that are derived
+    from a collection, and named after its id; None if there is none.
     """
 
     def __init__(
@@ -117,9 +117,9 @@ class Store:
     def reading(self, task: str, *names: str, known: bool = False) -> Iterator[list[Any]]:
         """The collections of these names, to be read for one operation; None where there is none.
 
-        Those who have to wait are told the task; after too long they get a `StoreError`. A server
-        is not asked again for a collection that is `known`; if that one was replaced meanwhile,
-        the error's cause is Chroma's `NotFoundError`.
+        Processes that have to wait are told the task; after too long they get a `StoreError`. A
+        server is not asked again for a collection that is `known`; if that one was replaced
+        meanwhile, the error's cause is Chroma's `NotFoundError`.
         """
         with self._errors(), self._use("read", task) as is_there:
             held = self._known if known else {}
@@ -140,7 +140,7 @@ class Store:
     def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
         """While so many records are written, the vector files are written more seldom.
 
-        Whoever opens the folder before the end waits for up to `_FILLING_SYNC` records.
+        A process that opens the folder meanwhile first reads up to `_FILLING_SYNC` records.
         """
         yield
 
@@ -483,7 +483,7 @@ class FolderStore(Store):
 
 
 class ReadOnlyStore(FolderStore):
-    """A folder that may only be read, such as one on a read-only disk: a copy of it is read.
+    """A store in a read-only folder, such as one on a read-only disk; it works on a copy.
 
     Locks, words, and Chroma itself need a place to write.
     """
@@ -549,7 +549,7 @@ def _is_nearly_full(where: str) -> bool:
 
 
 def _is_damage(cause: BaseException) -> bool:
-    """Whether an error is the fault of the file, and not of the disk or of other users."""
+    """Whether an error comes from the file itself, and not from the disk or from other users."""
     if isinstance(cause, sqlite3.Error):
         return getattr(cause, "sqlite_errorname", "").startswith(_DAMAGED)
     is_busy = is_full(cause) or "locked" in str(cause)

@@ -13,7 +13,7 @@ __all__ = ["FILTERS", "TESTS"]
 
 
 def _pieces(text: str, sentences: Iterable[str]) -> list[tuple[bool, str]]:
-    """A passage in pieces, each with whether it belongs to a sentence that is highlighted."""
+    """The pieces of a passage, each with whether it belongs to a highlighted sentence."""
     text = plain(text, lines=True)
     inside = [False] * len(text)
     for sentence in sentences:

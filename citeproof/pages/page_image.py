@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["PageImage", "render_page_image"]
 
 _WIDTH, _TALLEST = 1000, 4
-"""Pixels that a picture is wide, and how many times as high it may be."""
+"""Width of a picture in pixels, and its greatest height as a multiple of that."""
 _MARK = (255, 226, 89)
 _QUALITY = 50
 _SAME = 0.7
-"""So many of the boxes still hold their text; letters that overlap are found in either."""
+"""Least share of boxes that still hold their text; overlapping letters count for either."""
 _AROUND = Area(-0.004, -0.002, 0.004, 0.002)
-"""By so much marks are larger than the letters."""
+"""Margin of a mark around its letters."""
 
 
 class PageImage(NamedTuple):
@@ -52,9 +52,9 @@ def render_page_image(
     Args:
         path: The PDF file.
         page: From 1.
-        boxes: What to mark.
-        said: What stood in each box when the file was read; the page must still say it there. Of a
-            page without text, as of a scan, this cannot be found out.
+        boxes: The rectangles to mark.
+        said: The text of each box when the file was read; the page must still say it there. A page
+            without text, such as a scan, is not checked.
 
     Raises:
         DocumentError: The file is gone, cannot be read, lacks the page, or says something else.

@@ -14,7 +14,7 @@ from citeproof.types import Box, Citation, Passage, Support
 __all__ = ["Cut", "Picture", "Pictures", "View"]
 
 _AROUND = 0.035
-"""By this share of the page a view is larger than what it shows, on each side."""
+"""Margin of a view on each side, as a share of the page."""
 _LEAST, _NARROWEST = 0.16, 0.45
 """The shares of the page's height and width that a view has at least."""
 
@@ -52,7 +52,7 @@ class View(NamedTuple):
     wide: Cut = Cut(0, 0, 0, 0)
     """The quoted lines, with those around them, over the width of the page."""
     narrow: Cut = Cut(0, 0, 0, 0)
-    """The same for a small screen: no wider than it must be."""
+    """The same for a small screen, as narrow as possible."""
     alt: str = ""
     """The text there."""
     missing: str = ""

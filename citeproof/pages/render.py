@@ -23,7 +23,7 @@ def render_page(template: str, style: str = "", *, script: bool = True, **values
         template: Its template, which extends `page.html`.
         style: Rules of its own, beside those that all pages share.
         script: Whether it has the script that shows cards.
-        values: What the template shows; only `Markup` goes in as it is.
+        values: The template's variables; all but `Markup` are escaped.
     """
     rules, program = f"{asset('page.css')}\n{style}", asset("page.js") if script else ""
     policy = (

@@ -1,7 +1,7 @@
 """Prompts: one Markdown file for each node, filled in strictly.
 
-A placeholder is a name in braces, such as `{claim}`. Every placeholder must be given, and
-nothing but placeholders may be; values are inserted as they are and never read as templates.
+A placeholder is a name in braces, such as `{claim}`. Every placeholder needs a value, and every
+value a placeholder; values are inserted as they are and never read as templates.
 
 All prompts of a run begin with the same bytes (system line, question, passages), so that a
 server with prefix caching reads them once; the node's own task comes last.
@@ -47,8 +47,8 @@ _FIXED = frozenset(
         "rankgpt",
     )
 )
-"""Prompts that cannot be replaced: no node asks them, and what reads the replies, or was fitted to
-them, goes by their words."""
+"""Prompts that cannot be replaced: no node asks them, and the code that reads their replies, or the
+calibration fitted to them, depends on their words."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _TAG = re.compile(r"<(?=\s*/?\s*passage\b|[/|!<]?[a-z_|｜])", re.IGNORECASE)
 _INST = re.compile(
@@ -71,8 +71,8 @@ class Prompt:
     begun: str = ""
     """How the reply begins, already written; the model goes on from there."""
     schema: Mapping[str, Any] | None = None
-    """JSON schema that a server which can is told to hold the reply to. The task says it in words,
-    for those that cannot."""
+    """JSON schema that the server enforces, if it can. The task states it in words for servers that
+    cannot."""
 
 
 @cache
@@ -95,11 +95,11 @@ def _packaged_names() -> frozenset[str]:
 
 
 def check_template(name: str, text: str, file: Path | None = None) -> None:
-    """Refuse a text that cannot stand for the packaged prompt of that name.
+    """Refuse a text that cannot replace the packaged prompt of that name.
 
     Args:
         name: The prompt's name.
-        text: What is to stand in its place.
+        text: The replacement.
         file: Where the text is from, for the error.
 
     Raises:
@@ -144,7 +144,7 @@ def load_templates(folder: Path) -> dict[str, str]:
 
 
 def read_template(name: str, file: Path) -> str:
-    """The text of a file that is to stand for the packaged prompt of that name.
+    """The text of a file that replaces the packaged prompt of that name.
 
     Raises:
         PromptError: The file cannot be read, or cannot stand for the prompt.
@@ -189,7 +189,7 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
 
 
 def defuse(text: str) -> str:
-    """Untrusted text without what looks like the end of a fence, a mark of a role, or is unseen."""
+    """Untrusted text without invisible characters, and without marks of fences or roles."""
     return _TILDE.sub(")", _INST.sub("(", _TAG.sub("‹", INVISIBLE.sub("", text))))
 
 

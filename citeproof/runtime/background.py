@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _depth: contextvars.ContextVar[int] = contextvars.ContextVar("citeproof_sync_depth", default=0)
-"""How many synchronous calls this one is inside of: each waits for a loop other than its own."""
+"""Depth of synchronous calls: each waits for a loop other than its own."""
 
 
 def run_in_background(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -43,14 +43,14 @@ def run_in_background(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 def is_synchronous() -> bool:
-    """Whether somebody waits for the caller synchronously, as `graph.invoke` does."""
+    """Whether the caller runs inside a synchronous call, as `graph.invoke` does."""
     return _depth.get() > 0
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Start a coroutine on a loop of its own, for clients that many threads and loops share.
 
-    What runs there waits for no other work of that loop, so that the caller may block.
+    Coroutines on that loop never wait for one another, so the caller may block.
     """
     return asyncio.run_coroutine_threadsafe(work, _loop(-1))
 

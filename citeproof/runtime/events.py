@@ -1,9 +1,8 @@
 """Events of a run, beyond those that LangGraph can know.
 
-Events travel on LangGraph's `custom` stream: `graph.astream(input, stream_mode="custom")`
-yields them one by one, as the frozen models below. The node that begins or ends is told by its
-`tasks` stream. Outside a stream `emit` does nothing.
-`docs/events.schema.json` says what they are as JSON.
+Events travel on LangGraph's `custom` stream: `graph.astream(input, stream_mode="custom")` yields
+them one by one, as the frozen models below. LangGraph's `tasks` stream tells which node begins or
+ends. Outside a stream `emit` does nothing. `docs/events.schema.json` describes them as JSON.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ class ReviewRequested(_Event):
     passages: tuple[Passage, ...]
     """The passages that it cites, in the order of its citations."""
     problem: str = ""
-    """Why the decision before this was of no use; empty at first."""
+    """Why the previous decision could not be used; empty at first."""
 
 
 class ClaimReviewed(_Event):
@@ -189,7 +188,7 @@ Event = Annotated[
 
 
 def emit(event: Event) -> None:
-    """Send an event to whoever streams the run; do nothing where nobody can."""
+    """Send an event to the run's stream; do nothing outside of one."""
     try:
         write = get_stream_writer()
     except (RuntimeError, KeyError):  # called outside a graph

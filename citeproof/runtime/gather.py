@@ -1,4 +1,4 @@
-"""Does several things at a time, and ends the others where one fails."""
+"""Runs several jobs at a time, and cancels the others if one fails."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ async def together(jobs: Iterable[Callable[[], Awaitable[T]]], at_once: int) -> 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(job)) for job in jobs]
     except ExceptionGroup as errors:
-        # Nobody has use for the group around it.
+        # Callers want the error itself, not the group around it.
         raise errors.exceptions[0] from errors.exceptions[0].__cause__
     return [task.result() for task in tasks]

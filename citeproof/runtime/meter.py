@@ -78,6 +78,6 @@ def check_budget() -> None:
 
 
 def note(text: str) -> None:
-    """Record what went otherwise than planned; it ends up in `Answer.notes`."""
+    """Record a deviation from the plan; it ends up in `Answer.notes`."""
     if (meter := _meter.get()) is not None and text not in meter.notes:
         meter.notes.append(text)

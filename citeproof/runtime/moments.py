@@ -68,12 +68,12 @@ class Moment(_Record):
 
 
 def observe(namespace: tuple[str, ...], mode: str, payload: Any) -> Moment | None:
-    """Translate a part of a run's stream; None for what is neither a task nor an event of ours.
+    """Translate a part of a run's stream; None if it is neither a task nor an event of ours.
 
     Args:
-        namespace: Of the graph that tells it.
+        namespace: The checkpoint namespace of the graph that streams it.
         mode: LangGraph's stream mode.
-        payload: What is told.
+        payload: The streamed value.
     """
     event: Event | NodeStarted | NodeFinished
     if mode == "tasks" and payload["name"].startswith("__"):
@@ -120,7 +120,7 @@ def brief(value: object, limit: int = 240) -> str:
 
 
 def _brief_state(state: Any) -> dict[str, str]:
-    """Shorten each value that is not empty; what a node has cost has a place of its own."""
+    """Shorten each value that is not empty, except a node's cost, which has a place of its own."""
     if not isinstance(state, Mapping):
         state = dict(state) if isinstance(state, BaseModel) else {"input": state}
     texts = {str(key): brief(value) for key, value in state.items() if key != "ledger"}
@@ -128,7 +128,7 @@ def _brief_state(state: Any) -> dict[str, str]:
 
 
 def _brief_error(error: BaseException | str | None) -> str:
-    """Shorten an error, without keys; a server tells its text alone."""
+    """Shorten an error, without keys; a server sends only its text."""
     named = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else error
     return brief(scrub(named or ""), 1000)
 

@@ -22,18 +22,18 @@ async def run_apart(
 ) -> dict[str, Any]:
     """The graph's result for a question, in a run beside the current one and not part of it.
 
-    It has no checkpointer, so that a tool may run it several times at once, and keeps to the budget
-    of its own. Its events, its notes and, once it is done, its cost become those of the
-    node that asks; the one retrieval that the node counts for itself is left out.
+    It has no checkpointer, so a tool may run it several times at once, and keeps to its own budget.
+    Its events, its notes and, once it is done, its cost become those of the node that asks; the one
+    retrieval that the node counts for itself is left out.
 
     Args:
         graph: Gives an `Answer` under the key `answer`.
-        question: What it is asked.
-        config: Of the run, such as its callbacks.
+        question: The question to ask it.
+        config: LangChain's configuration of the run, such as its callbacks.
         **context: Parameters of the run.
 
     Raises:
-        InputError: What the graph gives holds no `Answer`.
+        InputError: The graph's result holds no `Answer`.
     """
 
     async def run() -> dict[str, Any]:

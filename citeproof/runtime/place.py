@@ -1,4 +1,4 @@
-"""Where in a run a node is called: its parameters, and what it may still spend."""
+"""The place of a node call in a run: its parameters, and the budget that is left."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Place:
     call: str
     """The checkpoint namespace: `node:task`, behind those of the subgraphs around it."""
     context: object
-    """The parameters of the run, in whatever form its caller gave them."""
+    """The parameters of the run, in the caller's form."""
     thread: str | None
     """The thread whose checkpoints keep the run; None where the run names none."""
 
@@ -36,12 +36,12 @@ class Place:
 
     @property
     def drafts(self) -> bool:
-        """Whether the graph answers for another one, inside of a node that is called `draft`."""
+        """Whether the graph writes a draft for another one, inside a node called `draft`."""
         return any(part.startswith("draft:") for part in self.graph.split("|"))
 
 
 def current_place() -> Place:
-    """Where the caller runs; outside of a graph, a place of its own."""
+    """The caller's place in a run; outside of a graph, a place of its own."""
     try:
         runtime = get_runtime()
     except RuntimeError:
@@ -53,7 +53,7 @@ def current_place() -> Place:
 
 
 def adopt_cost(answer: Answer, ledger: Ledger) -> None:
-    """Report what another graph's answer has cost, unless that graph has told it in the ledger."""
+    """Report the cost of another graph's answer, unless the ledger has it already."""
     graph = current_place().graph
     if not any("|" in call.removeprefix(f"{graph}|") for call in calls_of(ledger, graph)):
         spend(answer.usage)
@@ -79,10 +79,10 @@ def budget_of(
     """The most that the run may have spent when it ends, by its budget and those around it.
 
     Args:
-        place: Where the node runs that asks.
+        place: Where the calling node runs.
         schema: The parameters of its graph, if it has some.
-        outer: What is known of the graph around it, or was found at the beginning of the run.
-        ledger: What was spent by now.
+        outer: The limits of the graph around it, or those found at the beginning of the run.
+        ledger: The costs so far.
     """
     own = None if schema is None else parameters_from(place.context, schema)
     budgets = [outer, None if own else _budget_in(place.context)]
@@ -106,7 +106,7 @@ def _budget_in(context: object) -> BudgetSettings:
 
 
 def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:
-    """A budget of a part of a run as one of the run, which has spent something before."""
+    """The budget of a part of a run, as a budget of the run, which has spent something before."""
     before = {
         "calls": spent.llm_calls,
         "tokens": spent.prompt_tokens + spent.completion_tokens,

@@ -83,13 +83,13 @@ class ModelServer:
         """The JSON that answers each body, in order; at most `at_once` are under way.
 
         Args:
-            url: Where they are sent.
-            bodies: What is sent, as JSON.
+            url: The address that they are sent to.
+            bodies: Request bodies, as JSON values.
             retries: Further attempts, by default those of the settings.
 
         Raises:
             ModelOutageError: One stays without an answer.
-            ModelError: One is refused, or what answers it is no JSON.
+            ModelError: One is refused, or its answer is not JSON.
         """
         more = self._settings.retries if retries is None else retries
 

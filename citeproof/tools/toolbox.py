@@ -44,16 +44,16 @@ class Toolbox:
 
     Args:
         llm: A LangChain chat model, or an `LLM`; it serves every role that `roles` leaves out.
-            None where no node is to ask one, as in the method `verbatim`.
+            None if no node asks one, as in the method `verbatim`.
         retriever: A citeproof or LangChain retriever. Without one, questions must come with
             their documents.
-        entailment: What verifies; without one, the language model judges. Its scores are kept, so
-            that no pair is computed twice.
+        entailment: The verifier; without one, the language model judges. Its scores are kept, so
+            no pair is computed twice.
         roles: Other language models for single roles (`settings.ROLES`).
         evidence: Where cited passages are recorded.
         answerability: Says whether a passage or a claim answers the question, as
-            `open_answerability` makes one; without it, whatever is proved counts as an answer.
-        bank: Past cases, of which the best match is shown as a demonstration.
+            `open_answerability` makes one; without it, any proved claim counts as an answer.
+        bank: Past cases; the best match is shown as a demonstration.
         budget: Limits of a run that the graphs start from; a graph's own parameters win.
         prompts: Prompt name → text to use in place of the packaged one
             (`prompts.load_templates` reads a folder of them).

@@ -1,7 +1,7 @@
 """Looks at the replies of a server at an address before a client parses them.
 
-A client says "No generation chunks were returned" of whatever it cannot read: a login page, half a
-reply, a proxy's error. And it reads what has no end.
+A client says "No generation chunks were returned" of anything that it cannot read: a login page,
+half a reply, a proxy's error. It also reads a reply that never ends.
 """
 
 from __future__ import annotations

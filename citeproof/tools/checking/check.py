@@ -37,18 +37,18 @@ async def check(
     retriever: Retriever | None = None,
     k: int = 5,
 ) -> CheckReport:
-    """Say of each sentence of a text which passages support it, and whether it cites those.
+    """Check each sentence of a text: which passages support it, and whether it cites them.
 
-    A sentence is tried against every passage that it cites, against two and three of these together
-    where none entails it, and against the `k` others that the retriever finds for it; all
-    sentences go to the entailment model at once. Of a number that
-    stands for more than `k` passages, the `k` that share the most words with the sentence count.
+    A sentence is tried against every passage that it cites, against two and three of them together
+    if none entails it alone, and against `k` others that the retriever finds for it; all sentences
+    go to the entailment model at once. If a number stands for more than `k` passages, the `k` that
+    share the most words with the sentence count.
 
-    The text is read as Markdown. Unchecked is what states nothing: sentences that end with a
-    question mark or a colon; code in fences that name its language; the names of a table's columns;
-    headings, an underlined one if it is one line and ends without a stop; and a paragraph of one
-    line, or a line of bold type, of at most 12 words, without citation or closing punctuation,
-    that something follows. A row of a table is one sentence.
+    The text is read as Markdown. Parts that state nothing are not checked: sentences that end with
+    a question mark or a colon; code in fences that name its language; the names of a table's
+    columns; headings, an underlined one if it is one line and ends without a stop; and a paragraph
+    of one line, or a line of bold type, of at most 12 words, without citation or closing
+    punctuation, that something follows. A row of a table is one sentence.
 
     Args:
         text: Sentences with citation marks such as `[1]`, `[1][2]`, `[1, 2]` and `[1-3]`, or
@@ -142,7 +142,7 @@ def _read(text: str) -> Iterator[_Said]:
             yield _Said(paragraph.text, paragraph.number, (), states=False)
             continue
         sentences = read_marked(paragraph.text)
-        # A name or a row is one, whatever stops are in it.
+        # A name or a row is one sentence, even with full stops in it.
         if sentences and paragraph.kind != "prose":
             said = " ".join(sentence.text for sentence in sentences)
             cited = dict.fromkeys(n for sentence in sentences for n in sentence.numbers)

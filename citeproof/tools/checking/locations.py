@@ -1,4 +1,4 @@
-"""Finds the sentences of a check in the text that was checked, as it was written.
+"""Finds the sentences of a check in the original text.
 
 A checked sentence is without marks, bullets and emphasis, so it is found by its words.
 """
@@ -30,8 +30,8 @@ def locate(text: str, sentences: Sequence[str]) -> list[Span | None]:
         sentences: Those that `check` found in it, in order.
 
     Returns:
-        A span for each sentence: `text[start:end]`. A row of a table, whose sentence also has
-        the names of its columns, is found as its line. None for what is not there.
+        A span for each sentence: `text[start:end]`. A row of a table, whose sentence also has the
+        names of its columns, is found as its line. None for a sentence that is not found.
     """
     written, places = words(text), starts(text)
     known = [word.casefold() for word in written]

@@ -1,4 +1,4 @@
-"""Reads the Markdown of an answer: its paragraphs in plain words, and which of them say something.
+"""Reads the Markdown of an answer: its paragraphs in plain words, and which of them state facts.
 
 CommonMark with tables, as markdown-it-py reads it, but nothing that can be false may get lost: an
 indented line is prose, a fence that never closes hides nothing, and what a page would not show
@@ -216,7 +216,7 @@ def _leaf(
     links: dict[str, Any],
     items: tuple[int, ...],
 ) -> _Block | None:
-    """Code, a definition of a link, a heading or a paragraph; cells of tables are none."""
+    """Code, a definition of a link, a heading or a paragraph, but not a table's cell."""
     token, parent = tokens[place], tokens[place - 1]
     assert token.map is not None
     start, end = token.map

@@ -19,11 +19,11 @@ __all__ = ["annotate"]
 def annotate(message: AIMessage, report: CheckReport) -> AIMessage:
     """The message with the verdict on each sentence that was checked.
 
-    A sentence that a source supports has a LangChain `Citation` for each passage that does:
-    where it stands in its text block, what the source says, and under `extras` the `verdict`,
-    the `score` and the passage. Any other has an annotation of the type
-    `non_standard_annotation`, so that no reader takes it for cited; its `value` has the same, and
-    `against` holds what says otherwise.
+    A sentence that a source supports has a LangChain `Citation` for each passage that does: where
+    it stands in its text block, what the source says, and under `extras` the `verdict`, the `score`
+    and the passage. Any other sentence has an annotation of the type `non_standard_annotation`, so
+    that no reader takes it for cited; its `value` has the same fields, and `against` the passages
+    that say otherwise.
 
     Args:
         message: Its content becomes standard content blocks, its id stays.

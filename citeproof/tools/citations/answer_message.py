@@ -80,10 +80,10 @@ def annotate_passage(
     """LangChain's citation of a passage.
 
     Args:
-        passage: What is cited.
-        sentence: Its sentence that proves what is said; by default all of it.
-        place: Where what is said begins and ends in its text.
-        extras: What is told besides of the passage's id and source.
+        passage: The cited passage.
+        sentence: The sentence of the passage that proves the claim; by default all of it.
+        place: Start and end of the claim in the message's text.
+        extras: Further fields, beside the passage's id and source.
     """
     return create_citation(
         url=passage.source if "://" in passage.source else None,

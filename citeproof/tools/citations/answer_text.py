@@ -1,4 +1,4 @@
-"""Answers as text: how a model is told to write them, and how its text becomes claims."""
+"""Answers as text: instructions for the model, and the way from its text to claims."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ UNCHECKED = "nothing has checked this claim"
 def citing_instruction(
     llm: LLM, numbers: Collection[int], *, empty: bool = False
 ) -> tuple[str, dict[str, Any] | None]:
-    """How a model is told to cite, as the end of a sentence of a task; and the schema, if any.
+    """The end of a task's sentence, which tells the model how to cite; and the schema, if any.
 
     Args:
         llm: Asked for marks in its text, or for JSON (`LLM.answers_in_json`).
-        numbers: The passages that there are.
+        numbers: The numbers of the passages.
         empty: Whether an answer may have no sentence.
     """
     numbered = ", ".join(map(str, sorted(numbers)))
@@ -57,7 +57,7 @@ def citing_instruction(
 
 
 def introduce(demonstration: str, words: str = EXAMPLE) -> str:
-    """A demonstration behind the words that say what it is; empty where there is none."""
+    """A demonstration with an introduction; empty if there is none."""
     return f"{words}\n{demonstration}\n\n" if demonstration else ""
 
 
@@ -104,7 +104,7 @@ def marked_claims(
     Args:
         pieces: Each a text and the numbers that it cites; those that no passage bears are dropped.
         passages: Number → passage.
-        most: So many numbers of a piece count.
+        most: Most numbers of a piece that count.
     """
     return [
         marked_claim(piece.text, [n for n in piece.numbers if n in passages][:most], passages)
@@ -117,7 +117,7 @@ def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage])
 
     Args:
         text: Without citation marks.
-        numbers: What it cites; each is a key of `passages`.
+        numbers: The passages it cites; each is a key of `passages`.
         passages: Number → passage.
     """
     return Claim(

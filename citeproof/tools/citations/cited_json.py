@@ -1,7 +1,7 @@
 """Whole answers as JSON: sentences, each with the numbers of the passages that it cites.
 
-A small model that is asked for marks leaves them out, or copies a passage; held to this form, it
-cites every sentence, and ends.
+A small model that is asked for marks leaves them out, or copies a passage; in this form it cites
+every sentence, and stops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def answer_schema(numbers: Collection[int], *, most: int, empty: bool = False) -
     """The JSON schema of an answer.
 
     Args:
-        numbers: The passages that there are; no other number can be cited.
+        numbers: The numbers of the passages; no other number can be cited.
         most: Most passages a sentence may cite.
         empty: Whether an answer may have no sentence.
     """
@@ -58,9 +58,9 @@ def is_answer_json(reply: str) -> bool:
 def read_answer_json(reply: str) -> list[MarkedSentence]:
     """The sentences of a reply, each with the numbers it cites, in order and each once.
 
-    Where the model puts two sentences into the place of one, both cite all of its passages.
-    Of a reply that is cut off all that is whole is read, and the last sentence where it is the
-    only one. Past `MOST_SENTENCES` nothing is read. A reply that holds no such object has none.
+    If the model puts two sentences into the place of one, both cite all of its passages. Of a
+    truncated reply, the complete sentences are read, or the last one if it is the only one.
+    Sentences beyond `MOST_SENTENCES` are ignored. A reply without such an object has none.
     """
     if reply.count("{") > _MOST_OBJECTS:
         return []  # each that is not closed would cost a pass over all of it

@@ -19,10 +19,10 @@ _EDGES = " \t,;:"
 def read_marked_list(text: str) -> list[MarkedSentence]:
     """The names of a list without their marks, in order, each with the numbers it cites.
 
-    A name ends behind its marks or at the end of its line, so that `Washington, D.C. [1]` is
-    one. On a single line, what bears no mark at all, or stands behind the last one, is cut at its
-    commas. Bullets are removed, and so are names without a letter or digit; of names that are
-    the same but for case the first counts.
+    A name ends behind its marks or at the end of its line, so that `Washington, D.C. [1]` is one. A
+    single line without marks is cut at its commas, and so is the part behind the last mark. Bullets
+    are removed, and so are names without a letter or digit; of names that differ only in case, the
+    first counts.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     pieces = [piece for line in lines for piece in _AFTER_MARKS.split(line)]
@@ -43,7 +43,7 @@ def read_marked_list(text: str) -> list[MarkedSentence]:
 
 
 def read_marked_name(text: str) -> list[MarkedSentence]:
-    """The first line of a text as a single name, whatever commas it holds; none if all is empty."""
+    """The first line of a text as a single name, commas included; none if the text is empty."""
     for line in text.splitlines():
         read = read_marked(_END.sub("", _BEGIN.sub("", line)))
         if name := unwrap(" ".join(sentence.text for sentence in read).strip(_EDGES)):

@@ -53,9 +53,9 @@ def read_marked(text: str) -> list[MarkedSentence]:
     """The sentences of a text without their marks, each with the numbers it cites.
 
     Marks are `[1]`, `[1][2]`, `[1, 2]`, `[1-3]` and `[passage 1]`. One that follows a full stop
-    belongs to the sentence that ends there; one that begins a line, to the sentence after it.
-    Any number is read; whether a passage bears it is for the caller to know. Bullets are
-    removed, and so are sentences without a letter or digit.
+    belongs to the sentence that ends there; one that begins a line, to the sentence after it. Any
+    number is read; the caller must check that a passage has it. Bullets are removed, and so are
+    sentences without a letter or digit.
     """
     plain, marks = _apart(text)
     # Signs alone are no sentence: a mark behind them belongs to what stands before.

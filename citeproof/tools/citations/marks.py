@@ -66,7 +66,7 @@ def strip_marks(text: str) -> str:
 def marks(claim: Claim) -> str:
     """The claim with its marks before each full stop, as in `The tower is old [1][2].`.
 
-    Of a claim of several sentences each has them: whoever reads one of these sees what proves it.
+    In a claim of several sentences each one has them, so every sentence shows its proof.
     """
     text = "".join(f"[{citation.number}]" for citation in claim.citations)
     if not text:

@@ -44,10 +44,10 @@ def read_numbered(
     A file of JSON lines gives a number to each of its objects: the third line that is not blank
     is [3], even if the second holds no text. Any other file is [1]. In a folder every file of a
     known kind is one number, in the order in which `citeproof index` reads them, even if some
-    cannot be read. Of several, the numbers of each go on where those of the one before end.
+    cannot be read. If there are several, each continues the numbers of the one before.
 
     Args:
-        documents: What to read.
+        documents: Files and folders.
         passage_words: Words that a passage has, more or less; an object of JSON lines is kept
             whole up to four times as many.
         settings: How documents are read.

@@ -65,7 +65,7 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
     """A quote for each sentence of a passage, in order, without the number of a list's item.
 
     Args:
-        passage: What is quoted.
+        passage: The passage to quote.
         context: Whether a sentence that cannot be read alone begins with those before it.
     """
     spans = split(passage.text)
@@ -84,8 +84,8 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
 def depends_on_context(sentence: str) -> bool:
     """Whether an English sentence refers to one before it.
 
-    It does so where it begins with a word such as "this" or "however", or where nobody is named
-    before its first "he", "she" or "they".
+    It does so if it begins with a word such as "this" or "however", or names no person before its
+    first "he", "she" or "they".
     """
     if _LINKED.match(sentence):
         return True

@@ -1,4 +1,4 @@
-"""Opens documents that are zip archives of XML, after a look at what they would unpack to."""
+"""Opens documents that are zip archives of XML, after checking their unpacked size."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Archive:
 
         Args:
             data: The whole file.
-            path: What errors call it.
-            fix: What they advise where it is broken.
+            path: Its name in error messages.
+            fix: Their advice if it is broken.
             has_doctypes: Whether its XML may declare document types, as that of EPUB may.
 
         Raises:
-            DocumentError: It is no zip archive, is encrypted, holds declarations of document types,
-                or unpacks to more than a gigabyte, 200 times its size or 20,000 files.
+            DocumentError: It is not a zip archive, is encrypted, declares a document type, or
+                unpacks to more than a gigabyte, 200 times its size or 20,000 files.
         """
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""What a `DoclingDocument` holds, block by block: its lines, and where they stand."""
+"""The blocks of a `DoclingDocument`: the lines of each, and their places on the page."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def find_gone(known: Iterable[str], found: Found) -> Iterator[str]:
 
     Args:
         known: Those that were there once.
-        found: What is there now.
+        found: The result of a new search.
     """
     files = set(map(str, found.files))
     # A folder that cannot be read may still hold its files. A named folder that is missing may be a

@@ -28,7 +28,7 @@ _OPEN = re.compile(
 )
 """Marks after which nothing is text until they are closed."""
 _MOST = 100
-"""Words that a page may leave out in silence; beyond, they are told if they are most of it."""
+"""Words that may be left out of a page silently; more are reported if they are most of it."""
 
 
 def read_html(data: bytes, path: Path) -> Document:
@@ -72,7 +72,7 @@ def read_html(data: bytes, path: Path) -> Document:
 
 
 def _unclosed(markup: str) -> tuple[str, ...]:
-    """What is told of a page whose end is in a comment, a script or the like."""
+    """The problem of a page whose rest is inside an unclosed comment, script or the like."""
     place = 0
     while found := _OPEN.search(markup, place):
         tag = "" if found["comment"] else found["tag"].lower()
@@ -85,7 +85,7 @@ def _unclosed(markup: str) -> tuple[str, ...]:
 
 
 def _left_out(page: Any, text: str) -> tuple[str, ...]:
-    """What is told of a page that reads as less than half of its words outside of links."""
+    """The problem of a page that keeps less than half of its words outside of links."""
     from lxml import etree
 
     there = 0
@@ -106,7 +106,7 @@ def _left_out(page: Any, text: str) -> tuple[str, ...]:
 
 
 def _flat(markup: str, path: Path, problems: tuple[str, ...]) -> Document:
-    """The text of a page whose tags stand in each other so deep that they cannot be followed."""
+    """The text of a page whose tags are nested too deep to be followed."""
     text = " ".join(_TAG.sub(" ", markup).split())
     told = "its tags are nested too deep to be followed, so it was read without its headings"
     part = Part(text, 0, 0, len(text), path.stem)

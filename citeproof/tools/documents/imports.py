@@ -58,7 +58,7 @@ def open_batches(
     """Passages and vectors that come from anywhere, `ROWS` at a time; the last may be fewer.
 
     Args:
-        name: What the import is known by.
+        name: The import's name in the index.
         rows: Passages in all.
         dimension: Numbers of a vector.
         batches: Called for each pass over them.
@@ -79,7 +79,7 @@ def open_import(path: Path, vectors: str, name: str | None = None) -> Import:
             Parquet file with columns of these names.
         vectors: An .npy file with a row for each line, in float16 or float32; or the Parquet
             file's column that holds the vectors.
-        name: What the import is known by, by default the file's name.
+        name: The import's name in the index, by default the file's name.
 
     Raises:
         InputError: A file cannot be read, or they do not fit each other.

@@ -26,9 +26,9 @@ _LEANING = re.compile(
     r"|Thus|Then|But|And|Also|So|Er|Sie|Es|Dies\w{0,2}|Sein\w{0,2}|Ihr\w{0,2}|Daher|Deshalb|Dann|Aber"
     r"|Und|Auch|Jedoch|Il|Elle|Cela|Ces?|Mais|Donc|Puis)\b"
 )
-"""How a sentence begins that says little without the one before it."""
+"""Openings of sentences that say little without the one before."""
 _TINY = 3
-"""A section shorter than one part in three of a passage is put together with the next."""
+"""A section shorter than a third of a passage is joined with the next."""
 
 
 def cut(document: Document, passage_words: int = 100) -> list[Passage]:
@@ -38,7 +38,7 @@ def cut(document: Document, passage_words: int = 100) -> list[Passage]:
     they are tiny. Its text is `part.text[start:end]`, so its offsets hold in the document.
 
     Args:
-        document: What a reader gave.
+        document: A reader's result.
         passage_words: Words that a passage has, more or less; a sentence that is much longer
             is cut between words.
     """
@@ -72,7 +72,7 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 
 
 def _belong_together(first: Part, part: Part) -> bool:
-    """Whether two parts stand in one place, and the second under all that the first is under."""
+    """Whether two parts stand in one place, the second under all headings of the first."""
     above = first.headings[:-1]
     place = (part.page, part.location) == (first.page, first.location)
     return place and part.text is first.text and part.headings[: len(above)] == above

@@ -24,8 +24,8 @@ _REPEATED = 3
 def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """The lines of pages without headers, footers and page numbers.
 
-    That is what stands outermost on three pages or more at the same height, and says the same but
-    for its numbers. A page that would have no text left keeps its lines.
+    These are the outermost lines that stand at the same height on three pages or more, and differ
+    only in their numbers. A page that would have no text left keeps its lines.
     """
     edges = [list(_edges(lines)) for lines in pages]
     seen = Counter(key for found in edges for key in {_key(line) for line in found})

@@ -1,8 +1,8 @@
-"""Reads documents in a process of their own, so that a bad file costs nothing but itself.
+"""Reads documents in a process of their own, so that a bad file harms only itself.
 
 The readers rest on libraries that parse what strangers wrote; a small file may ask them for all
-memory or for hours. The process is started with the first document that needs it, reads one after
-the other, and is started anew after one that broke it.
+memory or for hours. The process starts with the first document that needs it, reads one after the
+other, and is restarted after a document that broke it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Sandbox:
     processor_seconds: int = 120
     wall_seconds: float = 300.0
     settings: DocumentSettings = field(default_factory=DocumentSettings)
-    """What reads the documents."""
+    """The choice of readers."""
     _process: subprocess.Popen[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _until: float = 0.0

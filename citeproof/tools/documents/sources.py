@@ -45,7 +45,7 @@ class Source:
     load: Callable[[], bytes]
     """Raises `DocumentError`."""
     read: Callable[[bytes], Document | list[Passage]]
-    """What its bytes hold: a document, which is cut, or passages as they are. Raises
+    """Turns its bytes into a document, which is cut, or into passages as they are. Raises
     `DocumentError` or `MissingExtraError`."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Kept with its mark."""

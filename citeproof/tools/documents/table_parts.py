@@ -37,7 +37,7 @@ def table_parts(
     """A part for each table among the rows of a sheet; blank rows stand between them.
 
     Args:
-        rows: Those that say something, in order.
+        rows: The rows that are not blank, in order.
         title: Of the document.
         location: Of the sheet, as in `sheet Sales`.
         named: Whether the first row of the sheet names its columns, whatever it looks like.

@@ -107,14 +107,14 @@ class Notes:
         return cls(texts)
 
     def write(self, pieces: Pieces, element: Any) -> None:
-        """Those to which an element refers, each in a line."""
+        """The notes to which an element refers, each in a line."""
         if self.texts:
             tags = (f"{W}{tag}Reference" for tag, _ in self.KINDS.values())
             for reference in element.iter(*tags):
                 self._line(pieces, (reference.tag, reference.get(W + "id", "")))
 
     def write_rest(self, pieces: Pieces) -> None:
-        """Those to which nothing has referred."""
+        """The notes to which nothing has referred."""
         for key in list(self.texts):
             self._line(pieces, key)
 

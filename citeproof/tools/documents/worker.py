@@ -33,7 +33,7 @@ def main(memory: int, seconds: int, settings: DocumentSettings) -> None:
     Args:
         memory: Bytes that the process may take; 0 for any number.
         seconds: Of processor time for each document.
-        settings: What reads them.
+        settings: The choice of readers.
     """
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer

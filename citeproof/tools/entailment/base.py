@@ -31,8 +31,8 @@ class Pair:
     premise: str
     hypothesis: str
     prefix: str = field(default="", compare=False)
-    """The premise as the run's language model reads it, question and fences included. A judge
-    that asks after these bytes finds them in the server's key-value cache."""
+    """The premise as the run's language model reads it, question and fences included. A judge whose
+    prompt begins with these bytes finds them in the server's key-value cache."""
 
 
 class Score(float):
@@ -49,13 +49,13 @@ class Score(float):
 
 
 def contradicts(score: float) -> bool:
-    """Whether the premise says otherwise, as far as its model tells."""
+    """Whether the premise says otherwise; False if its model does not tell."""
     contradiction = getattr(score, "contradiction", None)
     return contradiction is not None and contradiction >= 0.5
 
 
 def halfway(threshold: float) -> float:
-    """Half-way from a threshold to 1: asked where many are tried, of which some pass by chance."""
+    """Half-way from a threshold to 1: required if many are tried, since some pass by chance."""
     return (1 + threshold) / 2
 
 
@@ -86,8 +86,8 @@ class Entailment(Protocol):
     the hypothesis; a model that knows contradictions gives `Score`s. Equal pairs have equal scores
     and are computed once; concurrent callers share batches.
 
-    A model that reads several passages as well as one, and is dear to ask, may say so by an
-    attribute `reads_many = True`: it is then asked about them together first.
+    An expensive model that reads several passages as well as one may say so with an attribute
+    `reads_many = True`; it is then asked about them together first.
     """
 
     @property

@@ -1,8 +1,9 @@
 """Two entailment models in a row: a fast one refuses claims, and a slow one has a say in the rest.
 
-The fast one misses most of what words do not show: of the claims that it would prove, the judge's
-score tells true from false far better (area 0.87 against 0.67 on 157 claims made to mislead, 0.89
-against 0.73 on 55 of FoolMeTwice, 0.74 against 0.68 on 48 of WiCE). Neither is best alone.
+The fast one misses errors that the words do not show: among the claims that it would prove, the
+judge's score separates true from false far better (area 0.87 against 0.67 on 157 claims made to
+mislead, 0.89 against 0.73 on 55 of FoolMeTwice, 0.74 against 0.68 on 48 of WiCE). Neither is best
+alone.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ __all__ = ["Cascade"]
 class Cascade:
     """Asks `first` about every pair, and `judge` about those that `first` does not refuse.
 
-    A pair whose first score lies in the band gets a score from both (`blend_odds`). What `first`
-    would prove though the premise lacks a number or a name of the hypothesis, both must prove: the
-    lower score counts, the judge's on the scale of `first`. So all scores have one scale and one
+    A pair whose first score lies in the band gets a score from both (`blend_odds`). If `first`
+    would prove a hypothesis whose number or name the premise lacks, both must prove it: the lower
+    score counts, the judge's on the scale of `first`. So all scores have one scale and one
     threshold, that of `first`.
 
     Args:

@@ -1,8 +1,8 @@
 """Details of a claim that its premise lacks: numbers, dates and names.
 
-A model of entailment reads meanings, and passes over a year or a name that is another one. Whether
-a word stands in a text needs no model. A missing word proves nothing: "a dozen" is 12,
-and a name has other forms. So such a claim is looked at twice, and not refused.
+A model of entailment reads meanings, and overlooks a different year or name. Whether a word is in a
+text can be checked without a model. A missing word proves nothing: "a dozen" is 12, and a name has
+other forms. So such a claim is checked twice, not refused.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def find_classifier(
 
     Args:
         server: The server.
-        kind: What it is; `auto` asks it.
+        kind: The server's software; `auto` asks it.
         model: The name that it should have there.
         most: Texts of a request; 0 leaves it to the server.
 
@@ -113,7 +113,7 @@ def find_classifier(
         if kind == "auto" and not (isinstance(info, dict) and "model_type" in info):
             return _vllm(server, model, most)
     except ModelError as error:
-        # Who has no such page may be vLLM; who is not there is not.
+        # A server without this page may be vLLM; one that does not answer is not.
         if kind != "auto" or "HTTP 404" not in error.why:
             raise
         return _vllm(server, model, most)

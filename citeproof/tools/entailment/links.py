@@ -1,4 +1,4 @@
-"""Whether passages speak of one another, so that together they may prove what neither does.
+"""Whether passages refer to one another, so that together they may prove what neither proves alone.
 
 A model of entailment joins what it reads: a town where *Maximum Overdrive* was shot in 1986, and a
 film of 1986 that Randal Kleiser directed, "prove" that he directed *Maximum Overdrive*. Nothing but

@@ -48,7 +48,7 @@ def open_entailment(
 ) -> Entailment:
     """The entailment model that the settings name; nothing is loaded before the first pair.
 
-    One at an address is asked for a score, so that what is wrong there is told now.
+    A model at an address is asked for a score, so that errors there show at once.
 
     Args:
         settings: The `[entailment]` section.

@@ -41,7 +41,7 @@ def rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
 
     Args:
         lines: UTF-8, with or without a byte order mark.
-        name: What errors call the file.
+        name: The file's name in error messages.
 
     Raises:
         InputError: A line is not UTF-8, not JSON, or not an object with a premise and a
@@ -57,7 +57,7 @@ async def score_rows(found: Iterable[Row], entailment: Entailment) -> AsyncItera
 
     Where the model marks what is not supported, as LettuceDetect does, those that are not
     entailed have it under `unsupported`: `start`, `end`, `text` and `score` of each span.
-    What the objects hold under these names is replaced.
+    Existing values under these names are replaced.
 
     Raises:
         ModelError: The entailment model cannot be had.

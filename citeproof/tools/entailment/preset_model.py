@@ -31,7 +31,7 @@ class PresetModel:
     Args:
         preset: Template, chunks and output.
         source: A hub path, a folder or a file; by default the preset's.
-        name: What reports and kept scores name it by; by default the source.
+        name: Its name in reports and kept scores; by default the source.
         threshold: Scores from here on count as entailed; by default the preset's.
         batch_size: Texts in one forward pass; 16 by default.
         offline: Whether only what is on this machine may be loaded.

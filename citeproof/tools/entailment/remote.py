@@ -100,7 +100,7 @@ class RemotePairs:
     """A model of `citeproof serve`, which cuts, asks and calibrates as in process.
 
     Args:
-        classifier: What the server has.
+        classifier: The model at the server.
         threshold: Scores from here on count as entailed.
     """
 
@@ -139,9 +139,9 @@ class RemoteCrossEncoder:
     """A cross-encoder of text-embeddings-inference, or with one output of vLLM.
 
     Args:
-        classifier: What the server has.
+        classifier: The model at the server.
         threshold: Scores from here on count as entailed.
-        name: What reports and kept scores name it by.
+        name: Its name in reports and kept scores.
         label: The output that is entailment, by its label or number.
         tokenizer: Gives the model's tokenizer, when it comes to that.
     """
@@ -198,7 +198,7 @@ class RemoteClassifier(TextClassifier):
     """A published verifier at text-embeddings-inference or vLLM; see `TextClassifier`.
 
     Args:
-        classifier: What the server has.
+        classifier: The model at the server.
         preset: Template, chunks and output.
         source: Where the tokenizer is, a hub path or a folder.
         label: The output that is entailment, in place of the preset's.
@@ -274,7 +274,7 @@ def _place(classifier: Classifier) -> str:
 def _or_outage(
     predict: Callable[[Sequence[Pair]], Sequence[float]],
 ) -> Callable[[Sequence[Pair]], Sequence[float]]:
-    """Whatever is wrong with a server that has answered before, what was written is not lost."""
+    """Turn errors into outages: the server has answered before, and finished work is kept."""
 
     def scores(pairs: Sequence[Pair]) -> Sequence[float]:
         try:

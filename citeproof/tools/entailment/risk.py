@@ -1,9 +1,9 @@
 """Which threshold keeps false proofs rare: conformal risk control.
 
-Scores of pairs that nothing was trained on stand beside the adapter. The threshold is the
-conformal quantile of those that the premise does not state: on pairs like them, a further one
-scores that much with at most the probability asked for (Angelopoulos et al., 2022, arXiv
-2208.02814, with the loss "proved though not stated").
+Scores of pairs that nothing was trained on stand beside the adapter. The threshold is the conformal
+quantile of the pairs whose premise does not state the claim: a further pair like them reaches it
+with at most the given probability (Angelopoulos et al., 2022, arXiv 2208.02814, with the loss
+"proved though not stated").
 """
 
 from __future__ import annotations

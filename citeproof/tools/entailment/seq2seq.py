@@ -31,7 +31,7 @@ class Seq2Seq:
         batch_size: Texts in one forward pass.
         offline: Whether only what is on this machine may be loaded.
         preset: Template and chunks; by default TRUE's, `premise: … hypothesis: …` and no chunks.
-        name: What reports and kept scores name it by; by default the model's name.
+        name: Its name in reports and kept scores; by default the model's name.
     """
 
     def __init__(

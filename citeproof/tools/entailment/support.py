@@ -40,7 +40,7 @@ Premise = Literal["fewest", "whole"]
 a verifier looks at (`whole_support`), which the simplifier then trims (`trimmed_support`)."""
 
 OUTAGE = "the entailment model did not answer"
-"""Why a claim is unchecked that would have been checked."""
+"""The reason of a claim that could not be checked."""
 MOST = 3
 """Most passages of a set."""
 _TRIED = 4
@@ -99,8 +99,8 @@ async def find_support(
     """The fewest passages that entail a claim, of several such sets the one with the best score.
 
     Pairs are tried where no passage does, and sets of three where no pair does: these must score
-    half-way from the threshold to 1, and their passages be linked. None of a set can be left out
-    but for the link, since all smaller ones were tried.
+    half-way from the threshold to 1, and their passages be linked. No passage of a set can be left
+    out, except one that links others: all smaller sets were tried.
 
     Args:
         entailment: The model that scores, and its threshold.
@@ -167,8 +167,8 @@ async def trimmed_support(
 ) -> Support:
     """Passages that entail a claim together, less those that can be left out (VTG, section 2.3).
 
-    In order of their numbers each is left out once, and for good where the others still entail the
-    claim. `score` is what all of them together have.
+    In order of their numbers each is left out once, and for good if the others still entail the
+    claim. `score` is that of all passages together.
     """
     left = dict(sorted(passages.items()))
     for number in sorted(passages):

@@ -129,7 +129,8 @@ class TextClassifier(PresetModel):
 def defuse_marks(text: str, marks: Sequence[str]) -> str:
     """The text with a space inside each of a tokenizer's special tokens.
 
-    Else a document with `</s>` in it would end there for the model, and go on with a claim.
+    Otherwise a document with `</s>` in it would end there for the model, and could continue with a
+    claim of its own.
     """
     for mark in marks:
         if len(mark) > 1 and mark in text:

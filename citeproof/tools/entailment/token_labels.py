@@ -31,9 +31,9 @@ class UnsupportedSpan:
 class TokenLabels(PresetModel):
     """A token classifier that reads premise and hypothesis as a pair, and labels the hypothesis.
 
-    A pair's score is 1 minus the highest probability of an unsupported token. Of a premise that
-    is longer than the model reads, the window with the best score counts. (LettuceDetect itself
-    takes the worst, by which no long document supports anything.)
+    A pair's score is 1 minus the highest probability of an unsupported token. If a premise is
+    longer than the model reads, the window with the best score counts. (LettuceDetect itself takes
+    the worst, so no long document supports anything.)
     """
 
     async def spans(self, pair: Pair) -> list[UnsupportedSpan]:

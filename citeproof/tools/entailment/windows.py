@@ -33,7 +33,7 @@ def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]
     Args:
         tokenizer: The model's own, as transformers has it.
         limit: Tokens that the model reads.
-        pairs: What is asked.
+        pairs: The pairs to cut.
     """
 
     @cache

@@ -41,14 +41,14 @@ class ChatModels:
     name: str
     """The model and where it is, for people to read; never with a key."""
     timeout: float | None = None
-    """Seconds until one call is given up; None leaves it to the model."""
+    """Seconds after which a call is given up; None leaves it to the model."""
     limiter: BaseRateLimiter | None = None
     """Waited for before each call, outside the timeout; the model's own would be inside."""
     continues: Mapping[str, bool] | None = None
     """Arguments that make a server continue a prefilled reply; None where
     it would start another."""
     server: LocalServer | VLLMServer | None = None
-    """Asked before each call to run, since whoever shares it may have stopped it."""
+    """Started before each call if need be, since another user of it may have stopped it."""
     refuses: set[str] = field(default_factory=set)
     """Arguments that the model was found not to support; they are not sent again."""
     _models: dict[asyncio.AbstractEventLoop, BaseChatModel] = field(default_factory=dict)

@@ -135,9 +135,9 @@ class LLM:
         """The reply, without control characters other than newline and tab.
 
         Args:
-            prompt: What is asked. Of a reply that is begun, only what the model adds is
-                returned. A server that can go on with a reply is handed it as such; any other
-                model is asked in words to go on, and may reply `replies.END`.
+            prompt: The prompt. If it begins the reply, only the continuation is returned. A
+                server that can continue a reply is sent it as one; any other model is asked in
+                words to go on, and may reply `replies.END`.
             max_tokens: The reply is cut after so many, by the server or else here, roughly.
             temperature: By default that of the settings.
             stop: The reply ends before any of these.
@@ -174,8 +174,7 @@ class LLM:
     ) -> T:
         """The reply as an object of the schema, asked for a second time where it is invalid.
 
-        The server is told the schema where it supports that; a model that does not is told it
-        in words.
+        The server gets the schema if it supports one; otherwise the prompt describes it in words.
 
         Raises:
             ModelReplyError: The second reply is invalid as well; the caller has a default.
@@ -210,7 +209,7 @@ class LLM:
         )
 
     async def choose(self, prompt: Prompt, options: Sequence[str]) -> dict[str, float]:
-        """How probable each option is as the first token of the reply; they add up to 1.
+        """The probability of each option as the first token of the reply; they add up to 1.
 
         An option should be a single token, such as Yes or No; case does not matter. Where the
         provider gives no probabilities, the option that the reply begins with has 1.0; the
@@ -218,7 +217,7 @@ class LLM:
 
         Raises:
             InputError: There are fewer than two options, or two are the same but for case.
-            ModelReplyError: The reply is none of the options.
+            ModelReplyError: The reply is not one of the options.
             ModelOutageError: No answer in spite of retries.
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
@@ -370,7 +369,7 @@ class _Teller:
     told: int = 0
 
     async def tell(self, stream: Any) -> Any:
-        """The whole reply, once all of it is told."""
+        """The whole reply, once all of it has been passed on."""
         whole, seen, count = None, 0, 0
         async with aclosing(cast("AsyncGenerator[Any]", stream)) as pieces:
             async for piece in pieces:
@@ -398,7 +397,7 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
 
 
 def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
-    """An `LLM` from whatever can be one.
+    """An `LLM` from anything that can serve as one.
 
     Args:
         model: An `LLM`; a LangChain chat model; or its name as in the setting `llm`:
@@ -422,7 +421,7 @@ def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
 
 
 def no_llm() -> LLM:
-    """Stands where no language model is to be asked; a call of it raises a `SettingsError`."""
+    """A placeholder where no language model is used; calling it raises a `SettingsError`."""
 
     def build() -> BaseChatModel:
         raise SettingsError(

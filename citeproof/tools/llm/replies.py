@@ -39,14 +39,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def is_end(text: str) -> bool:
-    """Whether a text says that nothing is left to say; what follows that is of no account."""
+    """Whether a text begins with the end token; text behind it is ignored."""
     return bool(_END.match(text))
 
 
 def clean(text: str) -> str:
     """The text without control characters, other than newline and tab, and with tags defused.
 
-    A reply becomes a part of later prompts, so it is as little trusted there as a passage.
+    A reply becomes part of later prompts, so it is trusted there no more than a passage.
     """
     return defuse(_CONTROL.sub("", text))
 
@@ -81,9 +81,9 @@ def thought_only(message: BaseMessage) -> bool:
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object in the text, whatever stands around it.
+    """The first JSON object in the text, with any text around it.
 
-    An object that is cut off is none, even where a whole one lies inside it.
+    A truncated object does not count, even if it contains a whole one.
     """
     for candidate in _outermost_objects(text):
         try:
@@ -97,7 +97,7 @@ def first_object(text: str) -> dict[str, Any] | None:
 
 
 def option_probabilities(message: BaseMessage, options: Sequence[str]) -> dict[str, float] | None:
-    """How probable each option is as the first token; they add up to 1.
+    """The probability of each option as the first token; they add up to 1.
 
     None where the provider gives no probabilities, or no option is among the likely tokens.
     """

@@ -1,7 +1,7 @@
-"""Calls a model again after a failure that passes, and tells one that stays, for any provider.
+"""Calls a model again after a transient failure, and reports a permanent one, for any provider.
 
-Neither the clients' own retries nor LangChain's `with_retry` would do: the former see no budget,
-take up no stream that breaks, and repeat a call without quota; the latter knows no Retry-After.
+The clients' own retries ignore the budget, do not resume a broken stream, and repeat calls without
+quota; LangChain's `with_retry` ignores Retry-After.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _FIXES = {
 def retry(
     retries: int, backoff: float, waiting: Callable[[BaseException, float, int], None]
 ) -> AsyncRetrying:
-    """The attempts of one call: after a failure that passes there is another, later each time.
+    """The attempts of one call: after each transient failure another one, later each time.
 
     Waits for as long as the server asks for; where it does not say, exponentially longer, with
     jitter.
@@ -140,7 +140,7 @@ def retry_after(error: BaseException) -> float | None:
 
 
 def scrub(text: str, secrets: Collection[str] = ()) -> str:
-    """The text without keys: those that are known, and whatever looks like one."""
+    """The text without keys: known ones, and anything that looks like one."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return _KEY_LIKE.sub("***", text)
@@ -157,7 +157,7 @@ def translate(
     """The error that a user reads in place of the provider's own.
 
     Args:
-        error: What the last attempt ended with.
+        error: The error of the last attempt.
         name: The model and where it is, for people to read.
         attempts: How many there were.
         secrets: Keys that must not be shown.

@@ -41,11 +41,12 @@ def prepare(
 
     Args:
         model: Takes what follows in fields of its own, or else with the call.
-        max_tokens: Of the reply.
+        max_tokens: Longest reply.
         temperature: By default the model's own.
         sample: A further one shifts the seed, if there is one: else it would be the first again.
         body: Sent beside the fields that the model sends.
-        schema: Of the reply. A mapping is told only to models that take one with each request.
+        schema: The schema of the reply. A mapping is sent only to models that take one with each
+            request.
         arguments: Given with the call as they are.
     """
     fields = type(model).model_fields

@@ -25,7 +25,7 @@ def last_asked(messages: Sequence[AnyMessage]) -> str | None:
 
 
 def answered_question(messages: Sequence[AnyMessage]) -> str | None:
-    """The question that stands alone of the last answer of ours; None where there is none."""
+    """The stand-alone question of our last answer; None if there is none."""
     answers = (message for message in reversed(messages) if isinstance(message, AIMessage))
     last = next(answers, None)
     return None if last is None else last.response_metadata.get("question")

@@ -43,7 +43,7 @@ def read_sources(
 
     Args:
         messages: The conversation.
-        documents: What the caller knows besides; they come first.
+        documents: Further sources, from the caller; they come first.
         tools: Names of the tools whose results count; by default all. Leave out those that
             return what the model has told them, or it would prove itself.
 

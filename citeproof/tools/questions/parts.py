@@ -24,8 +24,7 @@ _WHOLE = 3
 def question_parts(question: str) -> list[str]:
     """The questions that a question is made of, in order; itself where it asks one thing.
 
-    A part that is only asked by a word or two ("and when?") is asked about what the first part
-    says.
+    A part of only a word or two ("and when?") takes its subject from the first part.
     """
     parts = [part.strip(" ,;?") for part in _AND.split(" ".join(question.split()))]
     parts = [part for part in parts if part]

@@ -1,4 +1,4 @@
-"""A second look at what a search has found, by a model that reads query and passage together."""
+"""Reranks the results of a search by a model that reads query and passage together."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
 
     Args:
         source: `python:package.module:factory`; the module must be installed or on PYTHONPATH.
-        settings: What the factory may look at.
+        settings: The settings, for a factory that takes them.
 
     Raises:
-        SettingsError: It cannot be imported or fails, or what it makes is no retriever.
+        SettingsError: It cannot be imported or fails, or it makes no retriever.
     """
     module, colon, name = source.removeprefix("python:").partition(":")
     what = f"The retriever {source!r} cannot be made"

@@ -34,10 +34,10 @@ class HybridRetriever:
     """Searches a pool; `kind` says how.
 
     Args:
-        pool: What is searched, in a thread.
+        pool: The passages to search, in a thread.
         kind: `dense` goes by vectors, `bm25` by words, `fused` by both; by words alone, with a
             note, where the embedder's server does not answer.
-        dense_share: What the vectors count for where both do, from 0 to 1.
+        dense_share: The weight of the vectors in a fused search, from 0 to 1.
     """
 
     def __init__(

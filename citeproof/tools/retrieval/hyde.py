@@ -20,7 +20,7 @@ class HyDERetriever:
     LLatrieval's comparison it is one passage, and the question itself is not searched for.
 
     Args:
-        source: What is searched.
+        source: The retriever that searches.
         llm: Writes the passage.
         passage_tokens: Longest passage, in tokens.
     """

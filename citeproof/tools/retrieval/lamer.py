@@ -24,7 +24,7 @@ class LAMERRetriever:
     and answer, for each different answer.
 
     Args:
-        source: What is searched.
+        source: The retriever that searches.
         llm: Guesses the answers.
         shown: Passages that it is shown.
         answers: How many it guesses.

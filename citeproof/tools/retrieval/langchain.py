@@ -32,8 +32,8 @@ __all__ = [
 class LangChainRetriever:
     """A LangChain retriever or vector store that finds passages.
 
-    A vector store is asked for `k` documents. A retriever gives as many as it was set up for,
-    of which the first `k` different ones are taken.
+    A vector store is asked for `k` documents. A retriever gives as many as it was set up for; the
+    first `k` different ones are taken.
     """
 
     def __init__(self, retriever: BaseRetriever | VectorStore) -> None:

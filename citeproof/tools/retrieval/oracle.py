@@ -23,10 +23,9 @@ def oracle_passages(
 ) -> list[Passage]:
     """The k candidates, or fewer, that cover the most answers.
 
-    Each time that candidate is taken that holds the most answers of which no passage has been
-    taken yet, the higher-ranked of equal ones; the rest is filled up in order. An answer stands
-    in a passage where one of its aliases does, word for word but for case, punctuation and
-    articles.
+    Each step takes the candidate that holds the most answers not yet covered, the higher-ranked
+    among equals; the rest is filled up in order. An answer stands in a passage where one of its
+    aliases does, word for word but for case, punctuation and articles.
 
     Args:
         candidates: In the order of retrieval.

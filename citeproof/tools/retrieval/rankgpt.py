@@ -56,7 +56,7 @@ class RankGPTRetriever:
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """At most `k` passages, the best first; none for an empty query.
 
-        Where the budget is spent the windows that are left stay as they are.
+        If the budget is spent, the remaining windows stay as they are.
 
         Raises:
             InputError: `k` is less than 1.
@@ -89,8 +89,8 @@ class RankGPTRetriever:
 def permutation(reply: str, count: int) -> list[int]:
     """The numbers from 1 to `count` in the order in which a reply names them.
 
-    Numbers in brackets count, or where there are none all numbers do. Repeated and unknown ones
-    are dropped; those that are missing follow in their old order.
+    Numbers in brackets count, or all numbers if there are none in brackets. Repeated and unknown
+    ones are dropped; missing ones follow in their old order.
     """
     numbers = [int(n) for n in _MARKED.findall(reply) or _NUMBER.findall(reply)]
     named = dict.fromkeys(n for n in numbers if 1 <= n <= count)

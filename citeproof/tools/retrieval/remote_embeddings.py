@@ -119,8 +119,8 @@ def _unit(vector: list[float]) -> list[float]:
 def open_embedder(settings: Settings, progress: Progress | None = None) -> Embeddings | None:
     """The embedder that the settings name; nothing is downloaded or loaded before its first use.
 
-    One at an address is asked for a vector, so that what is wrong there is told now. None where
-    none is installed, and the retriever goes by words alone.
+    An embedder at an address is asked for a vector, so that errors there show at once. None if none
+    is installed and the retriever searches by words alone.
 
     Raises:
         MissingExtraError: It is not installed.

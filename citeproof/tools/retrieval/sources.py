@@ -1,4 +1,4 @@
-"""Retrievers from whatever can be searched, and several searches at once."""
+"""Makes retrievers from searchable objects, and runs several searches at once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def from_texts(
 
 
 def coerce_retriever(source: object) -> Retriever:
-    """A retriever from whatever can be one.
+    """A retriever from anything that can serve as one.
 
     Args:
         source: A `Retriever`, a LangChain retriever or vector store, an `Index`, or a

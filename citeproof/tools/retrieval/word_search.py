@@ -1,6 +1,6 @@
 """Search by words: BM25 over stemmed words, in SQLite's FTS5.
 
-Rows are added and deleted one by one, so that a document more costs what that document costs.
+Rows are added and deleted one by one, so the cost of a new document does not grow with the index.
 Processes that share the file see each other's changes at once.
 
 How often each word occurs is counted beside it: FTS5 itself would read all places of all words of
@@ -61,7 +61,7 @@ _BEST = """
     JOIN row ON row.number = rowid ORDER BY rank
 """
 _MOST_ROWS = 50_000
-"""Rows that a search may look at; a question with nothing but frequent words, of one word's."""
+"""Rows that a search may look at; if a question has only frequent words, those of one word."""
 _DEPTH = 200
 """Least candidates, where these are found by the rarer words alone."""
 _K1, _B = 1.2, 0.75
@@ -127,7 +127,7 @@ class Words:
         Args:
             documents: None deletes every row.
             rows: The new ones; one whose id another document has takes that one's place.
-            note: What they stand for, if that is to be noted.
+            note: Text to store with the change; `note` reads it back.
         """
         with self._lock, self._errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")

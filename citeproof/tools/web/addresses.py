@@ -1,8 +1,8 @@
 """Keeps requests away from the machines of the user's own network.
 
-A page, a redirect or a name server of a stranger may name any address. So the name is looked up
-once, its addresses are checked, and the connection goes to the very address that was checked: a
-name that means another machine a moment later (DNS rebinding) gains nothing.
+A page, a redirect or a foreign name server may name any address. So the name is looked up once, its
+addresses are checked, and the connection goes to the address that was checked: a name that resolves
+to another machine a moment later (DNS rebinding) gains nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def look_up(host: str, port: int) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether anybody on the internet can reach this IP address."""
+    """Whether this IP address is public."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]

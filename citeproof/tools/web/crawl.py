@@ -40,7 +40,7 @@ class Web:
 
 @dataclass(frozen=True)
 class Fetched:
-    """A page, or why there is none."""
+    """A page, or the reason that there is none."""
 
     url: str
     state: Literal["read", "unchanged", "gone", "failed", "left out"]
@@ -65,11 +65,11 @@ def fetch_pages(
     Args:
         urls: Of pages.
         web: How they are fetched.
-        known: Pages that were fetched before, with the validators that they came with. Of one that
-            has not changed since nothing is transferred.
+        known: Pages that were fetched before, with the validators that they came with. An unchanged
+            page is not transferred again.
 
     Raises:
-        InputError: A URL is none.
+        InputError: A URL is invalid.
     """
     roots = list(map(normalize, urls))
     return _fetch(roots, web, known or {})
