@@ -386,7 +386,7 @@ class DocumentSettings(_Section):
     """How documents are read."""
 
     pdf: Literal["pdfium", "docling"] = "pdfium"
-    """What reads PDF: `pdfium` (the text in the file, and Tesseract for scans), or `docling`
+    """The reader of PDF: `pdfium` (the text in the file, and Tesseract for scans), or `docling`
     (models of layout, tables and text recognition; extra `docling`)."""
     docling_models: HomePath | None = None
     """The folder that `docling-tools models download` filled; by default the models come from the

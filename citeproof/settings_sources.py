@@ -98,8 +98,8 @@ def refusal(
     Args:
         cls: The settings, a model of sections.
         roles: Names that its section `roles` may have.
-        values: What it was given.
-        failures: What pydantic found.
+        values: The values that it was given.
+        failures: The errors that pydantic found.
     """
     try:
         if isinstance(values, Mapping):
@@ -118,7 +118,7 @@ def unknown_name_error(
     """The error for a name that is not known; it names the nearest that is.
 
     Args:
-        what: What there is not.
+        what: The name that does not exist.
         word: The name.
         known: Names that would have been right; listed where none is near.
         source: Where the name was found.

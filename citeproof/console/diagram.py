@@ -45,7 +45,7 @@ def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = 
     Args:
         nodes: Names; those that begin and end with two underscores are drawn as terminals.
         edges: Between these nodes. Two with the same ends are drawn as one.
-        taken: What a run did with the graph; None draws the graph alone.
+        taken: The way that a run took; None draws the graph alone.
     """
     facts = taken.facts if taken else {}
     boxes = {node: _Box(_width(node, facts.get(node, "")), node) for node in nodes}

@@ -64,7 +64,7 @@ async def follow(
     """Print a run while it goes on; an interruption ends the run first.
 
     Args:
-        moments: What happens; the run's own `AnswerReady` must be among them.
+        moments: The run's events, its own `AnswerReady` among them.
         console: On a terminal the claim in hand moves; elsewhere only finished lines are printed.
         question: Printed first.
         trace: Print each node with its time, tokens, and what it read and wrote.

@@ -79,8 +79,8 @@ def render_page(
     by their hashes, and the pictures that it holds. Every text of the run is escaped.
 
     Args:
-        answer: What to show.
-        moments: What happened in the run; without them the page has no trace.
+        answer: The answer to show.
+        moments: The run's events; without them the page has no trace.
         graph: The graph that ran; by default what the moments show of it.
         traced: Whether the trace is what the reader came for: it is unfolded then.
         broken: Whether the run gave no answer: this one only says why.

@@ -32,7 +32,7 @@ def render_sarif(report: CheckReport, text: str, file: Path) -> str:
 
     Args:
         report: The check.
-        text: What was checked, as it stands in the file.
+        text: The checked text, as it stands in the file.
         file: Named as given where that is a relative path, so that a host finds it.
     """
     spans = locate(text, [sentence.text for sentence in report.sentences])

@@ -49,8 +49,8 @@ def plot(series: Sequence[Series], x: str, y: str, *, alone: bool = False) -> Ma
 
     Args:
         series: At least one, each with at least one point.
-        x: What stands along the lower edge; the axis begins at 0.
-        y: What stands along the left edge.
+        x: The label of the lower edge; the axis begins at 0.
+        y: The label of the left edge.
         alone: Whether it stands by itself, with its style and the names below, or in a page.
     """
     points = [point for one in series for point in one.points]

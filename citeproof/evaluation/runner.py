@@ -134,7 +134,7 @@ async def run(
         method: Its name, for the manifest.
         examples: Their ids differ.
         folder: The run's; made if it is not there.
-        about: What else the manifest tells: `settings`, `models`, and fields of its `data`.
+        about: Further fields of the manifest: `settings`, `models`, and fields of its `data`.
         at_once: Most examples in work at a time.
         resume: Go on with a run that the folder holds; it must be of the same configuration.
         bank: The memory bank, whose size is noted if the method reads it.

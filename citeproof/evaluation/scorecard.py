@@ -86,7 +86,7 @@ async def make_scorecard(
     """Score a run from its outputs alone.
 
     Args:
-        run: What is scored.
+        run: The answers to score.
         entailment: Decides what entails what; without one, the metrics that need it are left out.
             Its scores are kept beside the run, so that a second time costs next to nothing.
         mode: How metrics count.

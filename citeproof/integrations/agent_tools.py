@@ -61,7 +61,7 @@ def ask_tool(tools: Toolbox, method: str = "vtg", **parameters: Any) -> BaseTool
     Its artifact is the `Answer`.
 
     Args:
-        tools: What the method runs on.
+        tools: The models and the retriever that the method runs on.
         method: Its name, as `citeproof methods` lists it.
         **parameters: Of the method, such as `max_trials=1`.
 

@@ -77,7 +77,7 @@ def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any
     do. A request that is cancelled stops its run.
 
     Args:
-        tools: What it answers with.
+        tools: The models and the retriever that it answers with.
         check_hosts: Over HTTP, refuse requests that were sent to another name than that of this
             machine for itself, which keeps web pages out (DNS rebinding). Switch it off only
             where the application around it does so.

@@ -55,7 +55,7 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
 
     Args:
         tools: Whose entailment model decides; `Toolbox(model, entailment=…)` will do.
-        mode: What happens where sentences fail.
+        mode: The consequence of a sentence that fails.
         max_rounds: How many times `revise` sends an answer back; the last one then stands,
             with its annotations.
         documents: Further sources of every conversation.

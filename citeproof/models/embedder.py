@@ -37,7 +37,7 @@ class LocalEmbeddings(Embeddings):
     turns, since each call uses all cores by itself.
 
     Args:
-        name: What a store notes, to see that it is later read with the same model.
+        name: Noted in a store, so that it is later read with the same model.
         locate: Gives the folder or hub name to load, when it comes to that.
         settings: Prefixes, a model for questions apart, the similarity, and how many texts go
             through the model together.

@@ -18,7 +18,7 @@ class Progress(Protocol):
         """Take note.
 
         Args:
-            label: What is being fetched, such as `language model`, or started.
+            label: The thing that is fetched or started, such as `language model`.
             done: Bytes so far; falls back to less when another source is tried. Where the total
                 is 0, seconds.
             total: Bytes in all; 0 while something starts, which takes nobody knows how long.

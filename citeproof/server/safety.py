@@ -67,7 +67,7 @@ def protect(
     """The app behind its guard, its token and its headers.
 
     Args:
-        app: What is protected.
+        app: The application to protect.
         hosts: Names under which it is reached.
         token: Needed for everything but the two health checks, if there is one.
         own: Needed for the requests of the command line, in place of `token`; by default they

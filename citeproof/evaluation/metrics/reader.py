@@ -28,7 +28,7 @@ def reader_scores(found: Sequence[str], answers: Sequence[Sequence[str]], mode: 
     """Compare what was found for each sub-question with its best alias: words, exactly, and all so.
 
     Args:
-        found: What a reader found for each sub-question in the answer, at least one.
+        found: The reader's finding for each sub-question, at least one.
         answers: The aliases of each.
         mode: How to compare.
 
