@@ -118,7 +118,7 @@ def unknown_name_error(
     """The error for a name that is not known; it names the nearest that is.
 
     Args:
-        what: The name that does not exist.
+        what: The kind of thing that is missing, such as `setting`.
         word: The name.
         known: Names that would have been right; listed where none is near.
         source: Where the name was found.
