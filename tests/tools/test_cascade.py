@@ -89,12 +89,12 @@ def test_kept_scores_tell_cascades_apart() -> None:
     ("premise", "judged", "score"),
     [
         ("It opened in 1931.", 0.1, 0.95),
-        ("It opened.", 0.6, 0.5 * 0.6 / 0.65),
-        ("It opened.", 0.7, 0.5 + 0.5 * 0.05 / 0.35),
-        ("It opened.", 1.0, 0.95),
+        ("It opened.", 0.65, 0.5 * 0.5 / 0.75),
+        ("It opened.", 0.65 + 0.35 / 2, 0.5),
+        ("It opened.", 1.0, 0.5 + 0.5 * 0.2 / 0.25),
     ],
 )
-def test_what_the_premise_does_not_name_both_must_prove(
+def test_what_the_premise_does_not_name_both_must_prove_surely(
     premise: str, judged: float, score: float
 ) -> None:
     judge = Asked(judged)

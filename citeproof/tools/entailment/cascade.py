@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, stretch
+from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, halfway, stretch
 from citeproof.tools.entailment.details import missing_details
 
 __all__ = ["Cascade"]
@@ -20,9 +20,10 @@ class Cascade:
     """Asks `first` about every pair, and `judge` about those that `first` does not refuse.
 
     A pair whose first score lies in the band gets a score from both (`blend_odds`). If `first`
-    would prove a hypothesis whose number or name the premise lacks, both must prove it: the lower
-    score counts, the judge's on the scale of `first`. So all scores have one scale and one
-    threshold, that of `first`.
+    would prove a hypothesis whose number or name the premise lacks, both must prove it, and surely:
+    the lower score counts, the judge's on the scale of `first`, and it must reach half-way from the
+    threshold to 1. Of 1,085 right claims made of SQuAD questions 2% lack a name and 2% a number. So
+    all scores have one scale and one threshold, that of `first`.
 
     Args:
         first: Scores every pair.
@@ -53,7 +54,8 @@ class Cascade:
         """Both models, and what decides between them, so that kept scores are not mixed up."""
         low, high = self._band
         weights = "/".join(f"{weight:g}" for weight in self._blend)
-        return f"{self._first.name} + {self._judge_name} [{low:g}, {high:g}] {weights}"
+        decided = f"[{low:g}, {high:g}] {weights} details {halfway(self.threshold):g}"
+        return f"{self._first.name} + {self._judge_name} {decided}"
 
     @property
     def first(self) -> Entailment:
@@ -89,5 +91,6 @@ class Cascade:
                 onto = stretch(score, self._judge.threshold, self.threshold)
                 *weights, constant = self._blend
                 both = blend_odds((scores[i], score), weights, constant)
-                scores[i] = Score(min(scores[i], onto) if i in lacking else both, against)
+                surely = stretch(min(scores[i], onto), halfway(self.threshold), self.threshold)
+                scores[i] = Score(surely if i in lacking else both, against)
         return scores
