@@ -27,7 +27,8 @@ BY_WORDS = "searched by words alone"
 """How a note begins where a fused search had no vectors."""
 _DEPTH = 5
 """Candidates that each search gives to the fusion, as a multiple of k."""
-_LEAST_DEPTH = 50
+_LEAST_DEPTH = 100
+"""So that a search for 5 passages finds the first 5 of a search for 20."""
 
 
 class HybridRetriever:
