@@ -12,9 +12,9 @@ from citeproof.runtime.events import ClaimDelta, ClaimDrafted, emit
 from citeproof.state import Draft, Update, WritingState, memory_passages, text_so_far
 from citeproof.tools.citations.answer_text import introduce
 from citeproof.tools.citations.cited_json import is_answer_json
-from citeproof.tools.citations.marked_text import read_marked, unwrap
+from citeproof.tools.citations.marked_text import unwrap
 from citeproof.tools.citations.marks import adds_nothing
-from citeproof.tools.citations.mentions import mark_mentions
+from citeproof.tools.citations.mentions import read_reply
 from citeproof.tools.llm.replies import END, is_end
 
 __all__ = ["UNLIMITED", "ClaimGenerator"]
@@ -97,7 +97,7 @@ def sentences(reply: str) -> list[str]:
     if is_answer_json(reply):
         return found
     lines = takewhile(lambda line: not is_end(line), reply.splitlines(keepends=True))
-    for said in read_marked(mark_mentions(_LABEL.sub("", "".join(lines)))):
+    for said in read_reply(_LABEL.sub("", "".join(lines))):
         sentence = unwrap(said.text)
         if is_end(sentence):
             break

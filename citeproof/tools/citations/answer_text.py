@@ -9,9 +9,9 @@ from citeproof.prompts import fill, template
 from citeproof.runtime.events import ClaimDelta, emit
 from citeproof.tools.citations.cited_json import answer_schema, is_answer_json, read_answer_json
 from citeproof.tools.citations.marked_list import read_marked_list, read_marked_name
-from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
+from citeproof.tools.citations.marked_text import MarkedSentence
 from citeproof.tools.citations.marks import cite, marks
-from citeproof.tools.citations.mentions import mark_mentions
+from citeproof.tools.citations.mentions import read_reply
 from citeproof.tools.llm.model import LLM
 from citeproof.types import Claim, Passage, Verdict
 
@@ -93,7 +93,7 @@ def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> l
 
 def read_prose(reply: str) -> list[MarkedSentence]:
     """The sentences of an answer, in whichever form the model wrote it."""
-    return read_answer_json(reply) if is_answer_json(reply) else read_marked(mark_mentions(reply))
+    return read_answer_json(reply) if is_answer_json(reply) else read_reply(reply)
 
 
 def marked_claims(

@@ -13,8 +13,8 @@ from typing import Any
 
 from langchain_core.utils.json import parse_partial_json
 
-from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
-from citeproof.tools.citations.mentions import mark_mentions
+from citeproof.tools.citations.marked_text import MarkedSentence
+from citeproof.tools.citations.mentions import read_reply
 
 __all__ = ["MOST_SENTENCES", "answer_json", "answer_schema", "is_answer_json", "read_answer_json"]
 
@@ -79,7 +79,7 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
     sentences = [
         MarkedSentence(sentence.text, _numbers(item))
         for item in [item for item in items if "passages" in item] or items
-        for sentence in read_marked(mark_mentions(" ".join(item["sentence"].split())))
+        for sentence in read_reply(" ".join(item["sentence"].split()))
     ]
     return sentences[:MOST_SENTENCES]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["mark_mentions"]
+from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
+
+__all__ = ["mark_mentions", "read_reply"]
 
 _NUMBER = r"\[?\d{1,3}\]?"
 _PASSAGES = rf"(?:the\s+)?passages?\s+(?P<numbers>{_NUMBER}(?:(?:,|,?\s+and|,?\s+or)\s+{_NUMBER})*)"
@@ -18,6 +20,11 @@ _BEFORE = re.compile(
     re.I | re.M,
 )
 _DIGITS = re.compile(r"\d+")
+
+
+def read_reply(reply: str) -> list[MarkedSentence]:
+    """The sentences of a model's reply, each with the numbers it cites by marks or in words."""
+    return read_marked(mark_mentions(reply))
 
 
 def mark_mentions(reply: str) -> str:
