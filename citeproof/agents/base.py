@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from types import NoneType
@@ -248,7 +249,7 @@ def _close_answer(answer: Answer, ledger: Ledger, place: Place) -> dict[str, Any
     notes = tuple(dict.fromkeys([*answer.notes, *total.notes]))
     answer = answer.model_copy(update={"usage": total.usage, "notes": notes})
     if not place.graph:  # that of a subgraph is for the graph around it to announce
-        emit(AnswerReady(answer=answer))
+        emit(AnswerReady(answer=answer, day=datetime.now().astimezone().date()))
     others = {key: cost for key, cost in ledger.items() if key not in calls}
     return {"answer": answer, "ledger": Overwrite({**others, f"{place.graph}|": total})}
 

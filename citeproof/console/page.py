@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
@@ -13,6 +14,7 @@ from citeproof.evaluation.traces import Trace
 from citeproof.graphs.shape import Shape
 from citeproof.pages import render
 from citeproof.pages.pictures import Picture, Pictures, View
+from citeproof.runtime.events import AnswerReady, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment
 from citeproof.text import count
 from citeproof.types import Answer, CheckReport, Citation, Passage, Support
@@ -62,6 +64,7 @@ _LOOKS = {
 _CHECKED = {
     verdict: Look(sign, verdict, words, words) for verdict, (sign, _, words) in LOOK.items()
 }
+_ADDRESS = re.compile(r" at https?://[^\s,]+")
 _STATUS = {"answered": "Answered", "partial": "Answered in part", "not_found": "No answer"}
 
 
@@ -138,9 +141,25 @@ def _answer_values(
         "found": found,
         "pictures": pictures,
         "cost": text.describe_usage(answer.usage),
+        "making": _making(moments),
         "facts": text.describe_call,
         "trace": timeline(moments, graph),
     }
+
+
+def _making(moments: Sequence[Moment]) -> list[str]:
+    """The models and the day of an answer, without the addresses of servers."""
+    made: dict[str, list[str]] = {"Written by": [], "Checked by": [], "Answered on": []}
+    for moment in moments:
+        match moment.event:
+            case LLMCalled(model=model):
+                made["Written by"].append(model)
+            case PairsScored(model=model):
+                made["Checked by"].append(model)
+            case AnswerReady(day=day) if day and not moment.namespace:
+                made["Answered on"].append(f"{day.day} {day:%B %Y}")
+    told = ((how, ", ".join(filter(None, dict.fromkeys(names)))) for how, names in made.items())
+    return [f"{how} {_ADDRESS.sub('', names)}" for how, names in told if names]
 
 
 def render_check(report: CheckReport, title: str) -> str:

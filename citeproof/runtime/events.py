@@ -7,6 +7,7 @@ ends. Outside a stream `emit` does nothing. `docs/events.schema.json` describes 
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
 from langgraph.config import get_stream_writer
@@ -47,6 +48,8 @@ class LLMCalled(_Event):
 
     type: Literal["llm_called"] = "llm_called"
     role: str
+    model: str = ""
+    """The name of the model that replied."""
     prompt: str
     reply: str
     usage: Usage
@@ -70,6 +73,8 @@ class PairsScored(_Event):
     """Entailment scores, in the order of the pairs."""
 
     type: Literal["pairs_scored"] = "pairs_scored"
+    model: str = ""
+    """The name of the entailment model."""
     pairs: tuple[tuple[str, str, float], ...]
     """(premise, hypothesis, score)."""
 
@@ -166,6 +171,8 @@ class AnswerReady(_Event):
 
     type: Literal["answer_ready"] = "answer_ready"
     answer: Answer
+    day: date | None = None
+    """The day of the answer, by the clock of the machine that ran the graph."""
 
 
 Event = Annotated[

@@ -439,7 +439,7 @@ async def test_an_answer_bears_the_cost_and_the_notes_of_the_run() -> None:
     notes = ("first", "answerer: no heading parts the reasoning from the answer")
     assert answer.notes == notes
     assert left["ledger"] == {"|": NodeCost(usage=usage, notes=notes)}
-    assert events == [AnswerReady(answer=answer)]
+    assert [event.answer for event in events] == [answer]
 
 
 @dataclass(frozen=True)

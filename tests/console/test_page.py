@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -335,8 +336,8 @@ def hostile(evil: str = EVIL) -> tuple[Answer, list[Told]]:
     failed = finished(evil, Usage(), **{evil: evil}).model_copy(update={"error": evil})
     events: list[Told] = [
         started(evil, **{evil: evil}),
-        LLMCalled(role=evil, prompt=f"{evil}\n" * 9, reply=evil, usage=Usage()),
-        LLMCalled(role=evil, prompt=f"{evil}\n" * 9, reply=evil, usage=Usage()),
+        LLMCalled(role=evil, model=evil, prompt=f"{evil}\n" * 9, reply=evil, usage=Usage()),
+        LLMCalled(role=evil, model=evil, prompt=f"{evil}\n" * 9, reply=evil, usage=Usage()),
         PairsScored(pairs=((evil, evil, 0.5),)),
         PassagesRetrieved(passages=(passage,)),
         EvidenceFound(queries=(evil,), passages=(passage,)),
@@ -448,3 +449,15 @@ def test_a_place_where_no_page_can_be_is_refused(
     with pytest.raises(InputError, match="cannot be written"):
         write_whole(Path(place), "x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_page_names_models_and_day_without_addresses() -> None:
+    told = [
+        LLMCalled(role="writer", model="qwen at http://gpu/v1", prompt="", reply="", usage=Usage()),
+        LLMCalled(role="judge", model="qwen at http://gpu/v1", prompt="", reply="", usage=Usage()),
+        PairsScored(model="deberta", pairs=()),
+        AnswerReady(answer=ANSWER, day=date(2026, 11, 3)),
+    ]
+    page = render_page(ANSWER, [Moment(at=0.0, event=event) for event in told])
+    for line in ("Written by qwen", "Checked by deberta", "Answered on 3 November 2026"):
+        assert f"<li>{line}</li>" in page

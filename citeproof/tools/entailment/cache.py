@@ -96,10 +96,11 @@ class CachedEntailment:
         spend(Usage(nli_pairs=len(pairs)))
         emit(
             PairsScored(
+                model=self.name,
                 pairs=tuple(
                     (pair.premise, pair.hypothesis, score)
                     for pair, score in zip(pairs, scores, strict=True)
-                )
+                ),
             )
         )
         return scores

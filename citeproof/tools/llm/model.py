@@ -348,7 +348,8 @@ class LLM:
         else:
             asked = "\n\n".join(str(m.text) for m in messages)
             said = object_text(message)
-            emit(LLMCalled(role=self.role, prompt=asked, reply=said, usage=spent))
+            told = LLMCalled(role=self.role, model=self.name, prompt=asked, reply=said, usage=spent)
+            emit(told)
             count = spent.prompt_tokens, spent.completion_tokens
             _log.debug("%s of %s replied: %d tokens in, %d out.", self.role, self.name, *count)
             return message

@@ -665,7 +665,8 @@ def test_calls_are_told_as_events() -> None:
     first, second = asyncio.run(events())
     prompt = "System line.\n\nQuestion and passages.\n\nThe task."
     usage = Usage(llm_calls=1, prompt_tokens=7, completion_tokens=2)
-    assert first == LLMCalled(role="judge", prompt=prompt, reply="Hello there.", usage=usage)
+    told = LLMCalled(role="judge", model=llm.name, prompt=prompt, reply="Hello there.", usage=usage)
+    assert first == told
     assert (second.reply, second.usage.cached_tokens) == ("Yes", 7)
 
 
