@@ -105,6 +105,16 @@ def test_what_the_premise_does_not_name_both_must_prove_surely(
     assert len(judge.pairs) == (premise == "It opened.")
 
 
+def test_no_model_proves_code_that_the_premise_lacks() -> None:
+    judge = Asked(1.0)
+    first, opened = TableEntailment(lambda *_: 0.95), cast("Any", judge.open)
+    model = Cascade(first, opened, band=(0.5, 1.0))
+    pairs = [Pair(premise, "Call `token_hex()`.") for premise in ("token_bytes()", "token_hex()")]
+    unstated, _ = asyncio.run(model.scores(pairs))
+    assert unstated == model.threshold / 2
+    assert judge.pairs == pairs[1:]
+
+
 def test_what_the_first_model_knows_of_contradictions_is_kept() -> None:
     first = TableEntailment(lambda *_: Score(0.6, 0.7))
     model = Cascade(first, cast("Any", Asked(0.2).open), band=(0.5, 0.8))

@@ -1,8 +1,8 @@
-"""Numbers and names of a claim that its premise does not have."""
+"""Numbers, names and code of a claim that its premise does not have."""
 
 import pytest
 
-from citeproof.tools.entailment.details import missing_details
+from citeproof.tools.entailment.details import missing_code, missing_details
 
 PREMISE = (
     "Title: Pier\nThe Veld pier, opened on 7 May 1931, is 1,250.0 metres long and has two towers."
@@ -37,3 +37,21 @@ def test_what_is_missing(claim: str, missing: list[str]) -> None:
 )
 def test_a_bound_is_no_number(premise: str, claim: str, missing: list[str]) -> None:
     assert missing_details(premise, claim) == missing
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing"),
+    [
+        ("Call `secrets.token_bytes()` for one.", []),
+        ("Call token_bytes(), please.", []),
+        ("Call token_hex() or token_urlsafe.", ["token_hex", "token_urlsafe"]),
+        ("Write os.urandom in its place.", ["os.urandom"]),
+        ("Run it with --force.", ["--force"]),
+        ("It reads /etc/tokens.conf and /etc/fstab.", ["/etc/fstab"]),
+        ("Write `SELECT 1` then.", ["SELECT 1"]),
+        ("He and/or she won 3-2 in 1990-1991, e.g. with a U.S.-based team.", []),
+    ],
+)
+def test_code_is_copied_or_missing(claim: str, missing: list[str]) -> None:
+    premise = "Title: The secrets module\nUse token_bytes([nbytes]), set in /etc/tokens.conf."
+    assert missing_code(premise, claim) == missing

@@ -1,8 +1,8 @@
-"""Details of a claim that its premise lacks: numbers, dates and names.
+"""Details of a claim that its premise lacks: numbers, dates, names, and names in code.
 
 A model of entailment reads meanings, and overlooks a different year or name. Whether a word is in a
 text can be checked without a model. A missing word proves nothing: "a dozen" is 12, and a name has
-other forms. So such a claim is checked twice, not refused.
+other forms. So such a claim is checked twice, not refused. Only names in code have one form.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["missing_details", "missing_numbers"]
+__all__ = ["missing_code", "missing_details", "missing_numbers"]
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _TEENS = "fifteen sixteen seventeen eighteen nineteen twenty"
@@ -34,6 +34,14 @@ _VALUES = (
 )
 _FIGURE = re.compile(r"\d[\d.,]*(?:\d|(?=\D|$))")
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)(?<![\w'’])[A-ZÀ-Þ][\w'’-]*\w")
+_CODE = re.compile(
+    r"`([^`]+)`"
+    r"|(?<![\w/.-])("
+    r"--[a-z][\w-]*"  # an option
+    r"|/(?:[\w.~-]+/)+[\w.-]*\w"  # a path
+    r"|(?:\w+\.)*\w*[a-z]\w*_\w+(?:\.\w+)*|[a-z]\w+(?:\.\w\w+)+|[a-z]\w*\(\)"
+    r")"
+)
 _BOUND = re.compile(
     r"\b(?:over|under|above|below|nearly|almost|about|around|roughly|some|up to|at least|at most"
     r"|(?:more|less|fewer|greater) than)\s+(?:the\s+)?(?:\d[\d.,]*|[a-z]+)",
@@ -53,6 +61,19 @@ def missing_details(premise: str, claim: str) -> list[str]:
     )
     unnamed = [name for name in names if not _is_known(name, known, stems)]
     return [*missing_numbers(premise, claim), *unnamed]
+
+
+def missing_code(premise: str, claim: str) -> list[str]:
+    """Names in code that the premise does not have: `token_bytes()`, `--force`, `/etc/fstab`.
+
+    Nobody paraphrases them, so a premise without such a name does not state the claim.
+    """
+    known = premise.lower()
+    return [
+        name
+        for name in ("".join(found) for found in _CODE.findall(claim))
+        if any(len(word) > 1 and word not in known for word in re.findall(r"\w+", name.lower()))
+    ]
 
 
 def missing_numbers(premise: str, claim: str) -> list[str]:
