@@ -51,6 +51,20 @@ async def test_what_only_more_than_three_passages_entail_is_not_proved() -> None
     assert support.score < 0.5
 
 
+@pytest.mark.parametrize(
+    ("needed", "score", "holds"),
+    [("p", 0.5, True), ("pq", 0.74, False), ("pq", 0.76, True), ("pqr", 0.86, False)],
+)
+async def test_the_more_passages_the_surer_they_must_be(
+    needed: str, score: float, holds: bool
+) -> None:
+    model = TableEntailment(
+        lambda premise, _: score if all(f"<{c}>" in premise for c in needed) else 0.1
+    )
+    support = await find_support(model, "?", PASSAGES, "claim")
+    assert support.holds == holds
+
+
 @pytest.mark.parametrize(("name", "holds"), [("Pier", False), ("Lamp", True)])
 async def test_passages_that_do_not_speak_of_one_another_prove_nothing_together(
     name: str, holds: bool

@@ -5,7 +5,8 @@ finds support that no passage gives: on 160 pairs its area falls from .86 with t
 alone to .73 with four others around it. So passages are scored apart, and together only in twos
 and threes; what no such set entails is not proved. Of 47 false claims that no passage proves, a
 pair of three near passages scores over the threshold for 12, and half-way from there to 1 for 2:
-that is what is asked of a set, and that its passages speak of one another (`links.py`).
+that is what is asked of two passages, of three again half-way from there, and of both that they
+speak of one another (`links.py`).
 """
 
 from __future__ import annotations
@@ -98,9 +99,9 @@ async def find_support(
 ) -> Support:
     """The fewest passages that entail a claim, of several such sets the one with the best score.
 
-    Pairs are tried where no passage does, and sets of three where no pair does: these must score
-    half-way from the threshold to 1, and their passages be linked. No passage of a set can be left
-    out, except one that links others: all smaller sets were tried.
+    Pairs are tried where no passage does, and sets of three where no pair does: pairs must score
+    half-way from the threshold to 1, three half-way from there, and their passages be linked. No
+    passage of a set can be left out, except one that links others: all smaller sets were tried.
 
     Args:
         entailment: The model that scores, and its threshold.
@@ -205,9 +206,11 @@ def _search(
             return Support(dict(passages), float(together), holds=together >= threshold)
     scores: dict[tuple[int, ...], float] = {}
     against: dict[int, Passage] = {}
+    limit = threshold
     for size in range(1, min(MOST, len(numbers)) + 1):
         tried = numbers
         if size > 1:
+            limit = halfway(limit)
             tried = sorted(sorted(numbers, key=lambda n: -scores[(n,)])[:_TRIED])
         sets = [
             some
@@ -220,7 +223,6 @@ def _search(
         scores |= dict(zip(sets, given, strict=True))
         if size == 1:
             against = {n: passages[n] for n in numbers if denies(passages[n], claim, scores[(n,)])}
-        limit = threshold if size == 1 else halfway(threshold)
         while scores[best := max(sets, key=lambda some: scores[some])] >= limit:
             chosen = {number: passages[number] for number in best}
             if _rests_on_titles(chosen.values(), claim):
