@@ -31,6 +31,7 @@ from citeproof.settings import (
     Settings,
 )
 from citeproof.tools.entailment.opening import open_answerability
+from citeproof.tools.llm.model import no_llm
 from citeproof.tools.retrieval import Kind
 from citeproof.types import Passage
 
@@ -76,7 +77,9 @@ async def rank(index: Index, kind: Any, questions: list[dict[str, Any]]) -> list
         asked = [one["question"] for one in questions]
         found = await index.retriever(kind).retrieve_many(asked, DEPTH)
     else:
-        verifier = AnswerabilityVerifier(index.retriever(), open_answerability(Settings()))
+        verifier = AnswerabilityVerifier(
+            no_llm(), index.retriever(), open_answerability(Settings())
+        )
         found = [await remember(verifier, one["question"]) for one in questions]
     return [place(some, one["gold"]) for some, one in zip(found, questions, strict=True)]
 

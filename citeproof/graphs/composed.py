@@ -95,7 +95,9 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     builder.add_nodes(
         {
             "retrieval_stage": RetrievalStage(search, tools.retriever),
-            "answerability_verifier": AnswerabilityVerifier(tools.retriever, tools.answerability),
+            "answerability_verifier": AnswerabilityVerifier(
+                tools.llm_for("judge"), tools.retriever, tools.answerability
+            ),
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation", **prose),
             "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
             "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),

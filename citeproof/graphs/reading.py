@@ -55,7 +55,7 @@ def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
         Step("retriever", Retriever(tools.retriever if searches else None)),
         Step(
             "answerability_verifier",
-            AnswerabilityVerifier(tools.retriever, tools.answerability),
+            AnswerabilityVerifier(tools.llm_for("judge"), tools.retriever, tools.answerability),
             lambda _, parameters: asks and parameters.check_answer,
         ),
     ]

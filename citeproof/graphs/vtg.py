@@ -107,7 +107,9 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever),
-            "answerability_verifier": AnswerabilityVerifier(tools.retriever, tools.answerability),
+            "answerability_verifier": AnswerabilityVerifier(
+                tools.llm_for("judge"), tools.retriever, tools.answerability
+            ),
             writer: ClaimGenerator(tools.llm_for("claim_generator")),
             "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
             namer: Answerer(tools.llm_for("answerer"), from_claims=True),

@@ -8,7 +8,8 @@ import pytest
 
 from citeproof import Passage
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
-from citeproof.testing import ListRetriever, TableEntailment
+from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.tools.llm.model import no_llm
 from tests.agents.states import A, B, C, state
 
 D = Passage(id="d", title="Storm", text="A storm broke the lamp in 1902.")
@@ -17,7 +18,7 @@ D = Passage(id="d", title="Storm", text="A storm broke the lamp in 1902.")
 def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
     model = TableEntailment(lambda text, _: next((s for k, s in score.items() if k in text), 0.1))
     retriever = None if found is None else ListRetriever(lambda _: found)
-    return AnswerabilityVerifier(retriever, model)
+    return AnswerabilityVerifier(no_llm(), retriever, model)
 
 
 async def test_a_memory_that_answers_stays() -> None:
@@ -31,10 +32,10 @@ async def test_two_passages_can_answer_together() -> None:
     def score(text: str, _: str) -> float:
         return 0.8 if "Tower" in text and "Light" in text else 0.3
 
-    sure = AnswerabilityVerifier(answerability=TableEntailment(score))
+    sure = AnswerabilityVerifier(no_llm(), answerability=TableEntailment(score))
     assert (await sure(state()))["answerable"] is True
     doubtful = AnswerabilityVerifier(
-        answerability=TableEntailment(lambda *args: score(*args) - 0.1)
+        no_llm(), answerability=TableEntailment(lambda *args: score(*args) - 0.1)
     )
     assert (await doubtful(state()))["answerable"] is False
 
@@ -60,8 +61,8 @@ async def test_what_answers_is_shown_before_what_the_search_had_first() -> None:
 @pytest.mark.parametrize(
     "verifier",
     [
-        AnswerabilityVerifier(),
-        AnswerabilityVerifier(answerability=TableEntailment({}), check_answer=False),
+        AnswerabilityVerifier(no_llm()),
+        AnswerabilityVerifier(no_llm(), answerability=TableEntailment({}), check_answer=False),
     ],
 )
 async def test_nobody_is_asked_where_nobody_is_to_be(verifier: AnswerabilityVerifier) -> None:
@@ -73,7 +74,34 @@ async def test_each_part_of_a_question_brings_its_passage_into_the_memory() -> N
         answers = ("Tower" in text and "built" in asked) or ("Storm" in text and "broke" in asked)
         return 0.9 if answers else 0.1
 
-    verifier = AnswerabilityVerifier(ListRetriever(lambda _: [B, C, A, D]), TableEntailment(score))
+    verifier = AnswerabilityVerifier(
+        no_llm(), ListRetriever(lambda _: [B, C, A, D]), TableEntailment(score)
+    )
     question = "Who built it, and what broke the lamp?"
     update = await verifier(state(question=question, long_term=["a", "b", "c"]))
     assert set(update["long_term"]) == {"a", "b", "d"}
+
+
+@pytest.mark.parametrize(
+    ("score", "yes", "calls", "answerable"),
+    [
+        (0.4, 0.7, 1, True),
+        (0.6, 0.4, 1, False),
+        (0.6, 0.9, 1, True),
+        (0.1, 0.9, 0, False),
+        (0.9, 0.1, 0, True),
+    ],
+)
+async def test_the_language_model_is_asked_where_it_is_in_doubt(
+    score: float, yes: float, calls: int, answerable: bool
+) -> None:
+    judge = ScriptedChatModel(lambda _: Choice(Yes=yes, No=1 - yes))
+    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: score))
+    assert (await verifier(state()))["answerable"] is answerable
+    assert len(judge.calls) == calls
+
+
+async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
+    judge = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
+    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: 0.6))
+    assert (await verifier(state()))["answerable"] is True

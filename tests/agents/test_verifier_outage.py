@@ -22,6 +22,7 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
+from citeproof.tools.llm.model import no_llm
 from citeproof.types import Usage, Verdict
 from tests.agents.baseline_states import sampled
 from tests.agents.calm_states import BUILT, LIT, claim
@@ -84,7 +85,7 @@ async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
 
 
 async def test_passages_that_cannot_be_asked_may_answer() -> None:
-    update, note = await noted(AnswerabilityVerifier(answerability=OUT), state())
+    update, note = await noted(AnswerabilityVerifier(no_llm(), answerability=OUT), state())
     assert update == {"answerable": None}
     assert "not checked" in note
 
