@@ -23,14 +23,12 @@ __all__ = ["AnswerabilityVerifier"]
 
 _SMOOTHING = 3
 """From 2 to 8 it makes no difference (benchmarks/results/manual_questions.md)."""
-
-
 _DOUBT = 0.25, 0.8
 """Scores of the best passage, from and to, at which the language model is asked."""
 _BLEND = (1.0, 1.0), -0.2
 """Weights of the log-odds of both, and of 1. With the embedded judge 83 of 86 questions of SQuAD
-2.0 pass whose passage is found (without: 81), and 29 of 90 without an answer (29); of CLAPNQ 26 of 30
-(27) and 8 of 30 (11); of 37 on manuals, on which they were not chosen, all (34)."""
+2.0 pass whose passage is found (without: 81), and 29 of 90 without an answer (29); of CLAPNQ 26 of
+30 (27) and 8 of 30 (11); of 37 on manuals, on which they were not chosen, all (34)."""
 
 
 class AnswerabilityState(MemoryState, SourceState):
