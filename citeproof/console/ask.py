@@ -40,8 +40,6 @@ from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.types import Answer
 
-__all__ = ["Ask", "open_runs"]
-
 ABSTAINED = 3
 """Exit code where the documents do not answer the question."""
 CUT_OFF = 4

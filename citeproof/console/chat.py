@@ -32,8 +32,6 @@ from citeproof.settings import Settings
 from citeproof.text import count, plain
 from citeproof.types import Answer
 
-__all__ = ["Chat", "chat"]
-
 HELP = "Ask, or: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends."
 
 

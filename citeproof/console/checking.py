@@ -25,8 +25,6 @@ from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.types import CheckReport, Passage
 
-__all__ = ["Evidence", "against", "prove"]
-
 
 class Evidence(NamedTuple):
     """Passages that may support a text."""

@@ -13,8 +13,6 @@ from citeproof.errors import MissingExtraError, StoreError
 if TYPE_CHECKING:
     from citeproof.settings import Settings
 
-__all__ = ["Checkpoints", "Opened"]
-
 _PATIENCE = 10
 """Seconds that PostgreSQL may take to answer."""
 

@@ -15,8 +15,6 @@ from markupsafe import Markup
 from citeproof.graphs.shape import Edge
 from citeproof.pages.render import asset, fragment
 
-__all__ = ["Taken", "draw_svg"]
-
 _HEIGHT, _ROOM, _GAP, _MARGIN, _LETTER = 40.0, 14.0, 46.0, 24.0, 7.9
 """Height of a box, room between two, between layers, and at the rim; width of a letter."""
 

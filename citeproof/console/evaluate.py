@@ -54,8 +54,6 @@ from citeproof.settings import Settings
 from citeproof.text import count, plain, seconds
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["AT_ONCE", "evaluate", "score_runs"]
-
 AT_ONCE = 8
 """Examples in work at a time, unless the model is the embedded one: that writes one by one."""
 _SHOWN = 3

@@ -28,18 +28,6 @@ from citeproof.tools.documents.sources import check_name, named_source
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
-__all__ = [
-    "index_changes",
-    "list_documents",
-    "open_index",
-    "open_searched_index",
-    "open_vectors",
-    "read_stdin",
-    "refuse_wrong",
-    "remove_documents",
-    "show_progress",
-]
-
 
 def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:
     """The passages of a file with their vectors.

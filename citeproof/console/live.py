@@ -33,8 +33,6 @@ from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.text import count, find, plain, seconds
 from citeproof.types import Answer, Citation, Claim
 
-__all__ = ["conclude", "follow", "show"]
-
 _LOOK = {
     "supported": ("✓", "green", ""),
     "contradicted": ("✗", "red", "contradicted"),
@@ -286,6 +284,7 @@ def _path(moment: Moment) -> str:
 
 
 def write_line(console: Console, text: Text, indent: int = 0) -> None:
+    """Print a text, wrapped and indented on a terminal."""
     if console.is_terminal:
         console.print(Padding(text, (0, 0, 0, indent)))
     else:
@@ -294,6 +293,7 @@ def write_line(console: Console, text: Text, indent: int = 0) -> None:
 
 
 def write_signed(console: Console, sign: Text, text: Text) -> None:
+    """Print a text behind its sign; on a terminal all its lines stand right of that."""
     if not console.is_terminal:
         write_line(console, Text.assemble(sign, " ", text))
         return

@@ -33,8 +33,6 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.spread import SpreadEmbeddings, SpreadEntailment
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["index_on_ray", "is_on_ray", "keep_apart", "tools_on_ray", "verifier_on_ray"]
-
 Tools = TypeVar("Tools")
 
 

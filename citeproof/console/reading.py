@@ -18,14 +18,6 @@ from citeproof.settings import Settings
 from citeproof.tools.documents.base import decode
 from citeproof.tools.documents.files import READERS, find, load
 
-__all__ = [
-    "nothing_indexed",
-    "read_first",
-    "read_text",
-    "refuse_missing_index",
-    "refuse_nothing",
-]
-
 
 def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:
     """Read what a question is to be answered from, and tell what could not be read.

@@ -20,8 +20,6 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, CheckReport
 
-__all__ = ["RemoteRuns", "Runs", "check_remotely"]
-
 
 @dataclass
 class RemoteRuns:

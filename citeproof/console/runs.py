@@ -12,8 +12,6 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import Moment
 from citeproof.types import Answer
 
-__all__ = ["Decide", "LocalRuns"]
-
 Decide = Callable[[ReviewRequested], Awaitable[dict[str, str]]]
 """Asks a person about a claim; gives what the run is resumed with."""
 

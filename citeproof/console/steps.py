@@ -9,8 +9,6 @@ from citeproof.runtime.events import ClaimDelta, Event
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.types import Usage
 
-__all__ = ["Step", "gather_steps"]
-
 _DEEPEST = 8
 """Graphs in graphs; what runs deeper is put at this depth."""
 

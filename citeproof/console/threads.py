@@ -23,8 +23,6 @@ from citeproof.errors import MissingExtraError, StoreError
 from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, observe
 
-__all__ = ["Build", "Kept", "Thread", "is_outage", "resumable", "run_with_review"]
-
 _OUTAGES = ("ModelOutageError", "RetrievalError")
 _AUTOMATIC = "run-"
 _MOST = 20

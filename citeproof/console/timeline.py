@@ -17,8 +17,6 @@ from citeproof.runtime.events import LLMCalled
 from citeproof.runtime.moments import Moment
 from citeproof.text import count, seconds
 
-__all__ = ["Trace", "timeline"]
-
 _SHORTEST_FOLD = 200
 """Characters; a shorter common beginning is not worth folding."""
 

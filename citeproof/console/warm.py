@@ -21,8 +21,6 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from citeproof.guard import LOOPBACK
 from citeproof.settings import Settings
 
-__all__ = ["PATH", "Note", "announce", "find_server", "fingerprint"]
-
 PATH = "/api/warm"
 """Where the server takes requests of the command line."""
 _NAME = "serve.json"

@@ -10,8 +10,6 @@ from citeproof.paths import exists, is_folder, resolve
 from citeproof.tools.documents.files import READERS
 from citeproof.tools.web import is_url
 
-__all__ = ["changes", "refuse_unwatchable"]
-
 _QUIET = 1_000
 """Milliseconds without a change after which a burst of changes counts as over."""
 

@@ -15,8 +15,6 @@ from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
-__all__ = ["Corpus", "choose_gold", "drop_documents", "nothing_new", "search_documents"]
-
 Corpus = Literal["documents", "index"]
 """documents: those that a question brings, the index for questions without any; index: for all."""
 

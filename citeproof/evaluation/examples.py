@@ -8,8 +8,6 @@ from pydantic import BaseModel, ConfigDict
 
 from citeproof.types import Passage
 
-__all__ = ["Example", "Mode", "Output", "Scores", "Task"]
-
 Task = Literal["asqa", "qampari", "eli5", "qa"]
 """The metrics of correctness that apply; `qa` stands for all sets of short answers."""
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from citeproof.errors import InputError
 
-__all__ = ["in_our_words", "of_dpr"]
-
 Raw = Mapping[str, Any]
 
 _DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]+))\)')

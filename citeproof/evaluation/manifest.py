@@ -31,24 +31,6 @@ if TYPE_CHECKING:
     from citeproof.settings import LLMSettings, Settings
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = [
-    "Data",
-    "Manifest",
-    "Sitting",
-    "Totals",
-    "begin_sitting",
-    "current_time",
-    "describe_changes",
-    "describe_models",
-    "find_changes",
-    "flatten",
-    "hash_file",
-    "hash_prompts",
-    "hide_secrets",
-    "read_manifest",
-    "require_manifest",
-]
-
 _FREE = re.compile(
     r"^settings\.(models|ray)\."
     r"|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|at_once|cache)$"

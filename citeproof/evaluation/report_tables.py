@@ -14,8 +14,6 @@ from citeproof.evaluation.scoring import METRICS
 from citeproof.evaluation.statistics import Estimate, estimate, format_cell, name_metric
 from citeproof.text import count
 
-__all__ = ["Table", "configurations", "differences", "notes", "overview", "quality", "spent"]
-
 _MODES = (
     "Two ways of counting: strict reproduces ALCE's released evaluator, corrected (the default) "
     "counts without its slips."

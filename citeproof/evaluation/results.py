@@ -15,8 +15,6 @@ from citeproof.files import file_errors, parse
 from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Passage
 
-__all__ = ["Failure", "Result", "append", "mend", "read_lines", "read_results"]
-
 T = TypeVar("T", bound=BaseModel)
 
 _LONGEST = 1000

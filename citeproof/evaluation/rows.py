@@ -12,8 +12,6 @@ from citeproof.evaluation.examples import Example, Task
 from citeproof.evaluation.formats import in_our_words
 from citeproof.types import Passage
 
-__all__ = ["FORM", "example"]
-
 FORM = (
     'Write each question as {"question": "…", "answers": ["…"]}, or as ALCE does; see '
     "`read_examples`."

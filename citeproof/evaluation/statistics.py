@@ -13,17 +13,6 @@ from pydantic import BaseModel, ConfigDict
 from citeproof.evaluation.examples import Scores
 from citeproof.evaluation.scoring import of_means, parts
 
-__all__ = [
-    "Estimate",
-    "estimate",
-    "estimate_all",
-    "format_cell",
-    "format_estimate",
-    "mean_of_runs",
-    "name_metric",
-    "spread",
-]
-
 _RESAMPLES = 2000
 _SEED = 0
 """The same values have the same interval whenever it is asked for."""

@@ -11,8 +11,6 @@ from citeproof.evaluation.manifest import find_changes
 from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.statistics import format_estimate, mean_of_runs, name_metric, spread
 
-__all__ = ["overall", "summarize_repeats"]
-
 _CHANCE = re.compile(r"(?:^|\.)(?:seed|temperature|namespace)$")
 """In what runs of one configuration may differ."""
 _CORRECT: dict[Task, str] = {

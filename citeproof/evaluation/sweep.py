@@ -34,8 +34,6 @@ from citeproof.evaluation.corpus import Corpus
 from citeproof.files import read_file
 from citeproof.text import problem
 
-__all__ = ["Plan", "read_sweep"]
-
 Value = bool | int | float | str
 
 

@@ -29,17 +29,6 @@ from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsSc
 from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, Usage
 
-__all__ = [
-    "Trace",
-    "find_trace",
-    "make_trace",
-    "read_trace",
-    "record",
-    "replay",
-    "trace_path",
-    "write_trace",
-]
-
 _MOST_LISTED = 8
 _FIX = "Name a file of `citeproof ask --events` or `citeproof eval --trace`."
 

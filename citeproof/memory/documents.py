@@ -20,8 +20,6 @@ from citeproof.paths import resolve
 from citeproof.tools.documents.sources import PIECE, Origin
 from citeproof.tools.web import is_url, normalize
 
-__all__ = ["GONE", "WAITING", "IndexedDocument", "list_documents", "match", "validators", "whole"]
-
 GONE, WAITING = "gone", "waiting"
 """Marks that are no hash."""
 

@@ -19,8 +19,6 @@ from citeproof.settings import ChromaSettings
 from citeproof.tools.retrieval.embeddings import embed_texts, embedder_name
 from citeproof.types import Passage
 
-__all__ = ["Evidence", "EvidenceLog"]
-
 Status = Literal["supported", "contradicted", "unsupported", "unchecked"]
 
 

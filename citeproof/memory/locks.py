@@ -28,8 +28,6 @@ from citeproof.errors import StoreError
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-__all__ = ["PATIENCE", "FolderLock", "Mode", "server_lock"]
-
 T = TypeVar("T")
 Mode = Literal["read", "write"]
 

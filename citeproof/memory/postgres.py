@@ -25,8 +25,6 @@ from citeproof.tools.retrieval.embeddings import embed_queries, embedder_name, s
 from citeproof.tools.retrieval.search_pool import Candidate, searchable
 from citeproof.types import Passage
 
-__all__ = ["PostgresPassages"]
-
 _log = logging.getLogger("citeproof")
 
 _PATIENCE = 10.0

@@ -32,8 +32,6 @@ from citeproof.files import is_full
 from citeproof.memory.locks import FolderLock, Mode, server_lock
 from citeproof.settings import ChromaSettings
 
-__all__ = ["Kind", "Store", "fetch", "open_store"]
-
 Kind = Literal["index", "bank", "evidence"]
 Act = Literal["upsert", "update", "delete"]
 

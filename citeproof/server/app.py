@@ -34,8 +34,6 @@ from citeproof.server.warm_routes import warm_routes
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["create_app"]
-
 
 def create_app(
     open_tools: Callable[[Progress], Toolbox],

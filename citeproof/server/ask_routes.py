@@ -21,8 +21,6 @@ from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
 from citeproof.types import CheckReport
 
-__all__ = ["ask_routes", "check_against_index", "described_methods"]
-
 LONGEST_TEXT = 50_000
 """Characters that are checked at once."""
 

@@ -28,8 +28,6 @@ from citeproof.types import Answer
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["LONGEST_CLAIM", "LONGEST_QUESTION", "Asking", "Message", "Question", "refuse_nothing"]
-
 LONGEST_QUESTION = 4_000
 """Characters."""
 LONGEST_CLAIM = 2_000

@@ -13,8 +13,6 @@ from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message
 from citeproof.tools.checking.check import check
 from citeproof.types import CheckReport, Usage
 
-__all__ = ["Checked", "chat_and_check", "refuse_chat"]
-
 _KINDS: dict[str, type[BaseMessage]] = {
     "system": SystemMessage,
     "developer": SystemMessage,

@@ -15,8 +15,6 @@ from citeproof.graphs.registry import METHODS, Method
 from citeproof.server.errors import NotFoundError
 from citeproof.types import Answer
 
-__all__ = ["Conversations", "Turn", "as_messages"]
-
 _MOST = 200
 """Conversations that are listed, the latest first."""
 

@@ -16,8 +16,6 @@ from citeproof.server.library import Library, Upload
 from citeproof.server.opening import Opening
 from citeproof.server.sse import EventStream, frame
 
-__all__ = ["document_routes"]
-
 _TEXT = ("txt", "text", "md", "markdown", "rst", "csv", "tsv", "eml", "mbox", "jsonl", "ndjson")
 _SHOWN = {
     **{f".{ending}": "text/plain; charset=utf-8" for ending in _TEXT},

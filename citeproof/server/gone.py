@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from fastapi import Request
 from starlette.exceptions import HTTPException
 
-__all__ = ["until_gone"]
-
 T = TypeVar("T")
 
 

@@ -19,8 +19,6 @@ from citeproof.tools.documents.files import READERS
 if TYPE_CHECKING:
     from citeproof.memory.index import Index
 
-__all__ = ["Library", "Progress", "Upload"]
-
 _UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 
 

@@ -27,8 +27,6 @@ from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.retrieval.embeddings import embed_raw, embedder_name
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["model_routes"]
-
 MOST_PAIRS = 32
 MOST_TEXTS = 256
 """Of a request; its bytes are limited as those of all others."""

@@ -22,8 +22,6 @@ from citeproof.server.public import document_link, with_sources
 from citeproof.server.sse import EventStream, frame
 from citeproof.types import Answer, Citation, Claim, Usage
 
-__all__ = ["openai_routes"]
-
 _CHECK = "check:"
 
 

@@ -10,18 +10,6 @@ from citeproof.text import find
 from citeproof.tools.citations.marks import marks, strip_flags
 from citeproof.types import Answer, CheckReport, Claim, Passage, Usage
 
-__all__ = [
-    "annotate_answer",
-    "annotate_check",
-    "chunk",
-    "completion",
-    "model",
-    "sayable",
-    "unsent_text",
-    "usage",
-    "verdicts",
-]
-
 
 def model(name: str, about: str) -> dict[str, Any]:
     """An entry of the list of models."""

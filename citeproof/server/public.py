@@ -12,8 +12,6 @@ from pydantic import BaseModel
 from citeproof.text import is_web
 from citeproof.types import Passage
 
-__all__ = ["document_id", "document_link", "file_name", "with_sources"]
-
 T = TypeVar("T", bound=BaseModel)
 
 

@@ -7,8 +7,6 @@ import asyncio
 from citeproof.server.errors import NotFoundError
 from citeproof.server.turns import Turn
 
-__all__ = ["Reviews"]
-
 
 class Reviews:
     """The decisions that runs wait for, by the id of the run."""

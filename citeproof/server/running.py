@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from citeproof.settings import Settings
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["serve"]
-
 _AT_ONCE = 8
 """Questions at a time; the embedded model answers one."""
 

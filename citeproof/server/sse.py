@@ -13,8 +13,6 @@ from starlette.types import Receive, Scope, Send
 
 from citeproof.server.errors import describe
 
-__all__ = ["EventStream", "frame"]
-
 _QUIET = 15.0
 """Seconds after which a line says that the stream still is one; proxies cut silent ones."""
 

@@ -22,8 +22,6 @@ from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
 from citeproof.server.sse import EventStream, frame
 
-__all__ = ["warm_routes"]
-
 
 class Wish(BaseModel):
     """A request of a command line."""

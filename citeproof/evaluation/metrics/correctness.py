@@ -18,15 +18,6 @@ from citeproof.tools.entailment import Pair
 if TYPE_CHECKING:
     from rouge_score.rouge_scorer import RougeScorer
 
-__all__ = [
-    "claim_recall",
-    "found_answers",
-    "overlap",
-    "qampari_scores",
-    "rouge_lsum",
-    "short_answer_scores",
-]
-
 _PARTING = re.compile(r"(?!(?<=\d)[.,:]\d)[^\w\s]|_")
 _ENOUGH = 5
 """So many found entities make a list complete (ALCE, section 4)."""

@@ -6,8 +6,6 @@ import datetime
 import re
 from typing import Any
 
-__all__ = ["display"]
-
 _LITERAL = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|([$€£¥%])')
 _DIGITS = re.compile(r"[#0?][#0?,. ]*")
 _ASIDE = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")

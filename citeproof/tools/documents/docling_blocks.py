@@ -13,8 +13,6 @@ from citeproof.pdfium import Area
 from citeproof.tools.documents.base import whole
 from citeproof.tools.documents.tables import Cell, looks_like_header, row_lines
 
-__all__ = ["Block", "read_blocks"]
-
 
 @dataclass(frozen=True)
 class Block:

@@ -13,8 +13,6 @@ from citeproof.tools.documents.pdf_notes import read_notes
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
-__all__ = ["insert", "noted_blocks"]
-
 
 def noted_blocks(document: PdfDocument) -> Iterator[Block]:
     """A block for each field that is filled in, and for each note. PDFium's lock is held."""

@@ -21,8 +21,6 @@ from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.titles import usable_title
 from citeproof.types import Box
 
-__all__ = ["read_with_docling"]
-
 _MOST_NAMED = 8
 
 

@@ -34,8 +34,6 @@ from citeproof.tools.documents.text import read_text
 from citeproof.tools.documents.word import read_docx
 from citeproof.types import Passage
 
-__all__ = ["MOST_BYTES", "READERS", "Found", "find", "find_gone", "load", "parse", "read"]
-
 MOST_BYTES = 200 * 1024 * 1024
 """A larger file is refused: it would be read into memory as a whole."""
 

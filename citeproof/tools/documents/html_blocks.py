@@ -17,8 +17,6 @@ from citeproof.tools.documents.html_marks import (
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
-__all__ = ["Writer"]
-
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
 """Headings of boxes, which head no section."""

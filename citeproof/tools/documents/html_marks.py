@@ -5,17 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = [
-    "BLOCKS",
-    "CODE",
-    "DROPPED",
-    "HEADINGS",
-    "LINES",
-    "is_hidden",
-    "is_navigation",
-    "is_permalink",
-]
-
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption", "td", "th"}
 """Blocks that begin a line; the other ones stand after a blank line."""

@@ -19,8 +19,6 @@ from citeproof.tools.documents.jsonl import read_object
 from citeproof.tools.documents.sources import PIECE, Source, check_name
 from citeproof.types import Passage
 
-__all__ = ["ROWS", "Import", "open_batches", "open_import", "to_import"]
-
 ROWS = 1000
 """Passages of a piece."""
 

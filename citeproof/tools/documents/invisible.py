@@ -7,8 +7,6 @@ from dataclasses import replace
 from citeproof.text import INVISIBLE
 from citeproof.tools.documents.base import Document
 
-__all__ = ["without_invisible"]
-
 
 def without_invisible(document: Document) -> Document:
     """The document with a space for each such character, so that offsets hold; it tells of them."""

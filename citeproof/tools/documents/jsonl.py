@@ -9,8 +9,6 @@ from typing import Any
 from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, Part, decode, whole
 
-__all__ = ["read_jsonl", "read_object"]
-
 
 def read_jsonl(data: bytes, path: Path) -> Document:
     """JSON lines: objects with `text`, and if they have them `title`, `id` and `source`.

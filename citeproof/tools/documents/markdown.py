@@ -9,8 +9,6 @@ from citeproof.tools.documents.base import Document, sections
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.outline import outline
 
-__all__ = ["markdown_headings", "read_markdown"]
-
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")

@@ -11,8 +11,6 @@ from citeproof.tools.documents.base import Document, decode, sections, unusable,
 from citeproof.tools.documents.markdown import markdown_headings
 from citeproof.tools.documents.outline import outline
 
-__all__ = ["read_ipynb"]
-
 _FIX = "Open it in Jupyter and save it anew."
 _MOST_OUTPUT = 2_000
 """Characters of what a cell has printed; more is data rather than text."""

@@ -20,8 +20,6 @@ from citeproof.tools.documents.pdf_lines import Line, Piece
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Tesseract"]
-
 _PATIENCE = 120.0
 """Seconds that a page may take."""
 _PAGE, _WORD = "1", "5"

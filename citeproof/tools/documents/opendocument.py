@@ -13,8 +13,6 @@ from citeproof.tools.documents.table_parts import Row, table_parts
 from citeproof.tools.documents.tables import Grid, looks_like_header
 from citeproof.tools.documents.titles import usable_title
 
-__all__ = ["read_ods", "read_odt"]
-
 _FIX = "Open it in LibreOffice and save it anew."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"

@@ -6,8 +6,6 @@ import re
 
 from citeproof.tools.sentences import LIST_ITEM, words
 
-__all__ = ["outline"]
-
 _LEVEL = 7
 """Of what introduces a list: under all headings."""
 _LONG = 60

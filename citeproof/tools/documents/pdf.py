@@ -21,8 +21,6 @@ from citeproof.tools.documents.titles import usable_title
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-__all__ = ["read_pdf"]
-
 _MOST_NAMED = 8
 _LARGE = 0.1
 """An image that covers this share of its page, and bears no text, is named."""

@@ -11,8 +11,6 @@ from itertools import zip_longest
 from citeproof.tools.documents.pdf_lines import HYPHEN, Line
 from citeproof.types import Box
 
-__all__ = ["flow", "without_furniture"]
-
 _LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _EDGE = 0.12

@@ -18,8 +18,6 @@ from citeproof.tools.documents.base import whole
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
-__all__ = ["HYPHEN", "Line", "Piece", "read_lines"]
-
 HYPHEN = "\u00ad"
 """Ends the text of a line whose last word goes on in the next."""
 # PDFium marks the hyphen at a line's end so, and leaves out the line break behind it.

@@ -11,8 +11,6 @@ from citeproof.tools.documents.base import whole
 if TYPE_CHECKING:
     from pypdfium2 import PdfDest, PdfDocument
 
-__all__ = ["read_headings"]
-
 _TOP = 0.85
 """A bookmark that leads above this share of a page's height leads to its top."""
 

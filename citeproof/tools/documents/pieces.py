@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["Pieces"]
-
 _TERM = 7
 """Level of a term under the six levels of headings."""
 _LONGEST_TERM = 100

@@ -9,8 +9,6 @@ from citeproof.tools.documents.base import Document, sections
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.outline import outline
 
-__all__ = ["read_rst"]
-
 _ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
 _ROLE = re.compile(
     r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"

@@ -26,8 +26,6 @@ from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.transport import from_json
 
-__all__ = ["IN_PROCESS", "Sandbox", "read_safely"]
-
 IN_PROCESS = {".txt", ".text", ".md", ".markdown", ".rst", ".jsonl", ".ndjson", ".csv", ".tsv"}
 """Text that our own code reads in time and memory in proportion to its size."""
 _CHUNK = 1 << 20

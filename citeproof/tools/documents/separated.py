@@ -9,8 +9,6 @@ from citeproof.tools.documents.base import Document, unusable
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.table_parts import Row, table_parts
 
-__all__ = ["read_csv"]
-
 _SAMPLE = 8_192
 _MOST_FIELD = 1 << 20
 _MOST_CELLS = 2_000_000

@@ -14,8 +14,6 @@ from citeproof.tools.documents.base import Document, Part, unusable, whole
 from citeproof.tools.documents.cell_values import display
 from citeproof.tools.documents.table_parts import Row, table_parts
 
-__all__ = ["read_xlsx"]
-
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx anew."
 _MOST_CELLS = 1_000_000
 """Cells of a workbook that are read."""

@@ -15,8 +15,6 @@ from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid, looks_like_header
 from citeproof.tools.documents.titles import usable_title
 
-__all__ = ["read_pptx"]
-
 _FIX = "Open it in PowerPoint or LibreOffice and save it as .pptx anew."
 _LINE = 200_000
 """Height in English Metric Units (a quarter of an inch) within which shapes stand side by side."""

@@ -18,16 +18,6 @@ from citeproof.tools.retrieval.langchain import to_passage
 from citeproof.tools.web import is_url
 from citeproof.types import Passage
 
-__all__ = [
-    "PIECE",
-    "Origin",
-    "Source",
-    "check_name",
-    "file_source",
-    "named_source",
-    "text_sources",
-]
-
 Origin = Literal["file", "url", "text"]
 PIECE = "#piece-"
 """Stands between the name of an import and the number of its piece."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from citeproof.tools.documents.base import Part
 from citeproof.tools.documents.tables import Cell, looks_like_header, row_lines
 
-__all__ = ["Row", "table_parts"]
-
 _LOOK_AT = 20
 """Rows that say whether the first one names the columns."""
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Cell", "Grid", "looks_like_header", "row_line", "row_lines"]
-
 _MOST_SPAN = 200
 """Rows or columns that a merged cell may cover; a file may claim a billion."""
 _MOST_WIDE = 2_000

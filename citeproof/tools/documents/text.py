@@ -10,8 +10,6 @@ from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.outline import outline
 from citeproof.tools.sentences import words
 
-__all__ = ["read_text", "text_outline"]
-
 _UNDERLINE = re.compile(r"[ \t]*([=~*#-])\1{2,}[ \t]*")
 _NUMBERED = re.compile(
     r"(?:(?:chapter|section|part|article|appendix|annex|kapitel|abschnitt|artikel|teil|anhang|§)\s+)?"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["usable_title"]
-
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
     r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",

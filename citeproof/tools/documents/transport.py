@@ -10,8 +10,6 @@ from citeproof import errors
 from citeproof.tools.documents.base import Document, Part
 from citeproof.types import Box
 
-__all__ = ["from_json", "to_json"]
-
 _PLAIN = [one.name for one in fields(Part) if one.name not in {"text", "boxes"}]
 
 

@@ -22,8 +22,6 @@ from citeproof.tools.documents.word_text import (
     text_boxes,
 )
 
-__all__ = ["read_docx"]
-
 _FIX = "Open it in Word or LibreOffice and save it as .docx anew."
 _MAIN = "word/document.xml"
 _LEFT_OUT = {

@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 from citeproof.tools.documents.pieces import Pieces
 
-__all__ = ["NAMES", "Notes", "W", "heading_levels", "number", "say", "text_boxes"]
-
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"

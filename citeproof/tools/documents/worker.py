@@ -19,8 +19,6 @@ from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.transport import to_json
 
-__all__ = ["HEADER", "OUT_OF_MEMORY", "main"]
-
 HEADER = struct.Struct("!QQ")
 """Of a request: bytes of the path and of the document. Of an answer: its bytes, those in memory."""
 OUT_OF_MEMORY = 77
