@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from typing import Any
 
 from citeproof import errors
 from citeproof.tools.documents.base import Document, Part
 from citeproof.types import Box
-
-_PLAIN = [one.name for one in fields(Part) if one.name not in {"text", "boxes"}]
 
 
 def to_json(result: Document | errors.CiteproofError) -> bytes:
@@ -19,22 +16,12 @@ def to_json(result: Document | errors.CiteproofError) -> bytes:
         kind = type(result).__name__
         told = {"error": kind, "what": result.what, "why": result.why, "fix": result.fix}
         return json.dumps(told).encode()
-    texts: dict[int, int] = {}
-    parts = []
-    for part in result.parts:
-        place = texts.setdefault(id(part.text), len(texts))
-        values = {name: getattr(part, name) for name in _PLAIN if getattr(part, name)}
-        boxes = [box.model_dump() for box in part.boxes]
-        parts.append({**values, "text": place, **({"boxes": boxes} if boxes else {})})
-    held = {id(part.text): part.text for part in result.parts}
-    value = {
-        "source": result.source,
-        "title": result.title,
-        "problems": result.problems,
-        "texts": list(held.values()),
-        "parts": parts,
-    }
-    return json.dumps(value).encode()
+    texts = {text: n for n, text in enumerate(dict.fromkeys(part.text for part in result.parts))}
+    parts = [
+        {**vars(own), "text": texts[own.text], "boxes": [box.model_dump() for box in own.boxes]}
+        for own in result.parts
+    ]
+    return json.dumps({**vars(result), "parts": parts, "texts": list(texts)}).encode()
 
 
 def from_json(data: bytes) -> Document:
@@ -47,18 +34,13 @@ def from_json(data: bytes) -> Document:
     if "error" in value:
         kind = getattr(errors, value["error"])
         raise kind(value["what"], why=value["why"], fix=value["fix"])
-    texts = value["texts"]
-    parts = tuple(_part(one, texts) for one in value["parts"])
-    return Document(value["source"], value["title"], parts, tuple(value["problems"]))
+    texts = value.pop("texts")
+    parts = tuple(_part(texts[one["text"]], one) for one in value["parts"])
+    return Document(**value | {"parts": parts, "problems": tuple(value["problems"])})
 
 
-def _part(value: dict[str, Any], texts: list[str]) -> Part:
-    values: dict[str, Any] = {"start": 0, "body": 0, "end": 0}
-    values |= value
-    values["kept"] = tuple((start, end) for start, end in value.get("kept", ()))
-    values["headings"], values["rows"] = map(
-        tuple, (value.get("headings", ()), value.get("rows", ()))
-    )
-    values["text"] = texts[value["text"]]
-    values["boxes"] = tuple(Box(**box) for box in value.get("boxes", ()))
-    return Part(**values)
+def _part(text: str, value: dict[str, Any]) -> Part:
+    lists = {name: tuple(own) for name, own in value.items() if isinstance(own, list)}
+    lists["kept"] = tuple(map(tuple, value["kept"]))
+    lists["boxes"] = tuple(Box(**box) for box in value["boxes"])
+    return Part(**value | lists | {"text": text})
