@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, pairwise
@@ -13,6 +14,11 @@ from citeproof.tools.documents.encodings import decode
 from citeproof.types import Box
 
 __all__ = ["Document", "Part", "Reader", "decode", "sections", "unusable", "whole"]
+_JUNK = re.compile(
+    r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
+    r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -129,3 +135,9 @@ def whole(text: str) -> str:
 def unusable(path: Path, why: str, fix: str) -> DocumentError:
     """The error of a file that its reader cannot use."""
     return DocumentError(f"{path} cannot be read", why=why, fix=fix)
+
+
+def usable_title(title: str) -> str:
+    """The title, or nothing if a program made it up."""
+    plain = " ".join(title.split())
+    return "" if _JUNK.search(plain) else plain

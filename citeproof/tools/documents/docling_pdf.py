@@ -14,11 +14,9 @@ from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.pdfium import LOCK, Area, open_pdf
-from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
-from citeproof.tools.documents.docling_blocks import Block, read_blocks
-from citeproof.tools.documents.docling_notes import insert, noted_blocks
+from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
+from citeproof.tools.documents.docling_blocks import Block, insert, noted_blocks, read_blocks
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.titles import usable_title
 from citeproof.types import Box
 
 _MOST_NAMED = 8

@@ -8,17 +8,17 @@ file has its own error, so that one bad file never keeps the others from being r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from citeproof.errors import DocumentError
 from citeproof.paths import resolve
 from citeproof.settings import DocumentSettings
+from citeproof.text import INVISIBLE
 from citeproof.tools.documents.base import Document, Reader
 from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
-from citeproof.tools.documents.invisible import without_invisible
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.mail import read_eml, read_mbox
 from citeproof.tools.documents.markdown import read_markdown
@@ -176,7 +176,7 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
         reader = partial(read_with_docling, models=settings.docling_models)
     document = reader(data, path)
     if reader is not read_jsonl:  # its objects are what others say they are, to the letter
-        document = without_invisible(document)
+        document = _without_invisible(document)
     if not any(part.text[part.start : part.end].strip() for part in document.parts):
         why = "; ".join(document.problems[:3])
         raise DocumentError(f"{path} holds no text", why=why, fix="Leave it out.")
@@ -229,3 +229,29 @@ class _Search:
                     continue
                 self.found.roots.append(real)
             yield from self.walk(real)
+
+
+def _without_invisible(document: Document) -> Document:
+    """The document without characters that no reader sees, though a language model does.
+
+    Its texts have a space for each of them, so that offsets hold. It tells how many there were.
+    """
+    found = 0
+    texts: dict[str, str] = {}
+    for text in {part.text for part in document.parts}:
+        texts[text], count = INVISIBLE.subn(" ", text)
+        found += count
+    parts = tuple(
+        replace(
+            part,
+            text=texts[part.text],
+            title=INVISIBLE.sub("", part.title),
+            headings=tuple(INVISIBLE.sub("", name) for name in part.headings),
+            location=INVISIBLE.sub("", part.location),
+        )
+        for part in document.parts
+    )
+    told = f"{found} invisible characters (tags, or controls of direction) in it were blanked"
+    problems = (*document.problems, told) if found else document.problems
+    title = INVISIBLE.sub("", document.title)
+    return replace(document, title=title, parts=parts, problems=problems)

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections, unusable
+from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.table_parts import Row, table_parts
-from citeproof.tools.documents.tables import Grid, looks_like_header
-from citeproof.tools.documents.titles import usable_title
+from citeproof.tools.documents.tables import Grid, Row, looks_like_header, table_parts
 
 _FIX = "Open it in LibreOffice and save it anew."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"

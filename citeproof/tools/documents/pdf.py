@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from citeproof.errors import DocumentError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
-from citeproof.tools.documents.base import Document, Part, unusable, whole
+from citeproof.tools.documents.base import Document, Part, unusable, usable_title, whole
 from citeproof.tools.documents.ocr import Tesseract
 from citeproof.tools.documents.pdf_flow import flow, without_furniture
 from citeproof.tools.documents.pdf_lines import Line, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 from citeproof.tools.documents.pdf_outline import read_headings
-from citeproof.tools.documents.titles import usable_title
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage

@@ -10,10 +10,9 @@ from typing import Any
 
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
+from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid, looks_like_header
-from citeproof.tools.documents.titles import usable_title
 
 _FIX = "Open it in PowerPoint or LibreOffice and save it as .pptx anew."
 _LINE = 200_000
