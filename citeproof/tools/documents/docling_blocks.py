@@ -56,15 +56,13 @@ def _below(node: Any, document: Any) -> Iterator[Block]:
         if item.label == "table":
             yield from _table(item, document)
         elif item.label in ("picture", "chart"):
-            yield from list(_below(item, document)) or _silent(item)
+            yield from list(_below(item, document)) or (
+                Block(own.page_no, (), ()) for own in item.prov
+            )
         else:
             if hasattr(item, "text"):
                 yield from _text(item, document)
             yield from _below(item, document)
-
-
-def _silent(item: Any) -> list[Block]:
-    return [Block(own.page_no, (), ()) for own in item.prov]
 
 
 def _text(item: Any, document: Any) -> Iterator[Block]:

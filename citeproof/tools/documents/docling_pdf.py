@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
-from citeproof.pdfium import LOCK, Area, open_pdf
+from citeproof.pdfium import LOCK, open_pdf
 from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
 from citeproof.tools.documents.docling_blocks import Block, insert, noted_blocks, read_blocks
+from citeproof.tools.documents.pdf_flow import name_pages, place_box
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.types import Box
-
-_MOST_NAMED = 8
 
 
 def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Document:
@@ -105,7 +104,7 @@ def _parts(blocks: Sequence[Block], title: str) -> Iterator[Part]:
             pieces.heading(start, block.level)
         pieces.end_line(gap)
         for line, area in zip(block.lines, block.areas, strict=True):
-            boxes += _box(place, place + len(line), area)
+            boxes += place_box(place, place + len(line), area) if area else []
             place += len(line) + 1
     text, headings, kept = pieces.result()
     bounds = sorted([*headings, *((place, place, 0, "") for place in pages.values())])
@@ -123,13 +122,6 @@ def _heads(block: Block, following: Block | None) -> bool:
         and following is not None
         and (not following.level or following.level > block.level)
     )
-
-
-def _box(start: int, end: int, area: Area | None) -> Iterator[Box]:
-    if area is not None and start < end:
-        left, top, right, bottom = (round(min(max(side, 0.0), 1.0), 4) for side in area)
-        if left < right and top < bottom:
-            yield Box(start=start, end=end, left=left, top=top, right=right, bottom=bottom)
 
 
 def _problems(result: Any, blocks: Sequence[Block], pages: int) -> Iterator[str]:
@@ -151,11 +143,7 @@ def _problems(result: Any, blocks: Sequence[Block], pages: int) -> Iterator[str]
         "text of page {} was recognised in a picture, and may have errors": guessed,
         "a picture or table on page {}: what it shows was not read": pictured,
     }
-    for words, numbers in told.items():
-        if named := [str(number) for number in dict.fromkeys(numbers)]:
-            more = len(named) - _MOST_NAMED
-            listed = ", ".join(named[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-            yield words.format(listed)
+    yield from name_pages({words: list(dict.fromkeys(own)) for words, own in told.items()})
 
 
 def _errors(result: Any) -> Iterator[str]:

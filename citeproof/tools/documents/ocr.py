@@ -50,15 +50,9 @@ class Tesseract(NamedTuple):
             done = subprocess.run(
                 command, input=image.getvalue(), capture_output=True, timeout=_PATIENCE, check=True
             )
-        except subprocess.CalledProcessError as error:
-            told = error.stderr.decode("utf-8", "replace").strip().splitlines()
-            why = told[-1] if told else f"tesseract ended with status {error.returncode}"
-            raise DocumentError("A page was not recognised", why=why) from error
-        except subprocess.TimeoutExpired as error:
-            why = f"tesseract took longer than {_PATIENCE:.0f} seconds"
-            raise DocumentError("A page was not recognised", why=why) from error
-        except OSError as error:
-            why = f"tesseract did not start: {error}"
+        except (subprocess.SubprocessError, OSError) as error:
+            told = getattr(error, "stderr", None) or b""
+            why = told.decode("utf-8", "replace").strip().rpartition("\n")[2] or str(error)
             raise DocumentError("A page was not recognised", why=why) from error
         return _lines(done.stdout.decode("utf-8", "replace"))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from citeproof.pdfium import Area
 from citeproof.tools.documents.pdf_lines import HYPHEN, Line
 from citeproof.types import Box
 
@@ -17,6 +18,7 @@ _EDGE = 0.12
 """Headers and footers stand within this share of the page's height, at its top and its bottom."""
 _REPEATED = 3
 """So many pages have them."""
+_MOST_NAMED = 8
 
 
 def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
@@ -62,19 +64,28 @@ def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
                 goes_on = beside
             join = " " if goes_on and then and not _LISTED.match(then) else "\n"
         for piece in line.pieces:
-            left, top, right, bottom = map(_share, piece.area)
             begin, end = place + piece.start, place + min(piece.end, len(said))
-            if begin < end and left < right and top < bottom:
-                boxes.append(
-                    Box(start=begin, end=end, left=left, top=top, right=right, bottom=bottom)
-                )
+            boxes += place_box(begin, end, piece.area)
         text += said + join
         place += len(said) + len(join)
     return text.rstrip("\n "), boxes
 
 
-def _share(side: float) -> float:
-    return 0.0 if side < 0 else 1.0 if side > 1 else round(side, 4)
+def place_box(start: int, end: int, area: Area) -> list[Box]:
+    """The box of a stretch of a text, as far as it is on the page; none if nothing of it is."""
+    left, top, right, bottom = (round(min(max(side, 0.0), 1.0), 4) for side in area)
+    if start >= end or left >= right or top >= bottom:
+        return []
+    return [Box(start=start, end=end, left=left, top=top, right=right, bottom=bottom)]
+
+
+def name_pages(told: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    """Problems with a place for page numbers → these; the first of them are named."""
+    for words, numbers in told.items():
+        if numbers:
+            more = len(numbers) - _MOST_NAMED
+            named = ", ".join(map(str, numbers[:_MOST_NAMED]))
+            yield words.format(f"{named} and {more} more" if more > 0 else named)
 
 
 def _edges(lines: Sequence[Line]) -> Iterator[Line]:

@@ -68,7 +68,8 @@ def _workbook(data: bytes, path: Path) -> Document:
                     if cell.value is not None and cell.column <= _MOST_COLUMNS
                 }
                 if any(text.strip() for text in values.values()):
-                    rows.append(Row(_row_number(row), values))
+                    number = next(cell.row for cell in row if cell.value is not None)
+                    rows.append(Row(number, values))
             _fill(rows, ranges)
             where = f"sheet {sheet.title}"
             if sheet.sheet_state != "visible":
@@ -78,7 +79,11 @@ def _workbook(data: bytes, path: Path) -> Document:
             if cut:
                 problems.append(f"{where} is read no further than {_MOST_CELLS:,} cells")
             parts += table_parts(rows, path.stem, where)
-        formulas = not parts and any(b"<f>" in archive.read(n) for n in _sheets(archive))
+        formulas = not parts and any(
+            b"<f>" in archive.read(name)
+            for name in archive.names
+            if name.startswith("xl/worksheets/sheet")
+        )
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
         raise unusable(path, f"it is not a sound workbook ({error})", _FIX) from error
     if not parts:
@@ -91,15 +96,6 @@ def _workbook(data: bytes, path: Path) -> Document:
             f"left out, since they cannot be read as text: pictures, charts ({pictures})"
         )
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
-
-
-def _row_number(row: Any) -> int:
-    """The number of a row, as its cells tell; empty ones do not."""
-    return int(next(cell.row for cell in row if cell.value is not None))
-
-
-def _sheets(archive: Archive) -> list[str]:
-    return [name for name in archive.names if name.startswith("xl/worksheets/sheet")]
 
 
 def _merged_cells(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]:

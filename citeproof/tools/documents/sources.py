@@ -110,15 +110,8 @@ def _text_source(name: str, given: LangChainDocument) -> Source:
     key = f"{passage.title}\n{passage.source}\n{passage.page}\n{passage.text}".encode()
 
     def read(_: bytes) -> Document:
-        part = Part(
-            passage.text,
-            0,
-            0,
-            len(passage.text),
-            title=passage.title,
-            page=passage.page,
-            source=passage.source,
-        )
-        return Document(name, passage.title, (part,))
+        text, title = passage.text, passage.title
+        part = Part(text, 0, 0, len(text), title, page=passage.page, source=passage.source)
+        return Document(name, title, (part,))
 
     return Source(name, "text", ".txt", lambda: key, read)

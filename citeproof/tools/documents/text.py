@@ -54,7 +54,8 @@ def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple
         below = lines[number + 1] if number + 1 < len(lines) else ""
         said = line.strip()
         if said and not above.strip() and len(said) <= 120 and len(words(said)) <= _MOST_WORDS:
-            if (rule := _UNDERLINE.fullmatch(below)) and _underlines(below, line):
+            rule = _UNDERLINE.fullmatch(below)
+            if rule and abs(len(below.rstrip()) - len(line.rstrip())) <= max(3, len(line) // 3):
                 level = 1 if rule[1] in "=#*" else 2
                 found.append((place, place + len(line) + 1 + len(below), level, said))
             elif (
@@ -66,10 +67,6 @@ def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple
         place += len(line) + 1
     terms, kept = outline(text)
     return sorted([*found, *terms]), kept
-
-
-def _underlines(rule: str, line: str) -> bool:
-    return abs(len(rule.rstrip()) - len(line.rstrip())) <= max(3, len(line) // 3)
 
 
 def _numbered_level(line: str) -> int:

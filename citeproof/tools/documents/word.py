@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, sections, usable_title
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Grid, looks_like_header
+from citeproof.tools.documents.tables import Grid
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -240,10 +240,7 @@ def _table(pieces: Pieces, table: Any, levels: dict[str, int], notes: _Notes) ->
             across = max(1, min(_number(span), 100)) if span is not None else 1
             grid.add(said, across=across)
             column += across
-    cells = [[cell.text for cell in row] for row in grid.rows]
-    pieces.end_line("\n\n")
-    pieces.rows(grid.lines(header or int(looks_like_header(cells))))
-    pieces.end_line("\n\n")
+    pieces.table(grid, header)
     notes.write(pieces, table)
     for box in _text_boxes(table):
         pieces.line(box, "\n\n")
