@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -13,7 +14,7 @@ from citeproof.errors import DocumentError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
 from citeproof.text import plain
 from citeproof.tools.documents.base import Document, Part, unusable, usable_title, whole
-from citeproof.tools.documents.ocr import Tesseract
+from citeproof.tools.documents.ocr import recognize
 from citeproof.tools.documents.pdf_flow import flow, name_pages, without_furniture
 from citeproof.tools.documents.pdf_lines import Line, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
@@ -55,7 +56,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
             pages = [_read(document, number) for number in range(len(document))]
             title = whole(document.get_metadata_value("Title")).strip()
             headings = _read_headings(document)
-        tesseract = Tesseract.installed()
+        tesseract = shutil.which("tesseract")
         for number, page in enumerate(pages):
             if tesseract and page.drawn and not (page.lines or page.error):
                 _recognize(tesseract, document, number, page)
@@ -108,7 +109,7 @@ def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
                 yield area
 
 
-def _recognize(tesseract: Tesseract, document: PdfDocument, number: int, page: _Page) -> None:
+def _recognize(tesseract: str, document: PdfDocument, number: int, page: _Page) -> None:
     with LOCK:
         own = document[number]
         bitmap = own.render(scale=_SCALE, grayscale=True)
@@ -116,7 +117,7 @@ def _recognize(tesseract: Tesseract, document: PdfDocument, number: int, page: _
         bitmap.close()
         own.close()
     try:
-        page.lines, page.recognized = tesseract.read(picture), True
+        page.lines, page.recognized = recognize(tesseract, picture), True
     except DocumentError as error:
         page.error = f"page {number + 1} could not be recognised: {error.why}"
 

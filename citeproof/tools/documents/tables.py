@@ -12,6 +12,7 @@ _MOST_SPAN = 200
 """Rows or columns that a merged cell may cover; a file may claim a billion."""
 _MOST_WIDE = 2_000
 _NUMBER = re.compile(r"[\s(+\-−–$€£¥]*\d[\d\s.,:/%°()+\-−–$€£¥]*[A-Za-z%°]{0,3}")
+_YEAR = re.compile(r"(?:18|19|20)\d\d")
 _HEADER_WORDS = 12
 _LOOK_AT = 20
 """Rows that say whether the first one names the columns."""
@@ -116,16 +117,12 @@ def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
     named = [text for text in first if text]
     if len(set(named)) < len(first) - 1 or len(named) < 2 or (len(first) == 2 and not first[1]):
         return False
-    if any(_NUMBER.fullmatch(text) and not _is_year(text) for text in named):
+    if any(_NUMBER.fullmatch(text) and not _YEAR.fullmatch(text) for text in named):
         return False
     if any(len(text.split()) > _HEADER_WORDS for text in named):
         return False
     below = [text for row in rows[1:] for text in row[1:] if text.strip()]
     return bool(below) and (len(first) > 2 or any(map(_NUMBER.fullmatch, below)))
-
-
-def _is_year(text: str) -> bool:
-    return len(text) == 4 and text.isdigit() and text[:2] in {"18", "19", "20"}
 
 
 def _names(rows: Sequence[Sequence[Cell]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reads plain text."""
+"""Reads plain text, and reStructuredText, which is read as it is written."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ _LABELLED = re.compile(
     r"(?:chapter|section|part|article|appendix|annex|kapitel|abschnitt|artikel|anhang|§)\s", re.I
 )
 _MOST_WORDS = 12
+_ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
+_ROLE = re.compile(
+    r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
+)
 
 
 def read_text(data: bytes, path: Path) -> Document:
@@ -97,3 +101,42 @@ def _is_title(line: str, text: str) -> bool:
     if not line[:1].isalnum() or line[:1].islower() or line[-1] in ".!?,;…:":
         return False
     return len(words(line)) <= _MOST_WORDS and _has_text(text.split("\n", 20)[:20], 1)
+
+
+def read_rst(data: bytes, path: Path) -> Document:
+    """reStructuredText: its text as it is written, parted by its underlined headings.
+
+    Raises:
+        DocumentError: It is not text.
+    """
+    text, problems = decode_any(data, path)
+    headings = _rst_headings(text)
+    title = next((name for *_, name in headings), path.stem)
+    terms, kept = outline(text)
+    parts = sections(text, sorted([*headings, *terms]), title, kept=kept)
+    return Document(str(path), title, parts, problems)
+
+
+def _rst_headings(text: str) -> list[tuple[int, int, int, str]]:
+    """Lines that are underlined, and maybe overlined; the order of their marks gives the level."""
+    found: list[tuple[int, int, int, str]] = []
+    styles: list[tuple[str, bool]] = []
+    place, start = 0, 0
+    above, before = "", ""
+    for line in text.split("\n"):
+        mark = _ADORNED.fullmatch(line)
+        if mark and above.strip() and not _ADORNED.fullmatch(above):
+            over = bool(_ADORNED.fullmatch(before)) and before[:1] == line[:1]
+            named = over or (above[0].strip() and not before.strip())
+            if named and len(line.rstrip()) >= min(len(above.rstrip()), 200) * 0.8:
+                style = mark[1], over
+                if style not in styles:
+                    styles.append(style)
+                begin = start - (len(before) + 1 if over else 0)
+                level = min(styles.index(style) + 1, 6)
+                name = _ROLE.sub(lambda one: one[1] or one[2] or "", above).strip()
+                found.append((begin, place + len(line), level, name))
+                line = ""
+        before, above, start = above, line, place
+        place += len(line) + 1 if line or not mark else len(mark[0]) + 1
+    return found
