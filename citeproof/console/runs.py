@@ -1,24 +1,64 @@
-"""Runs at a `citeproof serve` of the same store: the same moments, without loading a model."""
+"""Runs of a method: in this process, or at a `citeproof serve` that has the models open."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
 from citeproof import errors
-from citeproof.console.runs import Decide, LocalRuns
-from citeproof.console.threads import Thread
+from citeproof.console.threads import Build, Thread, resumable, run_with_review
 from citeproof.console.warm import PATH, Note
 from citeproof.errors import CiteproofError, ModelError
 from citeproof.graphs.registry import find_method
 from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import Moment
-from citeproof.types import Answer, CheckReport
+from citeproof.types import Answer
+
+Decide = Callable[[ReviewRequested], Awaitable[dict[str, str]]]
+"""Asks a person about a claim; gives what the run is resumed with."""
+
+
+@dataclass
+class LocalRuns:
+    """Questions to one method, with its parameters."""
+
+    build: Build
+    goes_on: bool = False
+    """Whether the last `ask` went on with a run that had been interrupted."""
+
+    @property
+    def graph(self) -> Any:
+        """The compiled graph without a checkpointer, to be drawn."""
+        return self.build()
+
+    async def ask(
+        self, question: str, thread: Thread | None, decide: Decide, *, review: bool = False
+    ) -> AsyncGenerator[Moment]:
+        """The moments while a question is answered, or its interrupted run goes on."""
+        async with resumable(self.build, question, thread, review=review) as kept:
+            self.goes_on = kept.given is None
+            async with aclosing(run_with_review(kept, decide)) as moments:
+                async for moment in moments:
+                    yield moment
+
+    async def begun(self, thread: Thread) -> tuple[Answer | None, int]:
+        """The last answer of a conversation, and the number of its questions."""
+        async with thread.opened(self.build) as kept:
+            values = (await kept.graph.aget_state(kept.config)).values
+        said = values.get("messages", ())
+        return values.get("answer"), sum(message.type == "human" for message in said)
+
+    async def forget(self, thread: Thread) -> None:
+        """Begin a conversation anew."""
+        async with thread.opened(self.build) as kept:
+            assert kept.config is not None
+            thread_id = kept.config["configurable"]["thread_id"]
+            await kept.graph.checkpointer.adelete_thread(thread_id)
 
 
 @dataclass
@@ -62,17 +102,17 @@ class RemoteRuns:
                     yield moment
                     if isinstance(moment.event, ReviewRequested):
                         decision = await decide(moment.event)
-                        await _post(self.server, f"decision/{run}", decision)
+                        await post(self.server, f"decision/{run}", decision)
 
     async def begun(self, thread: Thread) -> tuple[Answer | None, int]:
         """See `LocalRuns`."""
-        told = await _post(self.server, "begun", self._body(thread))
+        told = await post(self.server, "begun", self._body(thread))
         answer = told["answer"]
         return None if answer is None else Answer.model_validate(answer), told["questions"]
 
     async def forget(self, thread: Thread) -> None:
         """See `LocalRuns`."""
-        await _post(self.server, "forget", self._body(thread))
+        await post(self.server, "forget", self._body(thread))
 
     def _body(self, thread: Thread | None, **more: Any) -> dict[str, Any]:
         body = {"method": self.method, "parameters": self.parameters, **more}
@@ -82,11 +122,6 @@ class RemoteRuns:
 
 
 Runs = LocalRuns | RemoteRuns
-
-
-async def check_remotely(server: Note, text: str, k: int) -> CheckReport:
-    """Check a text against the server's index; see `Evidence.check`."""
-    return CheckReport.model_validate(await _post(server, "check", {"text": text, "k": k}))
 
 
 @asynccontextmanager
@@ -107,7 +142,12 @@ async def _client(server: Note) -> AsyncIterator[httpx.AsyncClient]:
         ) from error
 
 
-async def _post(server: Note, path: str, body: Any) -> Any:
+async def post(server: Note, path: str, body: Any) -> Any:
+    """The server's reply to a request of a command line.
+
+    Raises:
+        CiteproofError: What went wrong at the server, or it is gone.
+    """
     async with _client(server) as client:
         told = await client.post(path, json=body)
         await _refuse_failure(told)

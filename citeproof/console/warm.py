@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from citeproof.guard import LOOPBACK
 from citeproof.settings import Settings
@@ -26,10 +26,8 @@ PATH = "/api/warm"
 _NAME = "serve.json"
 
 
-class Note(BaseModel):
+class Note(BaseModel, frozen=True):
     """The note of a server to the command lines of its user."""
-
-    model_config = ConfigDict(frozen=True)
 
     address: str
     pid: int

@@ -32,6 +32,7 @@ from citeproof.evaluation.manifest import (
     describe_changes,
     hash_prompts,
     read_manifest,
+    require_manifest,
 )
 from citeproof.evaluation.results import (
     Failure,
@@ -187,9 +188,7 @@ async def run(
             raise refused.exceptions[0] from None
         ordered = [results[example.id] for example in examples]
         await asyncio.to_thread(finish, folder, examples, ordered)
-    done = read_manifest(folder)
-    assert done is not None
-    return done
+    return require_manifest(folder)
 
 
 async def answer(

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
@@ -33,10 +33,8 @@ _MOST_LISTED = 8
 _FIX = "Name a file of `citeproof ask --events` or `citeproof eval --trace`."
 
 
-class Trace(BaseModel):
+class Trace(BaseModel, frozen=True, extra="forbid"):
     """A run that was kept."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     method: str

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from citeproof.console.checkpoints import Checkpoints
+from citeproof.console.threads import Checkpoints
 from citeproof.errors import CiteproofError
 from citeproof.guard import LOOPBACK
 from citeproof.models.progress import Progress

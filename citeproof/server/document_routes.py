@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, UploadFile
@@ -11,8 +13,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
+from citeproof.paths import is_file
 from citeproof.server.errors import NotFoundError
-from citeproof.server.library import Library, Upload
+from citeproof.server.library import Library, Upload, list_documents
 from citeproof.server.opening import Opening
 from citeproof.server.sse import EventStream, frame
 
@@ -35,7 +38,7 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
     @router.get("", summary="List the documents")
     async def documents() -> dict[str, Any]:
         """Their ids, names, and the addresses of their files."""
-        return {"documents": await library.documents(await _index(opening))}
+        return {"documents": await asyncio.to_thread(list_documents, await _index(opening))}
 
     @router.post("", summary="Add documents", response_model=None)
     async def add(files: list[UploadFile]) -> Response:
@@ -52,8 +55,8 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
     @router.get("/{key}/file", summary="A document's file", response_model=None)
     async def file(key: str) -> Response:
         """The indexed document, as a file whose content cannot run."""
-        path = await library.path(await _index(opening), key)
-        if not path.is_file():
+        path = Path(await library.name(await _index(opening), key))
+        if not is_file(path):
             raise NotFoundError("The file is no longer there")
         kind = _SHOWN.get(path.suffix.lower(), _SAVED)
         place = "attachment" if kind == _SAVED else "inline"

@@ -47,19 +47,12 @@ class Library:
         self._folder = folder.resolve()  # as the index names its documents
         self._lock = asyncio.Lock()
 
-    async def documents(self, index: Index) -> list[dict[str, Any]]:
-        """Id, name, and the address of the file where it is still there."""
-        return await asyncio.to_thread(_list, index)
-
-    async def path(self, index: Index, key: str) -> Path:
-        """The path of a document.
+    async def name(self, index: Index, key: str) -> str:
+        """The document of this id, most often a path.
 
         Raises:
             NotFoundError: The index has none of that id.
         """
-        return Path(await self._name(index, key))
-
-    async def _name(self, index: Index, key: str) -> str:
         for one in await asyncio.to_thread(index.documents):
             if document_id(one.document) == key:
                 return one.document
@@ -96,7 +89,7 @@ class Library:
             NotFoundError: The index has none of that id.
         """
         async with self._lock:
-            name = await self._name(index, key)
+            name = await self.name(index, key)
             await asyncio.to_thread(self._remove, index, name)
 
     def _remove(self, index: Index, name: str) -> None:
@@ -105,7 +98,8 @@ class Library:
             Path(name).unlink(missing_ok=True)
 
 
-def _list(index: Index) -> list[dict[str, Any]]:
+def list_documents(index: Index) -> list[dict[str, Any]]:
+    """Id, name, and the address of the file where it is still there."""
     names = (one.document for one in index.documents() if one.whole)
     return [
         {
@@ -144,20 +138,17 @@ async def _update(index: Index, paths: Sequence[Path]) -> AsyncIterator[Progress
 def _with_names(report: IndexReport) -> IndexReport:
     """The report with names of files, not paths."""
 
-    def names(paths: Sequence[str]) -> tuple[str, ...]:
-        return tuple(map(file_name, paths))
-
-    def name_files(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        return tuple((file_name(path), why.replace(path, file_name(path))) for path, why in pairs)
+    def pairs(found: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((file_name(path), why.replace(path, file_name(path))) for path, why in found)
 
     return IndexReport(
-        added=names(report.added),
-        updated=names(report.updated),
-        unchanged=names(report.unchanged),
-        removed=names(report.removed),
-        skipped=names(report.skipped),
-        errors=name_files(report.errors),
-        problems=name_files(report.problems),
+        added=tuple(map(file_name, report.added)),
+        updated=tuple(map(file_name, report.updated)),
+        unchanged=tuple(map(file_name, report.unchanged)),
+        removed=tuple(map(file_name, report.removed)),
+        skipped=tuple(map(file_name, report.skipped)),
+        errors=pairs(report.errors),
+        problems=pairs(report.problems),
         passages=report.passages,
     )
 

@@ -13,12 +13,12 @@ from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from citeproof.errors import InputError
 from citeproof.server.errors import NotFoundError
-from citeproof.server.gone import until_gone
 from citeproof.server.opening import Opening
+from citeproof.server.sse import until_gone
 from citeproof.server.turns import Turns
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cascade import Cascade
@@ -36,15 +36,11 @@ _LABELS = {"0": "entailment", "1": "contradiction"}
 class PredictBody(BaseModel):
     """Premises with hypotheses; what has no use here is ignored."""
 
-    model_config = ConfigDict(extra="ignore")
-
     inputs: Annotated[list[tuple[str, str]], Field(min_length=1, max_length=MOST_PAIRS)]
 
 
 class EmbeddingsBody(BaseModel):
     """Texts to embed, in OpenAI's shape."""
-
-    model_config = ConfigDict(extra="ignore")
 
     model: str
     input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_TEXTS)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from citeproof.text import find
-from citeproof.tools.citations.marks import marks, strip_flags
+from citeproof.tools.citations.marks import marks
 from citeproof.types import Answer, CheckReport, Claim, Passage, Usage
 
 
@@ -126,8 +126,3 @@ def unsent_text(sent: str, answer: Answer) -> tuple[str, int]:
     if answer.text.startswith(sent):
         return answer.text[len(sent) :], 0
     return f"\n\n{answer.text}", len(sent) + 2
-
-
-def sayable(claims: list[Claim]) -> str:
-    """The claims as the answer will have them, as far as all are proved."""
-    return strip_flags(" ".join(marks(claim) for claim in claims))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from citeproof.console.warm import announce
 from citeproof.errors import MissingExtraError, SettingsError
+from citeproof.models.progress import Progress
 from citeproof.server.safety import host_names, refuse_open_host
+from citeproof.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from citeproof.models.progress import Progress
-    from citeproof.settings import Settings
     from citeproof.tools.toolbox import Toolbox
 
 _AT_ONCE = 8

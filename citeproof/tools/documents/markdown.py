@@ -10,7 +10,7 @@ from typing import Any
 from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, decode, sections, unusable, whole
 from citeproof.tools.documents.encodings import decode_any
-from citeproof.tools.documents.outline import outline
+from citeproof.tools.documents.text import outline
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")

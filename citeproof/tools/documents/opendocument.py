@@ -15,7 +15,6 @@ _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
-_MATH = "{http://www.w3.org/1998/Math/MathML}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
 """Elements inside a paragraph whose text follows it."""
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, sections, usable_title
@@ -23,6 +22,8 @@ _UNSAID = {
     _MC + "Fallback",
 }
 """Elements that do not count once tracked changes are accepted; text boxes are read apart."""
+_NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
+"""Kind of relation → the element."""
 _MOST_STYLES = 50
 """Styles that one may be based on, one on the other."""
 _FIX = "Open it in Word or LibreOffice and save it as .docx anew."
@@ -94,48 +95,18 @@ def _number(element: Any) -> int:
     return int(value) if value.isascii() and value.isdigit() and len(value) < 12 else 0
 
 
-@dataclass
-class _Notes:
-    """Footnotes, endnotes and comments, to be written below what refers to them."""
-
-    KINDS: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "footnotes": ("footnote", "Footnote"),
-        "endnotes": ("endnote", "Endnote"),
-        "comments": ("comment", "Comment"),
-    }
-    """Kind of relation → the element, and what a reader calls it."""
-    texts: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(tag of the reference, id) → text; what was written is taken out."""
-
-    @classmethod
-    def of(cls, roots: Mapping[str, Any]) -> _Notes:
-        """The notes in the members of these kinds."""
-        texts: dict[tuple[str, str], str] = {}
-        for kind, root in roots.items():
-            tag, name = cls.KINDS[kind]
-            for note in root.iter(_W + tag):
-                author = note.get(_W + "author", "")
-                by = f" by {author}" if author else ""
-                text = " ".join(" ".join(map(_say, note.iter(_W + "p"))).split())
-                if text and note.get(_W + "type", "normal") == "normal":
-                    texts[f"{_W}{tag}Reference", note.get(_W + "id", "")] = f"{name}{by}: {text}"
-        return cls(texts)
-
-    def write(self, pieces: Pieces, element: Any) -> None:
-        """The notes to which an element refers, each in a line."""
-        if self.texts:
-            tags = (f"{_W}{tag}Reference" for tag, _ in self.KINDS.values())
-            for reference in element.iter(*tags):
-                self._line(pieces, (reference.tag, reference.get(_W + "id", "")))
-
-    def write_rest(self, pieces: Pieces) -> None:
-        """The notes to which nothing has referred."""
-        for key in list(self.texts):
-            self._line(pieces, key)
-
-    def _line(self, pieces: Pieces, key: tuple[str, str]) -> None:
-        if text := self.texts.pop(key, ""):
-            pieces.line(text)
+def _read_notes(archive: Archive, kinds: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """(tag of the reference, id) → text of a footnote, an endnote or a comment."""
+    texts: dict[tuple[str, str], str] = {}
+    for kind, tag in _NOTES.items():
+        for note in archive.xml(kinds[kind]).iter(_W + tag) if kind in kinds else ():
+            author = note.get(_W + "author", "")
+            by = f" by {author}" if author else ""
+            text = " ".join(" ".join(map(_say, note.iter(_W + "p"))).split())
+            if text and note.get(_W + "type", "normal") == "normal":
+                key = f"{_W}{tag}Reference", note.get(_W + "id", "")
+                texts[key] = f"{tag.capitalize()}{by}: {text}"
+    return texts
 
 
 def _is_hidden(run: Any) -> bool:
@@ -162,17 +133,13 @@ def read_docx(data: bytes, path: Path) -> Document:
     root = archive.xml(main)
     kinds = archive.related(main)
     levels = _heading_levels(archive.xml(kinds["styles"])) if "styles" in kinds else {}
-    notes = _Notes.of({kind: archive.xml(kinds[kind]) for kind in _Notes.KINDS if kind in kinds})
-    pieces = Pieces()
-    for element in _blocks(root.find(_W + "body")):
-        if element.tag == _W + "p":
-            _paragraph(pieces, element, levels, notes)
-        else:
-            _table(pieces, element, levels, notes)
-    notes.write_rest(pieces)
+    writer = _Writer(levels, _read_notes(archive, kinds))
+    writer.write(root.find(_W + "body"))
+    for note in writer.notes.values():  # nothing has referred to them
+        writer.pieces.line(note)
     core = related.get("core-properties", "")
     named = archive.xml(core).findtext("{http://purl.org/dc/elements/1.1/}title") if core else ""
-    text, headings, kept = pieces.result()
+    text, headings, kept = writer.pieces.result()
     title = usable_title(named or "") or next((name for *_, name in headings if name), path.stem)
     parts = [*sections(text, headings, title, kept=kept), *_margins(archive, title)]
     parts = [part for part in parts if part.text[part.start : part.end].strip()] or parts
@@ -192,58 +159,81 @@ def _blocks(body: Any) -> Iterator[Any]:
         waiting += reversed(for_later)
 
 
-def _paragraph(pieces: Pieces, paragraph: Any, levels: dict[str, int], notes: _Notes) -> None:
-    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    name = style.get(_W + "val", "") if style is not None else ""
-    outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
-    level = _number(outline) + 1 if outline is not None else levels.get(name, 0)
-    listed = paragraph.find(f"{_W}pPr/{_W}numPr") is not None or name.startswith("List")
-    pieces.end_line("\n" if listed else "\n\n")
-    start, said = pieces.place, _say(paragraph)
-    if listed and said.strip():
-        pieces.mark("- ")
-    pieces.add(said)
-    pieces.mark("")
-    if said.strip() and 0 < level <= 6:
-        pieces.heading(start, level)
-    pieces.end_line("\n" if listed else "\n\n")
-    notes.write(pieces, paragraph)
-    for box in _text_boxes(paragraph):
-        pieces.line(box, "\n\n")
+class _Writer:
+    """Writes paragraphs and tables, each with the notes and boxes that hang on it.
 
+    Args:
+        levels: Style → the level of its headings.
+        notes: What was written is taken out.
+    """
 
-def _table(pieces: Pieces, table: Any, levels: dict[str, int], notes: _Notes) -> None:
-    """Rows, each cell with its column's name; a table that lays out a page as paragraphs."""
-    grid, header = Grid(), 0
-    rows = table.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=_NAMES)
-    if table.find(f".//{_W}tbl") is not None or len(rows) == 1 == len(rows[0].findall(_W + "tc")):
-        for cell in table.xpath("./w:tr/w:tc", namespaces=_NAMES):
-            for element in _blocks(cell):
-                if element.tag == _W + "p":
-                    _paragraph(pieces, element, levels, notes)
-                else:
-                    _table(pieces, element, levels, notes)
-        return
-    above: dict[int, str] = {}
-    for row in rows:
-        grid.start_row()
-        column = 0
-        if row.find(f"{_W}trPr/{_W}tblHeader") is not None and header == len(grid.rows) - 1:
-            header += 1
-        for cell in row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=_NAMES):
-            span = cell.find(f"{_W}tcPr/{_W}gridSpan")
-            merged = cell.find(f"{_W}tcPr/{_W}vMerge")
-            said = " ".join(filter(None, map(_say, cell.iter(_W + "p"))))
-            if merged is not None and merged.get(_W + "val") != "restart" and not said.strip():
-                said = above.get(column, "")
-            above[column] = said
-            across = max(1, min(_number(span), 100)) if span is not None else 1
-            grid.add(said, across=across)
-            column += across
-    pieces.table(grid, header)
-    notes.write(pieces, table)
-    for box in _text_boxes(table):
-        pieces.line(box, "\n\n")
+    def __init__(self, levels: Mapping[str, int], notes: dict[tuple[str, str], str]) -> None:
+        self.pieces = Pieces()
+        self.notes = notes
+        self._levels = levels
+
+    def write(self, body: Any) -> None:
+        """Add the blocks of the body, or of a cell."""
+        for element in _blocks(body):
+            if element.tag == _W + "p":
+                self._paragraph(element)
+            else:
+                self._table(element)
+
+    def _paragraph(self, paragraph: Any) -> None:
+        pieces = self.pieces
+        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+        name = style.get(_W + "val", "") if style is not None else ""
+        outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
+        level = _number(outline) + 1 if outline is not None else self._levels.get(name, 0)
+        listed = paragraph.find(f"{_W}pPr/{_W}numPr") is not None or name.startswith("List")
+        pieces.end_line("\n" if listed else "\n\n")
+        start, said = pieces.place, _say(paragraph)
+        if listed and said.strip():
+            pieces.mark("- ")
+        pieces.add(said)
+        pieces.mark("")
+        if said.strip() and 0 < level <= 6:
+            pieces.heading(start, level)
+        pieces.end_line("\n" if listed else "\n\n")
+        self._aside(paragraph)
+
+    def _table(self, table: Any) -> None:
+        """Rows, each cell with its column's name; a table that lays out a page as paragraphs."""
+        grid, header = Grid(), 0
+        rows = table.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=_NAMES)
+        is_one = len(rows) == 1 == len(rows[0].findall(_W + "tc"))
+        if table.find(f".//{_W}tbl") is not None or is_one:
+            for cell in table.xpath("./w:tr/w:tc", namespaces=_NAMES):
+                self.write(cell)
+            return
+        above: dict[int, str] = {}
+        for row in rows:
+            grid.start_row()
+            column = 0
+            if row.find(f"{_W}trPr/{_W}tblHeader") is not None and header == len(grid.rows) - 1:
+                header += 1
+            for cell in row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=_NAMES):
+                span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+                merged = cell.find(f"{_W}tcPr/{_W}vMerge")
+                said = " ".join(filter(None, map(_say, cell.iter(_W + "p"))))
+                if merged is not None and merged.get(_W + "val") != "restart" and not said.strip():
+                    said = above.get(column, "")
+                above[column] = said
+                across = max(1, min(_number(span), 100)) if span is not None else 1
+                grid.add(said, across=across)
+                column += across
+        self.pieces.table(grid, header)
+        self._aside(table)
+
+    def _aside(self, element: Any) -> None:
+        """What an element refers to, and the boxes on it."""
+        tags = (f"{_W}{tag}Reference" for tag in _NOTES.values())
+        for reference in element.iter(*tags):
+            if note := self.notes.pop((reference.tag, reference.get(_W + "id", "")), ""):
+                self.pieces.line(note)
+        for box in _text_boxes(element):
+            self.pieces.line(box, "\n\n")
 
 
 def _margins(archive: Archive, title: str) -> Iterator[Part]:
