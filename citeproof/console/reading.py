@@ -15,7 +15,7 @@ from citeproof.errors import InputError
 from citeproof.memory.index import Index
 from citeproof.paths import expand, is_folder
 from citeproof.settings import Settings
-from citeproof.tools.documents.base import decode
+from citeproof.tools.documents.encodings import decode
 from citeproof.tools.documents.files import READERS, find, load
 
 

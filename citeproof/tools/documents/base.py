@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.encodings import decode
 from citeproof.types import Box
 
-__all__ = ["Document", "Part", "Reader", "decode", "sections", "unusable", "whole"]
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
     r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.base import Document, decode, sections, unusable, whole
-from citeproof.tools.documents.encodings import decode_any
+from citeproof.tools.documents.base import Document, sections, unusable, whole
+from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.text import outline
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
