@@ -28,10 +28,7 @@ FORM = (
 def _in_our_words(raw: object, place: str) -> object:
     """An object of a set, with what the set calls by other names under those that are read.
 
-    An object of no such set is given back as it is.
-
-    Raises:
-        InputError: It has the key that tells a set, and not what else that set has.
+    An object of no such set is given back as it is; half of one is refused.
     """
     if not isinstance(raw, Mapping):
         return raw

@@ -35,7 +35,6 @@ _KINDS: dict[str, type[BaseMessage]] = {
     "assistant": AIMessage,
 }
 _MAX_TOKENS = 1_024
-_CHECK = "check:"
 
 
 class _Checked(NamedTuple):
@@ -47,11 +46,7 @@ class _Checked(NamedTuple):
 
 
 def _refuse_chat(messages: Sequence[Message]) -> None:
-    """Refuse a conversation that cannot be forwarded.
-
-    Raises:
-        InputError: It is empty, too long, or somebody unknown speaks.
-    """
+    """Refuse a conversation that is empty, too long, or in which somebody unknown speaks."""
     if unknown := {own.role for own in messages} - _KINDS.keys():
         raise InputError(
             f"Messages of the role {', '.join(sorted(unknown))} cannot be forwarded",
@@ -66,12 +61,7 @@ def _refuse_chat(messages: Sequence[Message]) -> None:
 async def _chat_and_check(
     asking: Asking, messages: Sequence[Message], max_tokens: int | None = None
 ) -> _Checked:
-    """Forward a conversation in its turn, and prove the answer against the index.
-
-    Raises:
-        BusyError: Too many questions wait.
-        ModelError: The model gives no answer.
-    """
+    """Forward a conversation in its turn, and prove the answer against the index."""
     async with asking.turns.turn():
         tools = await asking.opening.tools()
         forwarded = [_KINDS[own.role](own.content) for own in messages]
@@ -112,7 +102,7 @@ class ChatBody(BaseModel):
 def openai_routes(asking: Asking, llm: str) -> APIRouter:
     """The routes."""
     router = APIRouter(prefix="/v1")
-    checked = f"{_CHECK}{llm}"
+    checked = f"check:{llm}"
 
     @router.get("/models", summary="Methods, and the model whose answers are checked")
     async def models() -> dict[str, Any]:

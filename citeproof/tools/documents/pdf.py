@@ -15,8 +15,13 @@ from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
 from citeproof.text import plain
 from citeproof.tools.documents.base import Document, Part, unusable, usable_title, whole
 from citeproof.tools.documents.ocr import recognize
-from citeproof.tools.documents.pdf_flow import flow, name_pages, without_furniture
-from citeproof.tools.documents.pdf_lines import Line, read_lines
+from citeproof.tools.documents.pdf_lines import (
+    Line,
+    flow,
+    name_pages,
+    read_lines,
+    without_furniture,
+)
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 
 if TYPE_CHECKING:
