@@ -64,17 +64,14 @@ class Checkpoints:
         """Those of these settings."""
         return cls(settings.chroma.path, settings.checkpointer)
 
-    @contextlib.asynccontextmanager
-    async def opened(self) -> AsyncIterator[Opened]:
+    def opened(self) -> contextlib.AbstractAsyncContextManager[Opened]:
         """Open it for the block, and make its tables where there are none.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
             StoreError: It cannot be reached, read or written.
         """
-        opening = self._file() if self.where == "sqlite" else _database(self.where)
-        async with opening as opened:
-            yield opened
+        return self._file() if self.where == "sqlite" else _database(self.where)
 
     @contextlib.asynccontextmanager
     async def _file(self) -> AsyncIterator[Opened]:

@@ -69,6 +69,7 @@ class Sandbox:
             process.kill()
 
         overdue = threading.Timer(self.wall_seconds, end)
+        overdue.daemon = True
         overdue.start()
         try:
             pipe.send_bytes(os.fsencode(path))
