@@ -24,9 +24,10 @@ from citeproof.graphs.shape import Edge, drawable, read_shape
 from citeproof.pages.render import asset, fragment
 from citeproof.paths import expand
 
+__all__ = ["draw", "render_mermaid", "write_graph"]
+
 _HEIGHT, _ROOM, _GAP, _MARGIN, _LETTER = 40.0, 14.0, 46.0, 24.0, 7.9
 """Height of a box, room between two, between layers, and at the rim; width of a letter."""
-__all__ = ["draw", "render_mermaid", "write_graph"]
 
 
 @dataclass(frozen=True)

@@ -54,18 +54,7 @@ from citeproof.tools.entailment import OUTAGE
 from citeproof.tools.retrieval.hybrid import BY_WORDS
 from citeproof.types import Usage
 
-__all__ = [
-    "Answered",
-    "Answerer",
-    "Told",
-    "answer",
-    "describe",
-    "finish",
-    "parameters_of",
-    "read_bank",
-    "run",
-    "totals_of",
-]
+__all__ = ["Answered", "Answerer", "Told", "answer", "describe", "run"]
 
 Told = Callable[[Example, Result, bool], Awaitable[None]]
 """Called with each result, and whether an earlier sitting left it."""

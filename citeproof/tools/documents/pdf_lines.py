@@ -20,7 +20,7 @@ from citeproof.types import Box
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
-HYPHEN = "\u00ad"
+_HYPHEN = "\u00ad"
 """Ends the text of a line whose last word goes on in the next."""
 # PDFium marks the hyphen at a line's end so, and leaves out the line break behind it.
 _LINE = re.compile(r"[^\r\n\x02\ufffe]*[\x02\ufffe]|[^\r\n\x02\ufffe]+")
@@ -154,7 +154,7 @@ class _Reader:
 
 
 def _clean(text: str) -> str:
-    text = re.sub("[\x02\ufffe]$", HYPHEN, text)
+    text = re.sub("[\x02\ufffe]$", _HYPHEN, text)
     return _UNSEEN.sub("", whole(text).translate(_LIGATURES))
 
 
@@ -225,11 +225,11 @@ def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
     text, boxes, place = "", [], start
     for line, following in zip_longest(lines, lines[1:]):
         said, then = line.text, following.text if following else ""
-        hyphenated = said.endswith((HYPHEN, "-")) and said[-2:-1].isalpha()
+        hyphenated = said.endswith((_HYPHEN, "-")) and said[-2:-1].isalpha()
         if hyphenated and then[:1].islower():
             said, join = said[:-1], ""
         else:
-            said = said.replace(HYPHEN, "-")
+            said = said.replace(_HYPHEN, "-")
             ends = len(said) < full or said.endswith((".", "!", "?", ":"))
             beside = following is not None and following.goes_on
             # The last cell of a row ends it.

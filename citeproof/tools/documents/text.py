@@ -1,4 +1,4 @@
-"""Reads plain text, and reStructuredText, which is read as it is written."""
+"""Reads plain text and reStructuredText, and finds lists and tables in text as it is written."""
 
 from __future__ import annotations
 
