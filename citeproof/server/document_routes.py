@@ -15,7 +15,7 @@ from citeproof.errors import InputError
 from citeproof.memory.index import Index, IndexReport
 from citeproof.paths import is_file
 from citeproof.server.errors import NotFoundError
-from citeproof.server.library import Library, Upload, list_documents
+from citeproof.server.library import Library, list_documents
 from citeproof.server.opening import Opening
 from citeproof.server.sse import EventStream, frame
 
@@ -43,7 +43,7 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
     @router.post("", summary="Add documents", response_model=None)
     async def add(files: list[UploadFile]) -> Response:
         """Server-sent events: `progress`, then `report`."""
-        uploads = [Upload(file.filename or "", await file.read()) for file in files]
+        uploads = [(file.filename or "", await file.read()) for file in files]
         return EventStream(_frames(opening, library, uploads))
 
     @router.delete("/{key}", summary="Remove a document", response_model=None)
@@ -86,7 +86,7 @@ async def _index(opening: Opening) -> Index:
 
 
 async def _frames(
-    opening: Opening, library: Library, uploads: Sequence[Upload]
+    opening: Opening, library: Library, uploads: Sequence[tuple[str, bytes]]
 ) -> AsyncIterator[str]:
     if not opening.state()["ready"]:
         yield frame({}, "waiting")
@@ -94,4 +94,4 @@ async def _frames(
         if isinstance(told, IndexReport):
             yield frame(asdict(told), "report")
         else:
-            yield frame(told._asdict(), "progress")
+            yield frame(told, "progress")

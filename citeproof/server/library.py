@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from citeproof.errors import CiteproofError, InputError, StoreError
 from citeproof.files import whole_file
@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from citeproof.memory.index import Index
 
 _UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
-
-
-class Upload(NamedTuple):
-    """A file that a reader sends."""
-
-    name: str
-    data: bytes
-
-
-class Progress(NamedTuple):
-    """How many passages of a document are stored."""
-
-    document: str
-    done: int
-    total: int
 
 
 class Library:
@@ -59,17 +44,18 @@ class Library:
         raise NotFoundError("There is no such document", fix="List them first.")
 
     async def add(
-        self, index: Index, uploads: Sequence[Upload]
-    ) -> AsyncIterator[Progress | IndexReport]:
-        """Keep files and read them into the index; the report comes last.
+        self, index: Index, uploads: Sequence[tuple[str, bytes]]
+    ) -> AsyncIterator[dict[str, Any] | IndexReport]:
+        """Keep files, by their names, and read them into the index; the report comes last.
 
-        A file of the same name is replaced. One that cannot be read is not kept.
+        A file of the same name is replaced. One that cannot be read is not kept. Before the report
+        is told how many passages of a document are stored.
 
         Raises:
             InputError: A file cannot be stored under its name.
             StoreError: The index cannot be written.
         """
-        files = [(self._folder / _safe(upload.name), upload.data) for upload in uploads]
+        files = [(self._folder / _safe(name), data) for name, data in uploads]
         async with self._lock:
             await asyncio.to_thread(_store, files)
             paths = [path for path, _ in files]
@@ -111,12 +97,15 @@ def list_documents(index: Index) -> list[dict[str, Any]]:
     ]
 
 
-async def _update(index: Index, paths: Sequence[Path]) -> AsyncIterator[Progress | IndexReport]:
-    queue: asyncio.Queue[Progress | None] = asyncio.Queue()
+async def _update(
+    index: Index, paths: Sequence[Path]
+) -> AsyncIterator[dict[str, Any] | IndexReport]:
+    queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
     def tell(step: Step) -> None:
-        progress = Progress(file_name(step.document), step.stored, step.passages)
+        document = file_name(step.document)
+        progress = {"document": document, "done": step.stored, "total": step.passages}
         loop.call_soon_threadsafe(queue.put_nowait, progress)
 
     def work() -> IndexReport:

@@ -93,13 +93,15 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
                     raise NotFoundError(f"There is no embedding model {body.model!r}", fix=has)
                 return await asyncio.to_thread(embed_raw, model, texts)
 
-        vectors = await until_gone(request, work())
-        packed = body.encoding_format == "base64"
+        vectors: list[Any] = await until_gone(request, work())
+        if body.encoding_format == "base64":
+            packed = (struct.pack(f"<{len(own)}f", *own) for own in vectors)
+            vectors = [base64.b64encode(own).decode() for own in packed]
         return {
             "object": "list",
             "model": body.model,
             "data": [
-                {"object": "embedding", "index": i, "embedding": _pack(own) if packed else own}
+                {"object": "embedding", "index": i, "embedding": own}
                 for i, own in enumerate(vectors)
             ],
             "usage": {"prompt_tokens": 0, "total_tokens": 0},
@@ -130,7 +132,3 @@ def _predictions(score: float) -> list[dict[str, Any]]:
     if (against := getattr(score, "contradiction", None)) is not None:
         found.append({"label": "contradiction", "score": float(against)})
     return sorted(found, key=lambda one: one["score"], reverse=True)
-
-
-def _pack(vector: list[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
