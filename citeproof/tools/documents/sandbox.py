@@ -21,9 +21,8 @@ from pathlib import Path
 
 from citeproof.errors import DocumentError
 from citeproof.settings import DocumentSettings
-from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.base import Document, from_json
 from citeproof.tools.documents.files import parse
-from citeproof.tools.documents.transport import from_json
 
 IN_PROCESS = {".txt", ".text", ".md", ".markdown", ".rst", ".jsonl", ".ndjson", ".csv", ".tsv"}
 """Text that our own code reads in time and memory in proportion to its size."""

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from citeproof.errors import CiteproofError, DocumentError
 from citeproof.settings import DocumentSettings
+from citeproof.tools.documents.base import to_json
 from citeproof.tools.documents.files import parse
-from citeproof.tools.documents.transport import to_json
 
 OUT_OF_MEMORY = 77
 """Exit status of a process that its memory limit has stopped."""

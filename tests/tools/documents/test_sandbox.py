@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from citeproof.errors import DocumentError, MissingExtraError
-from citeproof.tools.documents.base import Document, Part
+from citeproof.tools.documents.base import Document, Part, from_json, to_json
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.sandbox import Sandbox
-from citeproof.tools.documents.transport import from_json, to_json
 from citeproof.types import Box
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no limits")
