@@ -194,7 +194,7 @@ def index(
             out.print(f"removed {plain(each)}", soft_wrap=not out.is_terminal, markup=False)
         return
     if watch:
-        from citeproof.console.watching import refuse_unwatchable
+        from citeproof.console.indexing import refuse_unwatchable
 
         refuse_unwatchable(given)
     ready = shown.open_vectors(given, vectors, name) if vectors else None

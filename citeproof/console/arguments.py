@@ -9,8 +9,6 @@ from typing import Any
 from citeproof.errors import SettingsError
 from citeproof.settings import Settings
 
-__all__ = ["read_settings", "split_sets"]
-
 
 def read_settings(
     config: Path | None,

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.live import conclude, follow
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain, echo_json, terminal, write_page
@@ -24,10 +23,9 @@ from citeproof.console.reading import (
     refuse_missing_index,
     refuse_nothing,
 )
-from citeproof.console.remote_runs import RemoteRuns, Runs
 from citeproof.console.review import decide, require_terminal
-from citeproof.console.runs import LocalRuns
-from citeproof.console.threads import Thread, is_outage
+from citeproof.console.runs import LocalRuns, RemoteRuns, Runs
+from citeproof.console.threads import Checkpoints, Thread, is_outage
 from citeproof.console.warm import find_server
 from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
 from citeproof.evaluation.traces import record
@@ -39,8 +37,6 @@ from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.types import Answer
-
-__all__ = ["Ask", "open_runs"]
 
 ABSTAINED = 3
 """Exit code where the documents do not answer the question."""

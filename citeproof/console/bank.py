@@ -24,16 +24,6 @@ from citeproof.settings import RetrieverSettings, Settings
 from citeproof.text import count, plain
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 
-__all__ = [
-    "confirm_rebuild",
-    "open_bank",
-    "open_embedding_bank",
-    "print_import",
-    "print_statistics",
-    "read_export",
-    "write_export",
-]
-
 
 @contextmanager
 def open_bank(

@@ -14,14 +14,13 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.ask import open_runs
-from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.live import conclude, follow, write_line
 from citeproof.console.output import terminal
 from citeproof.console.page import render_page
-from citeproof.console.remote_runs import Runs
 from citeproof.console.review import decide
+from citeproof.console.runs import Runs
 from citeproof.console.text import describe_proved
-from citeproof.console.threads import Thread
+from citeproof.console.threads import Checkpoints, Thread
 from citeproof.errors import CiteproofError, InputError
 from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import find_method
@@ -31,8 +30,6 @@ from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
 from citeproof.text import count, plain
 from citeproof.types import Answer
-
-__all__ = ["Chat", "chat"]
 
 HELP = "Ask, or: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends."
 

@@ -16,18 +16,6 @@ from citeproof.text import count, find, plain
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score
 
-__all__ = [
-    "LOOK",
-    "Look",
-    "count_verdicts",
-    "describe_recall",
-    "describe_verdict",
-    "read",
-    "refuse_own",
-    "show",
-    "verdicts_that_fail",
-]
-
 Look = tuple[str, str, str]
 """Sign, colour, and the words that say it without colour."""
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 
@@ -24,17 +23,6 @@ from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.types import CheckReport, Passage
-
-__all__ = ["Evidence", "against", "prove"]
-
-
-class Evidence(NamedTuple):
-    """Passages that may support a text."""
-
-    numbered: Mapping[int, Sequence[Passage]] | None
-    """The passages that the numbers of the text cite; None where they mean nothing."""
-    retriever: Retriever | None
-    """Finds what the text does not cite; None for a search of what it can cite."""
 
 
 def prove(
@@ -71,35 +59,39 @@ def prove(
         )
     server = None if cold or documents else find_server(settings)
     if server is not None:
-        from citeproof.console.remote_runs import check_remotely
+        from citeproof.console.runs import post
 
         with err.status("checking…"):
-            return asyncio.run(check_remotely(server, bare, k))
+            report = asyncio.run(post(server, "check", {"text": bare, "k": k}))
+            return CheckReport.model_validate(report)
     from citeproof.console.verifier import open_verifier
 
     own = None if read is None else read.passages
-    with against(settings, own, err, with_index=with_index) as (numbered, retriever):
-        said, found = (bare, {}) if numbered is None else (text, numbered)
-        with open_verifier(settings, err) as entailment, err.status("checking…"):
-            return asyncio.run(check(said, found, entailment, retriever=retriever, k=k))
+    said, found = (bare, {}) if own is None else (text, own)
+    with (
+        searching(settings, own, err, with_index=with_index) as retriever,
+        open_verifier(settings, err) as entailment,
+        err.status("checking…"),
+    ):
+        return asyncio.run(check(said, found, entailment, retriever=retriever, k=k))
 
 
 @contextmanager
-def against(
+def searching(
     settings: Settings,
     numbered: Mapping[int, Sequence[Passage]] | None,
     console: Console,
     *,
     with_index: bool,
-) -> Iterator[Evidence]:
-    """The passages to prove a text against: documents, and where there are none, the index.
+) -> Iterator[Retriever | None]:
+    """What finds more than a text cites: in the index, if there are no documents or it is wanted.
 
     Raises:
         InputError: There are no documents.
         StoreError: The index cannot be searched.
     """
     if numbered is not None and not with_index:
-        yield Evidence(numbered, None)
+        yield None
         return
     refuse_missing_index(settings)
     with closing(open_searched_index(settings, console)) as index:
@@ -109,7 +101,7 @@ def against(
         if numbered is not None:
             own = [passage for passages in numbered.values() for passage in passages]
             searched = _Both(from_passages(own), searched)
-        yield Evidence(numbered, searched)
+        yield searched
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,210 @@
-"""Pictures of a compiled graph, made here: LangGraph's own come from a web service."""
+"""Pictures of a compiled graph, made here: LangGraph's own come from a web service.
+
+grandalf puts the nodes into layers, each below what leads to it.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from citeproof.console.diagram import draw_svg
+from grandalf.graphs import Edge as Line
+from grandalf.graphs import Graph, Vertex
+from grandalf.layouts import SugiyamaLayout
+from markupsafe import Markup
+
 from citeproof.errors import MissingExtraError
 from citeproof.files import file_errors
-from citeproof.graphs.shape import drawable, read_shape
+from citeproof.graphs.shape import Edge, drawable, read_shape
+from citeproof.pages.render import asset, fragment
 from citeproof.paths import expand
 
 __all__ = ["draw", "render_mermaid", "write_graph"]
+
+_HEIGHT, _ROOM, _GAP, _MARGIN, _LETTER = 40.0, 14.0, 46.0, 24.0, 7.9
+"""Height of a box, room between two, between layers, and at the rim; width of a letter."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The way that a run took through a graph, for a drawing that is part of a page.
+
+    The drawing then has no style of its own: a page's policy allows but one, into which `graph.css`
+    and rules for `ran`, `taken` and `told` belong.
+    """
+
+    name: str
+    """Tells the drawing from others of the page: a letter, then letters, digits and dashes."""
+    facts: Mapping[str, str]
+    """Node that ran → what to tell of it, below its name."""
+    edges: Mapping[tuple[str, str], int]
+    """Source and target of an edge that was taken → how many times."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Node → address of what tells more of it."""
+
+
+def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
+    """The drawing of nodes and edges.
+
+    Args:
+        nodes: Names; those that begin and end with two underscores are drawn as terminals.
+        edges: Between these nodes. Two with the same ends are drawn as one.
+        taken: The way that a run took; None draws the graph alone.
+    """
+    facts = taken.facts if taken else {}
+    boxes = {}
+    for node in nodes:
+        width = max(len(node.strip("_")) * _LETTER + 34, len(facts.get(node, "")) * 6.0 + 26)
+        boxes[node] = _Box(max(76.0, width), node)
+    ways = [_way(e, boxes) for e in {(e.source, e.target): e for e in edges}.values()]
+    width, height = _place(list(boxes.values()), ways)
+    return fragment(
+        "graph.svg",
+        width=width,
+        height=height,
+        # From top to bottom, as a keyboard goes from one link to the next.
+        boxes=sorted(boxes.values(), key=lambda box: box.xy[::-1]),
+        ways=ways,
+        taken=taken,
+        prefix=f"{taken.name}-" if taken else "",
+        style=None if taken else Markup(asset("graph.css")),
+    )
+
+
+@dataclass(eq=False)
+class _Box:
+    """A node, or what stands half way of an edge; grandalf gives it its place."""
+
+    w: float
+    name: str = ""
+    h: float = _HEIGHT
+    xy: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def terminal(self) -> bool:
+        return self.name.startswith("__") and self.name.endswith("__")
+
+
+class _Numbered:
+    """A set with a fixed order, since grandalf iterates over its sets."""
+
+    data: int
+
+    def __hash__(self) -> int:
+        return self.data
+
+
+class _Vertex(_Numbered, Vertex):  # type: ignore[misc]
+    pass
+
+
+class _Line(_Numbered, Line):  # type: ignore[misc]
+    pass
+
+
+@dataclass
+class _Part:
+    """The way from a box to another, by the points that grandalf gives it: middles of layers."""
+
+    ends: tuple[_Box, _Box]
+    points: list[tuple[float, float]] = field(default_factory=list)
+
+    def setpath(self, points: list[tuple[float, float]]) -> None:
+        self.points = points
+
+
+@dataclass
+class _Way:
+    """An edge; its label is a box on the way, so that there is room for it."""
+
+    edge: Edge
+    parts: list[_Part]
+    course: str = ""
+
+    @property
+    def middle(self) -> _Box:
+        return self.parts[0].ends[1]
+
+    @property
+    def back(self) -> bool:
+        return self.parts[-1].points[-1][1] < self.parts[-1].points[0][1]
+
+
+def _way(edge: Edge, boxes: Mapping[str, _Box]) -> _Way:
+    stops = [boxes[edge.source], boxes[edge.target]]
+    if edge.label or edge.source == edge.target:
+        stops.insert(1, _Box(max(40.0, len(edge.label) * 6.4 + 8)))
+    return _Way(edge, [_Part(ends) for ends in pairwise(stops)])
+
+
+def _place(boxes: list[_Box], ways: Sequence[_Way]) -> tuple[float, float]:
+    parts = [part for way in ways for part in way.parts]
+    found = dict.fromkeys([*boxes, *(box for part in parts for box in part.ends)])
+    vertices = {box: _Vertex(number) for number, box in enumerate(found)}
+    for box, vertex in vertices.items():
+        vertex.view = box
+    lines = []
+    for number, part in enumerate(parts):
+        lines.append(_Line(*(vertices[box] for box in part.ends), data=number))
+        lines[-1].view = part
+    left, bottom = _MARGIN, 0.0
+    for component in Graph(list(vertices.values()), lines).C:
+        layout = SugiyamaLayout(component)
+        layout.xspace, layout.yspace, layout.dw, layout.dh = _ROOM, _GAP, 4.0, 4.0
+        layout.init_all()
+        layout.draw(4)  # rounds that look for fewer crossings
+        placed = [vertex.view for layer in layout.layers for vertex in layer]
+        aside = left - min(view.xy[0] - view.w / 2 for view in placed)
+        for view in placed:
+            view.xy = (view.xy[0] + aside, view.xy[1] + _MARGIN)
+        for line in component.E():
+            line.view.points = [(x + aside, y + _MARGIN) for x, y in line.view.points]
+        left = max(view.xy[0] + view.w / 2 for view in placed) + 2 * _ROOM
+        bottom = max(bottom, *(view.xy[1] + view.h / 2 for view in placed))
+    _spread(parts)
+    for way in ways:
+        way.course = _course(way)
+    return left - 2 * _ROOM + _MARGIN, bottom + _MARGIN
+
+
+def _spread(parts: Sequence[_Part]) -> None:
+    """Let ways begin and end at the edges of boxes, side by side in the order of where they go."""
+    sides: dict[tuple[_Box, int], list[tuple[float, int, int]]] = defaultdict(list)
+    for number, part in enumerate(parts):
+        for end, after in ((0, 1), (-1, -2)):
+            (_, y), (x, to) = part.points[end], part.points[after]
+            sides[part.ends[end], 1 if to > y else -1].append((x, number, end))
+    for (box, side), found in sides.items():
+        step = min(22.0, (box.w - 20) / len(found))
+        for n, (_, number, end) in enumerate(sorted(found)):
+            rim = box.h / 2 - 2 * end  # before the box is room for the tip
+            x, y = box.xy
+            parts[number].points[end] = (x + step * (n - (len(found) - 1) / 2), y + side * rim)
+
+
+def _course(way: _Way) -> str:
+    """The path of an edge: straight through layers, so that it meets no box, curved between."""
+    x, y = way.parts[0].points[0]
+    course = f"M{x:.1f} {y:.1f}"
+    for part in way.parts:
+        if part is not way.parts[0]:  # through the label, or around it where the edge leads back
+            (u, v), bend = part.points[0], way.middle.xy[1]
+            course += f"C{x:.1f} {bend:.1f} {u:.1f} {bend:.1f} {u:.1f} {v:.1f}"
+            x, y = u, v
+        half = _HEIGHT / 2 if part.points[-1][1] > y else -_HEIGHT / 2
+        for u, v in part.points[1:]:
+            last = (u, v) == part.points[-1]
+            to = v if last else v - half
+            bend = (y + to) / 2
+            course += f"C{x:.1f} {bend:.1f} {u:.1f} {bend:.1f} {u:.1f} {to:.1f}"
+            x, y = u, v if last else v + half
+            course += "" if last else f"V{y:.1f}"
+    return course
 
 
 def draw(graph: Any) -> str:
@@ -44,17 +236,12 @@ def write_graph(path: Path, graph: Any, form: str = "") -> None:
         case ".svg":
             data = draw(graph).encode()
         case ".png":
-            data = _rasterise(draw(graph))
+            with MissingExtraError.unless_installed("png", "A PNG cannot be drawn", "write an SVG"):
+                cairosvg = import_module("cairosvg")
+            data = cairosvg.svg2png(bytestring=draw(graph).encode(), scale=2)
         case ".md":
             data = f"```mermaid\n{render_mermaid(graph)}```\n".encode()
         case _:
             data = render_mermaid(graph).encode()
     with file_errors(path):
         expand(path).write_bytes(data)
-
-
-def _rasterise(drawing: str) -> bytes:
-    with MissingExtraError.unless_installed("png", "A PNG cannot be drawn", "write an SVG"):
-        cairosvg = import_module("cairosvg")
-    data: bytes = cairosvg.svg2png(bytestring=drawing.encode(), scale=2)
-    return data

@@ -21,8 +21,6 @@ from citeproof.text import count
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.pairs import Agreement, rows, score_rows, to_line
 
-__all__ = ["count_pairs", "open_pairs", "open_result", "print_agreement", "score_pairs"]
-
 _INPUT = "standard input"
 
 

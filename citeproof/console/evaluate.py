@@ -9,37 +9,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from citeproof.actors import Actors
 from citeproof.console import arguments
-from citeproof.console.on_ray import tools_on_ray, verifier_on_ray
+from citeproof.console.on_ray import start_actors, verifier_on_ray
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import print_table, terminal
 from citeproof.console.papers import ask_by_parts, find_form, find_preset
 from citeproof.console.verifier import open_verifier
 from citeproof.errors import InputError
-from citeproof.evaluation.corpus import choose_gold, drop_documents, search_documents
+from citeproof.evaluation.corpus import choose_gold, search_documents
 from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.entries import MODES
 from citeproof.evaluation.examples import Example, Scores
-from citeproof.evaluation.manifest import (
-    Manifest,
-    hash_file,
-    hide_secrets,
-)
+from citeproof.evaluation.manifest import Manifest, hash_file, hide_secrets
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
-from citeproof.evaluation.on_ray import choose_gold_on_ray, describe_tools, method_on_ray
+from citeproof.evaluation.on_ray import describe_tools, method_on_ray, open_tools
 from citeproof.evaluation.report import HEADLINES
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runner import parameters_of, run
@@ -53,8 +42,6 @@ from citeproof.paths import expand
 from citeproof.settings import Settings
 from citeproof.text import count, plain, seconds
 from citeproof.tools.toolbox import Toolbox
-
-__all__ = ["AT_ONCE", "evaluate", "score_runs"]
 
 AT_ONCE = 8
 """Examples in work at a time, unless the model is the embedded one: that writes one by one."""
@@ -94,7 +81,8 @@ def evaluate(
             if tools is None or opened != (one.settings, writes):
                 closing.close()
                 if on_ray:
-                    tools = closing.enter_context(tools_on_ray(one.settings, console, llm=writes))
+                    opening = partial(open_tools, one.settings, llm=writes)
+                    tools = closing.enter_context(start_actors(opening, one.settings, console))
                 else:
                     with show_downloads(console, "opening models…") as progress:
                         here = Toolbox.from_settings(one.settings, llm=writes, progress=progress)
@@ -180,7 +168,7 @@ class _Made:
         self.parameters: dict[str, Any] = parameters
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
         if plan.corpus == "index":
-            self.examples = drop_documents(self.examples)
+            self.examples = [one.model_copy(update={"documents": ()}) for one in self.examples]
         if shard is not None:
             self.examples = shard.of(self.examples)
         self.gold, parts = plan.gold or plan.method == "oracle", plan.sub_questions
@@ -209,22 +197,20 @@ class _Made:
     ) -> bool:
         """Make the run; whether every example has an answer."""
         graph: Any
-        find_gold: Any
-        at_once = at_once or _suits(self.settings)
+        models = [self.settings.llm, *self.settings.roles.values()]
+        at_once = at_once or (1 if any(model.embedded for model in models) else AT_ONCE)
         bank = None
         if isinstance(tools, Actors):
             with console.status("opening models…"):
                 graph, there = method_on_ray(
                     tools, self.plan.method, self.parameters, self.settings
                 )
-            find_gold = partial(choose_gold_on_ray, tools)
             at_once *= tools.number
         else:
             # Citations of a benchmark are no evidence that anyone asked for.
             tools.evidence = None
             graph = self.method.build(search_documents(tools), **self.parameters)
             bank = tools.bank
-            find_gold = partial(choose_gold, tools=tools)
             there = asyncio.run(describe_tools(tools, parameters_of(graph), self.settings))
         parameters = parameters_of(graph)
         if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK may read nothing
@@ -241,7 +227,11 @@ class _Made:
         }
         examples = self.examples
         if self.gold:
-            examples = asyncio.run(find_gold(examples, k=parameters["k"]))
+            k = parameters["k"]
+            if isinstance(tools, Actors):
+                examples = tools.submit(choose_gold, examples, k).result()
+            else:
+                examples = asyncio.run(choose_gold(tools, examples, k))
         with _Watched(console, self.folder, len(examples)) as watched:
             running = run(
                 graph,
@@ -271,16 +261,16 @@ class _Made:
             )
 
 
-class _Watched(Progress):
+class _Watched(bars.Progress):
     """A bar over what is done, and how good it is by the metrics without entailment model."""
 
     def __init__(self, console: Console, folder: Path, examples: int) -> None:
         super().__init__(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TimeElapsedColumn(),
+            bars.TimeRemainingColumn(),
             console=console,
             transient=True,
             disable=not console.is_terminal,
@@ -349,8 +339,3 @@ class _Watched(Progress):
 
     def _tell_line(self, text: str) -> None:
         self.console.print(Text(plain(text)), soft_wrap=True)
-
-
-def _suits(settings: Settings) -> int:
-    models = [settings.llm, *settings.roles.values()]
-    return 1 if any(model.embedded for model in models) else AT_ONCE

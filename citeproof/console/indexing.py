@@ -1,9 +1,12 @@
-"""`citeproof index`: brings the index in line with documents, lists them, and removes them."""
+"""`citeproof index`: brings the index in line with documents, lists them, and removes them.
+
+With `--watch` again whenever they change.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -14,12 +17,12 @@ from rich.text import Text
 from citeproof.console.opening import show_downloads
 from citeproof.console.reading import refuse_nothing
 from citeproof.console.standing import Standing, show_standing
-from citeproof.console.watching import changes
-from citeproof.errors import CiteproofError, InputError
+from citeproof.errors import CiteproofError, InputError, MissingExtraError
 from citeproof.memory import searched
 from citeproof.memory.documents import match
 from citeproof.memory.index import Index, IndexedDocument, IndexReport
 from citeproof.memory.searched import OwnRetriever, open_searched
+from citeproof.paths import exists, is_folder, resolve
 from citeproof.settings import Settings
 from citeproof.text import plain
 from citeproof.tools.documents.files import READERS
@@ -28,17 +31,61 @@ from citeproof.tools.documents.sources import check_name, named_source
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
-__all__ = [
-    "index_changes",
-    "list_documents",
-    "open_index",
-    "open_searched_index",
-    "open_vectors",
-    "read_stdin",
-    "refuse_wrong",
-    "remove_documents",
-    "show_progress",
-]
+_QUIET = 1_000
+"""Milliseconds without a change after which a burst of changes counts as over."""
+
+
+def refuse_unwatchable(documents: Sequence[str]) -> None:
+    """Tell at once what cannot be watched.
+
+    Raises:
+        InputError: It is no file or folder that is there.
+        MissingExtraError: The extra `watch` is not installed.
+    """
+    with MissingExtraError.unless_installed("watch", "Files cannot be watched"):
+        import watchfiles  # noqa: F401
+    for name in documents:
+        if name == "-" or is_url(name):
+            raise InputError(f"{name} cannot be watched", why="only files and folders can")
+        if not exists(resolve(Path(name))):
+            raise InputError(f"{name} does not exist", fix="Check the path.")
+
+
+def changes(documents: Sequence[str], store: Path, stop: object = None) -> Iterator[None]:
+    """Yield after each burst of changes to documents; ends by Ctrl-C, or when `stop` is set.
+
+    Changes of `store` are the index's own. `stop` is a `threading.Event`.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    import watchfiles
+
+    named = [resolve(Path(name)) for name in documents]
+    # An editor puts a new file in the place of the old one, which only the folder sees.
+    watched = {path if is_folder(path) else path.parent for path in named}
+    counts = is_of_interest(named, resolve(store))
+    for _ in watchfiles.watch(
+        *watched,
+        watch_filter=lambda change, name: counts(Path(name), change == watchfiles.Change.deleted),
+        debounce=_QUIET,
+        stop_event=stop,  # type: ignore[arg-type]
+    ):
+        yield
+
+
+def is_of_interest(named: Sequence[Path], store: Path) -> Callable[[Path, bool], bool]:
+    """Says of a path that changed, and whether it is gone, if documents may have changed."""
+
+    def counts(path: Path, gone: bool) -> bool:
+        above = next((root for root in named if path.is_relative_to(root)), None)
+        if above is None or path.is_relative_to(store):
+            return False
+        if any(part.startswith(".") for part in path.relative_to(above).parts):
+            return False
+        return gone or path.suffix.lower() in READERS or is_folder(path)
+
+    return counts
 
 
 def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:

@@ -16,24 +16,10 @@ from rich.text import Text
 
 from citeproof.console.text import describe_proved, describe_tokens, describe_usage
 from citeproof.errors import CiteproofError
-from citeproof.runtime.events import (
-    AnswerReady,
-    ClaimAccepted,
-    ClaimDelta,
-    ClaimDrafted,
-    ClaimRejected,
-    ClaimVerified,
-    EvidenceFound,
-    LLMWaiting,
-    PassagesRetrieved,
-    QuestionRewritten,
-    ReviewRequested,
-)
+from citeproof.runtime import events
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.text import count, find, plain, seconds
-from citeproof.types import Answer, Citation, Claim
-
-__all__ = ["conclude", "follow", "show"]
+from citeproof.types import Answer, Claim
 
 _LOOK = {
     "supported": ("✓", "green", ""),
@@ -42,6 +28,8 @@ _LOOK = {
     "unchecked": ("?", "yellow", "unchecked"),
 }
 """Verdict → sign, colour, and the words that say it without colour."""
+_AROUND = 60
+"""Letters on each side of a quoted sentence."""
 
 
 async def show(
@@ -116,9 +104,10 @@ def conclude(answer: Answer, console: Console) -> None:
             if console.is_terminal:
                 shown = _highlight(passage.text, sentence)
             write_line(console, shown, indent=4)
-    for number, citation in _against(answer):
-        told = f"[{citation.number}] says otherwise about claim {number}"
-        write_line(console, Text.assemble((told, "red"), f": “{plain(citation.sentence)}”"))
+    for number, claim in enumerate(answer.claims, start=1):
+        for citation in claim.against:
+            told = f"[{citation.number}] says otherwise about claim {number}"
+            write_line(console, Text.assemble((told, "red"), f": “{plain(citation.sentence)}”"))
     if answer.nearest:
         console.print()
         write_line(console, Text("What came nearest", style="bold"))
@@ -164,7 +153,7 @@ class _View:
     def take(self, moment: Moment) -> None:
         self.waiting = ""
         match event := moment.event:
-            case LLMWaiting():
+            case events.LLMWaiting():
                 again = f"try {event.attempt} of {event.attempts}"
                 self.waiting = f"waiting {event.seconds:.0f} s for the server, {again}"
                 if self.trace or not self.console.is_terminal:
@@ -177,35 +166,35 @@ class _View:
             case NodeFinished():
                 if self.trace:
                     self._node(moment, event)
-            case QuestionRewritten():
+            case events.QuestionRewritten():
                 self._aside(f"asking: {plain(event.question)}")
-            case ClaimDelta():
+            case events.ClaimDelta():
                 self.writing = event.text if self.drafted else self.writing + event.text
                 self.drafted = False
-            case ClaimDrafted():
+            case events.ClaimDrafted():
                 self.writing, self.drafted = event.text, True
-            case ClaimVerified():
+            case events.ClaimVerified():
                 if event.verdict.failed:
                     self.doing = "not supported by its citations; looking further…"
-            case ClaimRejected():
+            case events.ClaimRejected():
                 self._print_rejected(event)
                 self.writing, self.drafted = "", False
-            case ClaimAccepted():
+            case events.ClaimAccepted():
                 self._claim(event.claim, self._numbers(event.claim))
                 self.writing, self.drafted = "", False
-            case PassagesRetrieved() if self.trace:
+            case events.PassagesRetrieved() if self.trace:
                 self._aside(f"found {count(len(event.passages), 'passage')}")
-            case EvidenceFound() if self.trace:
+            case events.EvidenceFound() if self.trace:
                 queries = "; ".join(f"“{plain(query)}”" for query in event.queries)
                 self._aside(f"found {count(len(event.passages), 'more passage')} for {queries}")
-            case AnswerReady() if not moment.namespace:  # else that of a graph inside
+            case events.AnswerReady() if not moment.namespace:  # else that of a graph inside
                 self.answer = event.answer
             case _:
                 pass
 
     def draw(self, live: Live, moment: Moment) -> None:
         """Show the claim in hand and what is being done with it, where there is a terminal."""
-        if isinstance(moment.event, ReviewRequested):
+        if isinstance(moment.event, events.ReviewRequested):
             # A moving display would overwrite the prompt that comes now.
             live.update("", refresh=True)
             live.stop()
@@ -214,7 +203,7 @@ class _View:
         ):
             live.start()
             # Pieces of a claim come faster than a screen needs them.
-            live.update(self._current(), refresh=not isinstance(moment.event, ClaimDelta))
+            live.update(self._current(), refresh=not isinstance(moment.event, events.ClaimDelta))
 
     def _current(self) -> RenderableType:
         parts: list[RenderableType] = []
@@ -257,7 +246,7 @@ class _View:
             line.append(f" ({words})", style=f"italic {colour}")
         write_signed(self.console, Text(sign, style=f"bold {colour}"), line)
 
-    def _print_rejected(self, event: ClaimRejected) -> None:
+    def _print_rejected(self, event: events.ClaimRejected) -> None:
         line = Text.assemble((plain(event.text), "red strike"))
         line.append(f" (rejected: {plain(event.reason)})", style="dim")
         write_signed(self.console, Text("✗", style="bold red"), line)
@@ -286,6 +275,7 @@ def _path(moment: Moment) -> str:
 
 
 def write_line(console: Console, text: Text, indent: int = 0) -> None:
+    """Print a text, wrapped and indented on a terminal."""
     if console.is_terminal:
         console.print(Padding(text, (0, 0, 0, indent)))
     else:
@@ -294,6 +284,7 @@ def write_line(console: Console, text: Text, indent: int = 0) -> None:
 
 
 def write_signed(console: Console, sign: Text, text: Text) -> None:
+    """Print a text behind its sign; on a terminal all its lines stand right of that."""
     if not console.is_terminal:
         write_line(console, Text.assemble(sign, " ", text))
         return
@@ -313,12 +304,7 @@ def _sentences(answer: Answer, passage_id: str) -> list[str]:
     return [sentence for sentence in dict.fromkeys(found) if sentence]
 
 
-def _against(answer: Answer) -> list[tuple[int, Citation]]:
-    """The number of each claim that a passage denies, and where it does."""
-    return [(n, own) for n, claim in enumerate(answer.claims, start=1) for own in claim.against]
-
-
-def _highlight(passage: str, sentence: str, around: int = 60) -> Text:
+def _highlight(passage: str, sentence: str) -> Text:
     """A sentence, highlighted, between the few words that stand beside it."""
     text = plain(passage)
     span = find(text, sentence)
@@ -326,8 +312,8 @@ def _highlight(passage: str, sentence: str, around: int = 60) -> Text:
         return Text.assemble("“", (sentence, "reverse"), "”")
     start, end = span
     before, after = text[:start], text[end:]
-    if len(before) > around:
-        before = "…" + before[-around:].partition(" ")[2]
-    if len(after) > around:
-        after = after[:around].rpartition(" ")[0] + "…"
+    if len(before) > _AROUND:
+        before = "…" + before[-_AROUND:].partition(" ")[2]
+    if len(after) > _AROUND:
+        after = after[:_AROUND].rpartition(" ")[0] + "…"
     return Text.assemble((before, "dim"), (text[start:end], "reverse"), (after, "dim"))

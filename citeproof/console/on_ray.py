@@ -13,17 +13,14 @@ from contextlib import (
     nullcontext,
     redirect_stdout,
 )
-from functools import partial
 from typing import Any, TextIO, TypeVar, cast
 
-from langchain_core.embeddings import Embeddings
 from rich.console import Console
 from rich.text import Text
 
 from citeproof.actors import Actors
 from citeproof.console.verifier import open_verifier
 from citeproof.errors import InputError
-from citeproof.evaluation.on_ray import open_tools
 from citeproof.memory.index import Index
 from citeproof.memory.searched import open_index
 from citeproof.settings import Settings
@@ -31,9 +28,6 @@ from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.spread import SpreadEmbeddings, SpreadEntailment
-from citeproof.tools.toolbox import Toolbox
-
-__all__ = ["index_on_ray", "is_on_ray", "keep_apart", "tools_on_ray", "verifier_on_ray"]
 
 Tools = TypeVar("Tools")
 
@@ -49,18 +43,6 @@ def is_on_ray(on: str | None) -> bool:
     return on == "ray"
 
 
-def tools_on_ray(
-    settings: Settings, console: Console, *, llm: bool = True
-) -> AbstractContextManager[Actors[Toolbox]]:
-    """Actors with all that the settings name, but no evidence log; False for `llm` leaves it out.
-
-    Raises:
-        MissingExtraError: Ray is not installed.
-        SettingsError: There is no such cluster, or it has no room for so many actors.
-    """
-    return _start(partial(open_tools, settings, llm=llm), settings, console)
-
-
 @contextmanager
 def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment]:
     """The entailment model that the settings name, in actors; scores are kept here.
@@ -72,7 +54,9 @@ def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment
     """
     chosen = settings.entailment
     alone = settings.model_copy(update={"entailment": chosen.model_copy(update={"cache": None})})
-    with _start(partial(_open_verifier, alone), settings, console) as actors:
+    with start_actors(
+        lambda: open_verifier(alone, Console(quiet=True)), settings, console
+    ) as actors:
         with console.status("opening models…"):
             model = SpreadEntailment(actors)
         yield CachedEntailment(model, file=chosen.cache)
@@ -87,7 +71,7 @@ def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False)
         SettingsError: There is no such cluster, or it has no room for so many actors.
         StoreError: The index cannot be opened.
     """
-    with _start(partial(_open_embedder, settings), settings, console) as actors:
+    with start_actors(lambda: nullcontext(open_embedder(settings)), settings, console) as actors:
         with console.status("opening models…"):
             embeddings = SpreadEmbeddings(actors)
         given = embeddings if embeddings.name else None
@@ -121,19 +105,19 @@ class _Output:
 
 
 @contextmanager
-def _start(
-    open_tools: Callable[[], AbstractContextManager[Tools]], settings: Settings, console: Console
+def start_actors(
+    open_tools: Callable[[], AbstractContextManager[Tools]],
+    settings: Settings,
+    console: Console,
 ) -> Iterator[Actors[Tools]]:
+    """Actors that have opened the tools, inside the block.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        SettingsError: There is no such cluster, or it has no room for so many actors.
+    """
     where = settings.ray.address or "this machine"
     with keep_apart(), ExitStack() as opened:
         with console.status(Text(f"starting Ray actors on {where}…", style="dim")):
             actors = opened.enter_context(Actors(open_tools, settings.ray))
         yield actors
-
-
-def _open_verifier(settings: Settings) -> AbstractContextManager[Entailment]:
-    return open_verifier(settings, Console(quiet=True))
-
-
-def _open_embedder(settings: Settings) -> AbstractContextManager[Embeddings | None]:
-    return nullcontext(open_embedder(settings))

@@ -22,8 +22,6 @@ from rich.text import Text
 from citeproof.models.progress import Progress, announce
 from citeproof.text import plain
 
-__all__ = ["show_count", "show_downloads", "tell_lines"]
-
 
 @contextmanager
 def show_downloads(console: Console, waiting: str) -> Iterator[Progress]:

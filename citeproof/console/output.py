@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["complain", "echo_json", "print_table", "terminal", "write_page"]
-
 
 def terminal(*, stderr: bool = False) -> Console:
     """The console of this process."""

@@ -19,8 +19,6 @@ from citeproof.runtime.moments import Moment
 from citeproof.text import count
 from citeproof.types import Answer, CheckReport, Citation, Passage, Support
 
-__all__ = ["Look", "Source", "render_check", "render_page", "render_trace", "render_turn"]
-
 K = TypeVar("K", bound=Hashable)
 
 

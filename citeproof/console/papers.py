@@ -11,8 +11,6 @@ from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.graphs.registry import Method
 
-__all__ = ["KNOWN", "ask_by_parts", "find_data_set", "find_form", "find_preset"]
-
 KNOWN = ""
 """`--paper` without a name: the data set is the one that the questions are from."""
 

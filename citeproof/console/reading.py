@@ -15,16 +15,8 @@ from citeproof.errors import InputError
 from citeproof.memory.index import Index
 from citeproof.paths import expand, is_folder
 from citeproof.settings import Settings
-from citeproof.tools.documents.base import decode
+from citeproof.tools.documents.encodings import decode
 from citeproof.tools.documents.files import READERS, find, load
-
-__all__ = [
-    "nothing_indexed",
-    "read_first",
-    "read_text",
-    "refuse_missing_index",
-    "refuse_nothing",
-]
 
 
 def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:

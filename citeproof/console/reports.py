@@ -22,15 +22,6 @@ from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
 from citeproof.tools.documents.files import READERS
 
-__all__ = [
-    "print_checks",
-    "print_documents",
-    "print_index_report",
-    "print_methods",
-    "print_models",
-    "print_unread",
-]
-
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
 

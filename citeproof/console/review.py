@@ -17,8 +17,6 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.text import count, plain
 from citeproof.types import shown_score
 
-__all__ = ["decide", "require_terminal"]
-
 _KEYS = {"a": "approve", "e": "edit", "d": "drop", "q": "quit"}
 
 

@@ -15,8 +15,6 @@ from citeproof.tools.checking.locations import locate
 from citeproof.tools.sentences import Span
 from citeproof.types import CheckReport, Support
 
-__all__ = ["render_sarif"]
-
 _RULES = {
     "contradicted": ("error", "A passage of the documents says otherwise."),
     "unsupported": ("warning", "No passage of the documents supports the sentence."),

@@ -20,8 +20,6 @@ from citeproof.text import count, plain
 from citeproof.tools.documents.files import find
 from citeproof.tools.web import is_url
 
-__all__ = ["Standing", "measure_files", "show_standing"]
-
 _FIRST_LINE, _LINES = 1.0, 5.0
 """Seconds until the first line, and between lines, where there is no terminal."""
 

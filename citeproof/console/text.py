@@ -5,8 +5,6 @@ from __future__ import annotations
 from citeproof.text import count, seconds
 from citeproof.types import Answer, Usage
 
-__all__ = ["describe_call", "describe_proved", "describe_tokens", "describe_usage"]
-
 
 def describe_tokens(usage: Usage) -> str:
     """Tokens of a usage, and how many of the prompt's a cache spared; empty where none."""

@@ -1,30 +1,29 @@
-"""Runs that are kept step by step, so that what was interrupted goes on where it stopped."""
+"""Runs that are kept step by step, so that what was interrupted goes on where it stopped.
+
+They are kept in a file of the store, or in PostgreSQL.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    aclosing,
-    asynccontextmanager,
-    nullcontext,
-)
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from citeproof.console.checkpoints import Checkpoints, Opened
 from citeproof.errors import MissingExtraError, StoreError
 from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, observe
+from citeproof.settings import Settings
 
-__all__ = ["Build", "Kept", "Thread", "is_outage", "resumable", "run_with_review"]
-
+_PATIENCE = 10
+"""Seconds that PostgreSQL may take to answer."""
+_Rows = Callable[[str], Awaitable[list[tuple[Any, ...]]]]
 _OUTAGES = ("ModelOutageError", "RetrievalError")
 _AUTOMATIC = "run-"
 _MOST = 20
@@ -32,6 +31,104 @@ _MOST = 20
 
 Build = Callable[..., Any]
 """Builds a method's graph; takes a `checkpointer`."""
+
+
+async def _no_rows(_: str) -> list[tuple[Any, ...]]:
+    """The rows of a checkpointer without tables."""
+    return []
+
+
+class Opened(NamedTuple):
+    """A checkpointer that is open."""
+
+    saver: Any
+    """LangGraph's."""
+    rows: _Rows = _no_rows
+    """The rows of a query to its tables, in SQL that both databases know."""
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The checkpointer that the setting `checkpointer` names.
+
+    Args:
+        folder: Of the store; the file is `threads.sqlite` in it.
+        where: `sqlite`, or the address of a PostgreSQL database.
+    """
+
+    folder: Path
+    where: str = "sqlite"
+
+    @classmethod
+    def of(cls, settings: Settings) -> Checkpoints:
+        """Those of these settings."""
+        return cls(settings.chroma.path, settings.checkpointer)
+
+    def opened(self) -> contextlib.AbstractAsyncContextManager[Opened]:
+        """Open it for the block, and make its tables where there are none.
+
+        Raises:
+            MissingExtraError: The checkpointer's package is not installed.
+            StoreError: It cannot be reached, read or written.
+        """
+        return self._file() if self.where == "sqlite" else _database(self.where)
+
+    @contextlib.asynccontextmanager
+    async def _file(self) -> AsyncIterator[Opened]:
+        what = "To keep a run, citeproof needs LangGraph's SQLite checkpointer"
+        with MissingExtraError.unless_installed("sqlite", what):
+            from aiosqlite import Error
+            from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+        file = self.folder / "threads.sqlite"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+                await saver.setup()
+
+                async def rows(query: str) -> list[tuple[Any, ...]]:
+                    return [tuple(row) for row in await saver.conn.execute_fetchall(query)]
+
+                yield Opened(saver, rows)
+        except (OSError, Error) as error:
+            raise StoreError(
+                f"The run cannot be kept in {file}",
+                why=str(error),
+                fix="Make sure that you may write there, or move the file away.",
+            ) from error
+
+
+@contextlib.asynccontextmanager
+async def _database(address: str) -> AsyncIterator[Opened]:
+    what = "To keep runs in PostgreSQL, citeproof needs LangGraph's checkpointer for it"
+    with MissingExtraError.unless_installed("postgres", what):
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+        from psycopg import AsyncConnection, Error
+        from psycopg.rows import DictRow, dict_row
+        from psycopg_pool import AsyncConnectionPool
+    how: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    try:
+        # A pool tries again behind the scenes; a connection says at once what is wrong.
+        opening = AsyncConnection.connect(address, connect_timeout=_PATIENCE, **how)
+        async with await opening as first:
+            await AsyncPostgresSaver(first).setup()
+        # A connection that the server has dropped meanwhile is replaced.
+        check = AsyncConnectionPool.check_connection
+        made: AsyncConnectionPool[AsyncConnection[DictRow]]
+        made = AsyncConnectionPool(address, min_size=1, open=False, kwargs=how, check=check)
+        async with made as pool:
+
+            async def rows(query: str) -> list[tuple[Any, ...]]:
+                async with pool.connection() as connection:
+                    found = await connection.execute(query.encode())
+                    return [tuple(row.values()) for row in await found.fetchall()]
+
+            yield Opened(AsyncPostgresSaver(pool), rows)
+    except Error as error:
+        raise StoreError(
+            "The run cannot be kept in PostgreSQL",
+            why=" ".join(str(error).split()),
+            fix="Make sure that the server of `checkpointer` runs and that you may write there.",
+        ) from error
 
 
 class Kept(NamedTuple):
@@ -46,6 +143,8 @@ class Kept(NamedTuple):
     """With a checkpointer, each step is kept before the next one begins."""
     context: Any = None
     """Parameters of the run; None for those that the graph was built with."""
+    rows: _Rows = _no_rows
+    """The rows of a query to the checkpointer's tables."""
 
 
 @dataclass
@@ -83,7 +182,7 @@ class Thread:
         how = f" with --thread {self.name}" if self.automatic else ""
         return f"The run is kept: asked the same again{how}, it goes on."
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def keeping(self, build: Build, question: str) -> AsyncIterator[Kept]:
         """The graph with a checkpointer, and what to give it.
 
@@ -94,8 +193,7 @@ class Thread:
             MissingExtraError: The checkpointer's package is not installed.
             StoreError: It cannot be read or written.
         """
-        async with self._open() as opened:
-            kept = self._keep(build, opened)
+        async with self.opened(build) as kept:
             graph, config = kept.graph, kept.config
             state = await graph.aget_state(config)
             lost = None if state.next else await _find_outage(graph, config)
@@ -110,9 +208,9 @@ class Thread:
                 if not await _find_outage(graph, config):
                     await graph.checkpointer.adelete_thread(config["configurable"]["thread_id"])
                     self.is_kept = False
-                await _forget_oldest(opened)
+                await _forget_oldest(kept)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def opened(self, build: Build) -> AsyncIterator[Kept]:
         """The graph with a checkpointer, and where it keeps the conversation.
 
@@ -120,22 +218,18 @@ class Thread:
             MissingExtraError: The checkpointer's package is not installed.
             StoreError: It cannot be read or written.
         """
-        async with self._open() as opened:
-            yield self._keep(build, opened)
-
-    def _open(self) -> AbstractAsyncContextManager[Opened]:
-        if self.checkpoints is None:
-            return nullcontext(Opened(self._memory))
-        return self.checkpoints.opened()
-
-    def _keep(self, build: Build, opened: Opened) -> Kept:
-        graph = build(checkpointer=opened.saver)
-        # A thread of one method cannot go on with the steps of another.
-        config = {"configurable": {"thread_id": f"{graph.name}/{self.name}"}}
-        return Kept(graph, None, config, "sync")
+        opening: contextlib.AbstractAsyncContextManager[Opened]
+        opening = contextlib.nullcontext(Opened(self._memory))
+        if self.checkpoints is not None:
+            opening = self.checkpoints.opened()
+        async with opening as (saver, rows):
+            graph = build(checkpointer=saver)
+            # A thread of one method cannot go on with the steps of another.
+            config = {"configurable": {"thread_id": f"{graph.name}/{self.name}"}}
+            yield Kept(graph, None, config, "sync", rows=rows)
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def resumable(
     build: Build, question: str, thread: Thread | None, *, review: bool
 ) -> AsyncIterator[Kept]:
@@ -147,7 +241,7 @@ async def resumable(
         MissingExtraError: The checkpointer's package is not installed.
         StoreError: The thread cannot be read or written.
     """
-    async with AsyncExitStack() as held:
+    async with contextlib.AsyncExitStack() as held:
         kept: Kept | None = None
         try:
             if thread is not None:
@@ -171,7 +265,7 @@ async def run_with_review(
     while True:
         how = {"context": kept.context, "durability": kept.durability, **STREAM}
         streamed = kept.graph.astream(given, kept.config, **how)
-        async with aclosing(streamed):
+        async with contextlib.aclosing(streamed):
             async for part in streamed:
                 if moment := observe(*part):
                     yield moment
@@ -204,10 +298,10 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
     return None
 
 
-async def _forget_oldest(opened: Opened) -> None:
+async def _forget_oldest(kept: Kept) -> None:
     """Keep the latest of the runs that have no name of their own."""
     found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
-    names = [name for (name,) in await opened.rows(found)]
+    names = [name for (name,) in await kept.rows(found)]
     names.sort(key=lambda name: name.rpartition("/")[2])
     for name in names[:-_MOST]:
-        await opened.saver.adelete_thread(name)
+        await kept.graph.checkpointer.adelete_thread(name)

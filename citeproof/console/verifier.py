@@ -15,8 +15,6 @@ from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.llm.chat_models import judge_label
 from citeproof.tools.llm.model import LLM, open_llm
 
-__all__ = ["open_verifier"]
-
 
 @contextmanager
 def open_verifier(settings: Settings, console: Console) -> Iterator[Entailment]:

@@ -16,22 +16,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from citeproof.guard import LOOPBACK
 from citeproof.settings import Settings
-
-__all__ = ["PATH", "Note", "announce", "find_server", "fingerprint"]
 
 PATH = "/api/warm"
 """Where the server takes requests of the command line."""
 _NAME = "serve.json"
 
 
-class Note(BaseModel):
+class Note(BaseModel, frozen=True):
     """The note of a server to the command lines of its user."""
-
-    model_config = ConfigDict(frozen=True)
 
     address: str
     pid: int

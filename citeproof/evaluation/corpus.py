@@ -15,8 +15,6 @@ from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
-__all__ = ["Corpus", "choose_gold", "drop_documents", "nothing_new", "search_documents"]
-
 Corpus = Literal["documents", "index"]
 """documents: those that a question brings, the index for questions without any; index: for all."""
 
@@ -65,11 +63,6 @@ def search_documents(tools: Toolbox) -> Toolbox:
     return tools.over(DocumentSearch(found, tools.index.embeddings, found.kind))
 
 
-def drop_documents(examples: Sequence[Example]) -> list[Example]:
-    """The examples without their documents, so that the index is searched for them."""
-    return [example.model_copy(update={"documents": ()}) for example in examples]
-
-
 def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> int:
     """Questions whose documents a method has all met before it searches on by itself.
 
@@ -88,7 +81,7 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
     return sum(0 < len(example.documents) <= met for example in examples)
 
 
-async def choose_gold(examples: Sequence[Example], tools: Toolbox, k: int) -> list[Example]:
+async def choose_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> list[Example]:
     """The examples, each with the k documents that cover most of its answers, or of its claims.
 
     Where they bring none, the retriever's are chosen from.

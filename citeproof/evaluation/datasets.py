@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.formats import of_dpr
-from citeproof.evaluation.rows import FORM, example
+from citeproof.evaluation.rows import FORM, example, of_dpr
 from citeproof.paths import expand
-from citeproof.tools.documents.base import decode
+from citeproof.tools.documents.encodings import decode
 from citeproof.tools.documents.files import load
 
 __all__ = ["HUB", "read_examples"]

@@ -14,8 +14,6 @@ from citeproof.evaluation.scorecard import Scorecard, make_scorecard, read_score
 from citeproof.evaluation.scoring import MAUVE, METRICS
 from citeproof.evaluation.statistics import Estimate, estimate_all
 
-__all__ = ["COLUMNS", "COSTS", "MODES", "OF_RUNS", "Entry", "present", "read_entries"]
-
 MODES: tuple[Mode, ...] = ("corrected", "strict")
 COSTS = (
     "llm_calls",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.types import Passage
-
-__all__ = ["Example", "Mode", "Output", "Scores", "Task"]
 
 Task = Literal["asqa", "qampari", "eli5", "qa"]
 """The metrics of correctness that apply; `qa` stands for all sets of short answers."""
@@ -20,10 +18,8 @@ Scores = dict[str, float | None]
 """Metric → its value for one answer; None where it does not apply."""
 
 
-class Example(BaseModel):
+class Example(BaseModel, frozen=True, extra="forbid"):
     """A question, and what is known of its answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     question: str
@@ -46,10 +42,8 @@ class Example(BaseModel):
     """The object that it was read from, so that results can be written as ALCE writes them."""
 
 
-class Output(BaseModel):
+class Output(BaseModel, frozen=True, extra="forbid"):
     """The output to be scored."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: str
     text: str

@@ -13,41 +13,21 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import Corpus
 from citeproof.files import file_errors, parse, read_file, write_whole
+from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
 from citeproof.paths import is_folder
+from citeproof.settings import LLMSettings, Settings
 from citeproof.settings_toml import as_toml
 from citeproof.tools.retrieval.embeddings import embedder_name
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
+from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Usage
-
-if TYPE_CHECKING:
-    from citeproof.models.manifest import EmbeddedModel
-    from citeproof.settings import LLMSettings, Settings
-    from citeproof.tools.toolbox import Toolbox
-
-__all__ = [
-    "Data",
-    "Manifest",
-    "Sitting",
-    "Totals",
-    "begin_sitting",
-    "current_time",
-    "describe_changes",
-    "describe_models",
-    "find_changes",
-    "flatten",
-    "hash_file",
-    "hash_prompts",
-    "hide_secrets",
-    "read_manifest",
-    "require_manifest",
-]
 
 _FREE = re.compile(
     r"^settings\.(models|ray)\."
@@ -56,11 +36,7 @@ _FREE = re.compile(
 """Fields that may differ when a run is resumed: they do not change the answers."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Data(_Part):
+class Data(BaseModel, frozen=True, extra="forbid"):
     """The examples that were asked."""
 
     name: str = ""
@@ -78,7 +54,7 @@ class Data(_Part):
     """sha256 of the run's examples.jsonl: the same one, the same examples."""
 
 
-class Sitting(_Part):
+class Sitting(BaseModel, frozen=True, extra="forbid"):
     """One time that the run was begun or gone on with."""
 
     started: datetime
@@ -95,7 +71,7 @@ class Sitting(_Part):
     """Cases in the memory bank at the start; None where there is no bank."""
 
 
-class Totals(_Part):
+class Totals(BaseModel, frozen=True, extra="forbid"):
     """Totals over the results."""
 
     answered: int = 0
@@ -112,7 +88,7 @@ class Totals(_Part):
     """Of all examples; with several at once more than the clock's."""
 
 
-class Manifest(_Part):
+class Manifest(BaseModel, frozen=True, extra="forbid"):
     """The contents of a run's manifest.json."""
 
     method: str
@@ -239,8 +215,6 @@ def hide_secrets(settings: Settings) -> dict[str, Any]:
 
 def describe_models(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
     """The models that answer, verify and embed: by name, embedded ones by hash as well."""
-    from citeproof.models.manifest import MINILM, MPNET
-
     roles = {role: settings.for_role(role) for role in settings.roles}
     found = {
         "llm": _llm(tools.llm.name, settings.llm),
@@ -260,8 +234,6 @@ def describe_models(tools: Toolbox, settings: Settings) -> dict[str, dict[str, A
 
 
 def _llm(name: str, settings: LLMSettings) -> dict[str, Any]:
-    from citeproof.models.manifest import LLM
-
     if settings.embedded and settings.path is None:
         return {"name": LLM.name, "sha256": _weights(LLM)}
     return {"name": name}

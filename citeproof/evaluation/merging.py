@@ -18,8 +18,6 @@ from citeproof.evaluation.traces import trace_path
 from citeproof.files import file_errors, write_whole
 from citeproof.paths import expand
 
-__all__ = ["Shard", "merge"]
-
 
 class Shard(NamedTuple):
     """One of several parts of examples, each of them in one piece."""

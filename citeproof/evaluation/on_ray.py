@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from citeproof.actors import Actors
 from citeproof.errors import ModelOutageError
-from citeproof.evaluation.corpus import choose_gold, search_documents
+from citeproof.evaluation.corpus import search_documents
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import describe_models, hash_prompts
 from citeproof.evaluation.results import Failure, Result
@@ -20,7 +20,7 @@ from citeproof.graphs.registry import find_method
 from citeproof.settings import RaySettings, Settings
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["About", "choose_gold_on_ray", "describe_tools", "method_on_ray", "on_ray", "open_tools"]
+__all__ = ["About", "describe_tools", "method_on_ray", "on_ray", "open_tools"]
 
 
 @contextmanager
@@ -40,8 +40,8 @@ def on_ray(
         MissingExtraError: Ray is not installed.
         SettingsError: There is no such cluster, or it has no room for so many actors.
     """
-    with Actors(partial(_open, open_graph), settings) as actors:
-        yield _Spread(actors, _by_graph, actors.submit(parameters_of).result())
+    with Actors(lambda: nullcontext(open_graph()), settings) as actors:
+        yield _Spread(actors, answer, actors.submit(parameters_of).result())
 
 
 def open_tools(settings: Settings, *, llm: bool = True) -> Toolbox:
@@ -67,13 +67,14 @@ class _Spread:
     """An `Answerer` over actors."""
 
     actors: Actors[Any]
-    ask: Callable[[Any, str, Example, bool], Awaitable[Answered]]
+    ask: Callable[..., Awaitable[Answered]]
+    """Takes the tools of the actor, the method, the example, and `trace`."""
     parameters: dict[str, Any]
     cases: int | None = None
 
     async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
         """Answer an example in the actor that has the least to do."""
-        waiting = self.actors.submit(self.ask, method, example, trace)
+        waiting = self.actors.submit(self.ask, method, example, trace=trace)
         try:
             return await asyncio.wrap_future(waiting)
         except ModelOutageError as error:  # the example kills its actors, the others go on
@@ -95,23 +96,8 @@ def method_on_ray(
     return _Spread(actors, partial(_by_method, dict(parameters)), known, about.cases), about
 
 
-async def choose_gold_on_ray(
-    actors: Actors[Toolbox], examples: Sequence[Example], k: int
-) -> list[Example]:
-    """The examples, each with the k documents that cover most of its answers."""
-    return await asyncio.wrap_future(actors.submit(_choose_gold, examples, k))
-
-
-def _open(open_graph: Callable[[], Any]) -> AbstractContextManager[Any]:
-    return nullcontext(open_graph())
-
-
-def _by_graph(graph: Any, method: str, example: Example, trace: bool) -> Awaitable[Answered]:
-    return answer(graph, method, example, trace=trace)
-
-
 def _by_method(
-    parameters: Mapping[str, Any], tools: Toolbox, method: str, example: Example, trace: bool
+    parameters: Mapping[str, Any], tools: Toolbox, method: str, example: Example, *, trace: bool
 ) -> Awaitable[Answered]:
     graph = find_method(method).build(search_documents(tools), **parameters)
     bank = read_bank(tools.bank, parameters_of(graph))
@@ -129,7 +115,3 @@ async def describe_tools(
         passages=None if tools.index is None else tools.index.count(),
         cases=None if bank is None else await bank.count(),
     )
-
-
-def _choose_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> Awaitable[list[Example]]:
-    return choose_gold(examples, tools, k)

@@ -7,19 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citeproof.errors import InputError
-from citeproof.evaluation.entries import COLUMNS, COSTS, MODES, Entry, read_entries
+from citeproof.evaluation.entries import COLUMNS, COSTS, Entry, read_entries
 from citeproof.evaluation.report_plots import Point, Series, plot
-from citeproof.evaluation.report_tables import (
-    Table,
-    configurations,
-    differences,
-    notes,
-    overview,
-    quality,
-    spent,
-)
+from citeproof.evaluation.report_tables import Table, all_tables, notes
 from citeproof.evaluation.statistics import name_metric
-from citeproof.evaluation.summaries import overall, summarize_repeats
 from citeproof.markdown import literal, row
 from citeproof.paths import expand
 
@@ -141,13 +132,5 @@ def markdown(made: Report) -> str:
 
 
 def _compare(entries: list[Entry], base: Entry | None, columns: tuple[str, ...]) -> Report:
-    tables = [overview(entries)]
-    for mode in MODES:
-        if any(mode in entry.cards for entry in entries):
-            tables += [quality(entries, mode, columns), *summarize_repeats(entries, mode, columns)]
-            if base is not None:
-                tables.append(differences(entries, base, mode, columns))
-            tables.append(overall(entries, mode))
-    tables += [spent(entries, base, columns), *configurations(entries)]
-    tables = [table for table in tables if len(table.rows) > 1]
+    tables = all_tables(entries, base, columns)
     return Report(entries, tables, notes(entries, columns), base, columns)

@@ -17,8 +17,6 @@ from citeproof.evaluation.statistics import estimate, name_metric
 from citeproof.pages.render import asset, render_page
 from citeproof.text import count
 
-__all__ = ["Curve", "curve", "render_report"]
-
 _COSTS = ("tokens", "seconds")
 """Costs that quality is plotted against."""
 _GROUPS = 6

@@ -11,8 +11,6 @@ from markupsafe import Markup
 from citeproof.pages.render import asset, fragment
 from citeproof.text import plain
 
-__all__ = ["COLOURS", "Point", "Series", "plot"]
-
 _WIDTH, _HEIGHT = 460.0, 300.0
 _LEFT, _RIGHT, _TOP = 56.0, _WIDTH - 22.0, 16.0
 """Edges of what is inside the axes."""

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.evaluation.examples import Example, Output
 from citeproof.files import file_errors, parse
 from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Passage
-
-__all__ = ["Failure", "Result", "append", "mend", "read_lines", "read_results"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -23,10 +21,8 @@ _LONGEST = 1000
 """Characters kept of an error's message, which may quote a whole prompt."""
 
 
-class Failure(BaseModel):
+class Failure(BaseModel, frozen=True, extra="forbid"):
     """Why an example has no answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     type: str
     """The error's class."""
@@ -39,10 +35,8 @@ class Failure(BaseModel):
         return cls(type=type(error).__name__, message=message[:_LONGEST])
 
 
-class Result(BaseModel):
+class Result(BaseModel, frozen=True, extra="forbid"):
     """The outcome of a method for an example."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     question: str
@@ -104,15 +98,9 @@ def mend(path: Path) -> None:
         InputError: The file cannot be written.
     """
     with file_errors(path), path.open("a+b") as file:
-        end = size = file.seek(0, os.SEEK_END)
-        while end:
-            begin = max(0, end - 65_536)
-            file.seek(begin)
-            if (found := file.read(end - begin).rfind(b"\n")) >= 0:
-                end = begin + found + 1
-                break
-            end = begin
-        if end < size:
+        file.seek(0)
+        found = file.read()
+        if (end := found.rfind(b"\n") + 1) < len(found):
             file.truncate(end)
             os.fsync(file.fileno())
 

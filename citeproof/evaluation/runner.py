@@ -32,6 +32,7 @@ from citeproof.evaluation.manifest import (
     describe_changes,
     hash_prompts,
     read_manifest,
+    require_manifest,
 )
 from citeproof.evaluation.results import (
     Failure,
@@ -53,18 +54,7 @@ from citeproof.tools.entailment import OUTAGE
 from citeproof.tools.retrieval.hybrid import BY_WORDS
 from citeproof.types import Usage
 
-__all__ = [
-    "Answered",
-    "Answerer",
-    "Told",
-    "answer",
-    "describe",
-    "finish",
-    "parameters_of",
-    "read_bank",
-    "run",
-    "totals_of",
-]
+__all__ = ["Answered", "Answerer", "Told", "answer", "describe", "run"]
 
 Told = Callable[[Example, Result, bool], Awaitable[None]]
 """Called with each result, and whether an earlier sitting left it."""
@@ -187,9 +177,7 @@ async def run(
             raise refused.exceptions[0] from None
         ordered = [results[example.id] for example in examples]
         await asyncio.to_thread(finish, folder, examples, ordered)
-    done = read_manifest(folder)
-    assert done is not None
-    return done
+    return require_manifest(folder)
 
 
 async def answer(

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Mode, Scores
@@ -33,19 +33,15 @@ _UNSTABLE = (
 _FROM_COLON = "Lists were read from the first colon on."
 
 
-class Judge(BaseModel):
+class Judge(BaseModel, frozen=True, extra="forbid"):
     """The entailment model that decided."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     threshold: float
 
 
-class Scorecard(BaseModel):
+class Scorecard(BaseModel, frozen=True, extra="forbid"):
     """The contents of a run's scores-<mode>.json."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: Mode
     entailment: Judge | None = None
@@ -117,6 +113,11 @@ async def make_scorecard(
     how: dict[str, Any] = {"at_most_citations": at_most_citations, "cot": cot}
     rows = await score(items, entailment, mode=mode, reader=reader, **how)
     examples = {example.id: row for (example, _, _), row in zip(items, rows, strict=True)}
+    limited = []
+    if at_most_citations != MOST_CITATIONS:
+        counted = "citation counts" if at_most_citations == 1 else "citations count"
+        told = f"At most {at_most_citations} {counted} of a statement, and not {MOST_CITATIONS}."
+        limited.append(told)
     return Scorecard(
         mode=mode,
         **how,
@@ -124,7 +125,7 @@ async def make_scorecard(
         answers=_answers(run),
         caveats=(
             *_caveats(mode, judge),
-            *([] if at_most_citations == MOST_CITATIONS else [_most(at_most_citations)]),
+            *limited,
             *([_FROM_COLON] if cot else []),
             *([] if whole is None else [_UNSTABLE]),
         ),
@@ -163,11 +164,6 @@ def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
 
 def _answers(run: Run) -> str:
     return digest(f"{own.id} {output.model_dump_json()}\n" for own, output, _ in run.items())
-
-
-def _most(citations: int) -> str:
-    counted = "citation counts" if citations == 1 else "citations count"
-    return f"At most {citations} {counted} of a statement, and not {MOST_CITATIONS}."
 
 
 def _caveats(mode: Mode, judge: Judge | None) -> tuple[str, ...]:

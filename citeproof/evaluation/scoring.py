@@ -27,8 +27,6 @@ from citeproof.evaluation.metrics.texts import plain
 from citeproof.tools.entailment import Entailment
 from citeproof.types import Answer
 
-__all__ = ["MAUVE", "METRICS", "aggregate", "of_means", "parts", "score"]
-
 METRICS: dict[str, str] = {
     "citation_recall": "statements that their citations entail together, share",
     "citation_precision": "citations that are needed or suffice alone, share",

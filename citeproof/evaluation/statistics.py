@@ -8,31 +8,18 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.evaluation.examples import Scores
 from citeproof.evaluation.scoring import of_means, parts
-
-__all__ = [
-    "Estimate",
-    "estimate",
-    "estimate_all",
-    "format_cell",
-    "format_estimate",
-    "mean_of_runs",
-    "name_metric",
-    "spread",
-]
 
 _RESAMPLES = 2000
 _SEED = 0
 """The same values have the same interval whenever it is asked for."""
 
 
-class Estimate(BaseModel):
+class Estimate(BaseModel, frozen=True, extra="forbid"):
     """A metric over many answers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     value: float
     low: float

@@ -27,23 +27,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from citeproof.errors import InputError
 from citeproof.evaluation.corpus import Corpus
 from citeproof.files import read_file
 from citeproof.text import problem
 
-__all__ = ["Plan", "read_sweep"]
-
 Value = bool | int | float | str
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class _Base(_Table):
+class _Base(BaseModel, frozen=True, extra="forbid", strict=True):
     method: str | None = None
     data: str | None = None
     paper: str | None = None
@@ -57,16 +51,14 @@ class _Run(_Base):
     name: str
 
 
-class _Sweep(_Table):
+class _Sweep(BaseModel, frozen=True, extra="forbid", strict=True):
     base: _Base = _Base()
     grid: dict[str, list[Value]] = {}
     run: list[_Run] = []
 
 
-class Plan(BaseModel):
+class Plan(BaseModel, frozen=True, extra="forbid"):
     """One run to make."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = ""
     """Of its folder."""

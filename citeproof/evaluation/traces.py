@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
@@ -29,25 +29,12 @@ from citeproof.runtime.events import AnswerReady, ClaimDelta, LLMCalled, PairsSc
 from citeproof.runtime.moments import Moment
 from citeproof.types import Answer, Usage
 
-__all__ = [
-    "Trace",
-    "find_trace",
-    "make_trace",
-    "read_trace",
-    "record",
-    "replay",
-    "trace_path",
-    "write_trace",
-]
-
 _MOST_LISTED = 8
 _FIX = "Name a file of `citeproof ask --events` or `citeproof eval --trace`."
 
 
-class Trace(BaseModel):
+class Trace(BaseModel, frozen=True, extra="forbid"):
     """A run that was kept."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     method: str

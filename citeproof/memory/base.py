@@ -11,8 +11,6 @@ from langchain_core.embeddings import Embeddings
 from citeproof.tools.retrieval.search_pool import Candidate
 from citeproof.types import Passage
 
-__all__ = ["Change", "Mark", "PassageStore"]
-
 Mark = Mapping[str, Any]
 """The record of a document: its `hash`, `origin` and `kind`, and once it is whole the number of its
 `passages`, the time `indexed` and how it was `cut`."""

@@ -23,8 +23,6 @@ from citeproof.tools.retrieval.search_pool import Candidate, searchable
 from citeproof.tools.retrieval.word_search import Row, Words
 from citeproof.types import Box, Passage
 
-__all__ = ["ChromaPassages"]
-
 _DOCUMENTS_AT_ONCE = 20
 """Documents whose passages are read at a time to find their words."""
 

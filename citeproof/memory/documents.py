@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.errors import InputError
 from citeproof.memory.base import Mark
@@ -20,16 +20,12 @@ from citeproof.paths import resolve
 from citeproof.tools.documents.sources import PIECE, Origin
 from citeproof.tools.web import is_url, normalize
 
-__all__ = ["GONE", "WAITING", "IndexedDocument", "list_documents", "match", "validators", "whole"]
-
 GONE, WAITING = "gone", "waiting"
 """Marks that are no hash."""
 
 
-class IndexedDocument(BaseModel):
+class IndexedDocument(BaseModel, frozen=True):
     """A document of the index."""
-
-    model_config = ConfigDict(frozen=True)
 
     document: str
     """Its path, its URL, or the name that it was given."""

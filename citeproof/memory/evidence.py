@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.errors import InputError
 from citeproof.memory.store import Store, open_store
@@ -19,15 +19,11 @@ from citeproof.settings import ChromaSettings
 from citeproof.tools.retrieval.embeddings import embed_texts, embedder_name
 from citeproof.types import Passage
 
-__all__ = ["Evidence", "EvidenceLog"]
-
 Status = Literal["supported", "contradicted", "unsupported", "unchecked"]
 
 
-class Evidence(BaseModel):
+class Evidence(BaseModel, frozen=True):
     """A claim with the passages that were cited for it."""
-
-    model_config = ConfigDict(frozen=True)
 
     question: str
     claim: str

@@ -30,8 +30,6 @@ from citeproof.tools.retrieval.search_pool import searchable
 from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
-__all__ = ["IndexReport", "Progress", "Step", "Update", "how_cut"]
-
 _VERSION = "7"
 """Goes up when readers or cutting change, so that documents are indexed anew."""
 _FIRST, _BATCH = 64, 500

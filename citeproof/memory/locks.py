@@ -21,14 +21,9 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from citeproof.errors import StoreError
-
-if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
-
-__all__ = ["PATIENCE", "FolderLock", "Mode", "server_lock"]
 
 T = TypeVar("T")
 Mode = Literal["read", "write"]
@@ -123,7 +118,7 @@ class FolderLock:
 
 
 @contextmanager
-def server_lock(client: ClientAPI, name: str, task: str) -> Iterator[None]:
+def server_lock(client: Any, name: str, task: str) -> Iterator[None]:
     """Hold a lock at a Chroma server, by a collection of this name; a dead holder's is taken away.
 
     Raises:
@@ -166,7 +161,7 @@ def _beat(held: Any, ended: threading.Event) -> None:
             held.modify(metadata={**held.metadata, "beat": uuid.uuid4().hex})
 
 
-def _release(client: ClientAPI, held: Any) -> None:
+def _release(client: Any, held: Any) -> None:
     """End a lock, by its own id and under another name: one that began since must stay."""
     with suppress(Exception):  # it was taken away, or the server is; then it is silent
         held.modify(name=f"{held.name}-{uuid.uuid4().hex}")

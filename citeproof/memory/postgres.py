@@ -25,8 +25,6 @@ from citeproof.tools.retrieval.embeddings import embed_queries, embedder_name, s
 from citeproof.tools.retrieval.search_pool import Candidate, searchable
 from citeproof.types import Passage
 
-__all__ = ["PostgresPassages"]
-
 _log = logging.getLogger("citeproof")
 
 _PATIENCE = 10.0
@@ -106,14 +104,10 @@ class PostgresPassages:
     needs_vectors = True
 
     def __init__(self, url: str, embeddings: Embeddings, collection: str = "passages") -> None:
-        try:
+        what = "A PostgreSQL index needs packages of its own"
+        with MissingExtraError.unless_installed("postgres", what):
             from psycopg.sql import SQL, Identifier, Literal
             from psycopg_pool import ConnectionPool
-        except ImportError as error:
-            raise MissingExtraError(
-                "A PostgreSQL index needs psycopg, which is not installed",
-                fix='Run: pip install "citeproof[postgres]"',
-            ) from error
         parts = urlsplit(url)
         self._where = f"{parts.hostname or 'this machine'}{parts.path}"
         self._sql, self._literal = SQL, Literal

@@ -14,8 +14,6 @@ from citeproof.settings import Settings
 from citeproof.tools.retrieval import Retriever
 from citeproof.tools.retrieval.factory import make_retriever
 
-__all__ = ["OwnRetriever", "open_index", "open_searched"]
-
 
 class OwnRetriever:
     """A retriever that the user's own function makes."""

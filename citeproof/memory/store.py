@@ -19,7 +19,6 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-import time
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,12 +26,12 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
+
 from citeproof.errors import CiteproofError, StoreError
 from citeproof.files import is_full
 from citeproof.memory.locks import FolderLock, Mode, server_lock
 from citeproof.settings import ChromaSettings
-
-__all__ = ["Kind", "Store", "fetch", "open_store"]
 
 Kind = Literal["index", "bank", "evidence"]
 Act = Literal["upsert", "update", "delete"]
@@ -83,7 +82,8 @@ def open_store(settings: ChromaSettings, kind: Kind) -> Store:
         host, port = "127.0.0.1", serve_folder(settings.path.absolute() / "served")
     if host is None:
         path = settings.path.absolute() / kind
-        return FolderStore(path, fix) if _is_writable(path) else ReadOnlyStore(path, fix)
+        is_writable = not path.is_dir() or os.access(path, os.W_OK)
+        return FolderStore(path, fix) if is_writable else ReadOnlyStore(path, fix)
     from platformdirs import user_cache_path
 
     with _errors(f"at {host}:{port}", "Start it (chroma run), or correct `chroma.host`."):
@@ -184,15 +184,15 @@ class Store:
         """The results of Chroma's `query`; a `StoreError` where most vectors are lost."""
         from chromadb.errors import InternalError
 
-        for pause in (0.05, 0.05, 0.05, None):
-            try:
-                got = collection.query(query_embeddings=list(vectors), n_results=k, **options)
-                break
-            except InternalError:
-                # Seen at a server: "Error finding id", of a record that another client just writes.
-                if pause is None:
-                    raise
-                time.sleep(pause)
+        # Seen at a server: "Error finding id", of a record that another client just writes.
+        again = Retrying(
+            retry=retry_if_exception_type(InternalError),
+            stop=stop_after_attempt(4),
+            wait=wait_fixed(0.05),
+            reraise=True,
+        )
+        query = {"query_embeddings": list(vectors), "n_results": k, **options}
+        got = again(collection.query, **query)
         fewest = min(map(len, got["ids"]), default=k)
         is_short = "where" not in options and 2 * fewest < k  # counting reads every record
         if is_short and 2 * fewest < min(k, collection.count()):
@@ -416,7 +416,10 @@ class FolderStore(Store):
                     return  # then it takes more room than it needs
                 self._let_go()
                 if self._tables.exists():
-                    _set_aside(self._tables)
+                    damaged = self._tables.with_suffix(".damaged")
+                    if damaged.is_dir():
+                        shutil.rmtree(damaged)
+                    self._tables.replace(damaged)
                 self._version.unlink(missing_ok=True)
             for folder in self._path.glob(_VECTOR_FILES):
                 if folder.name not in segments:  # Chroma leaves them
@@ -489,7 +492,6 @@ class ReadOnlyStore(FolderStore):
     """
 
     def __init__(self, path: Path, fix: str) -> None:
-        self._original = path
         self._copied = Path(tempfile.mkdtemp(prefix="citeproof-"))
         with _errors(f"in {path}", fix):
             passing = shutil.ignore_patterns("*.lock", "*.holders")
@@ -510,10 +512,6 @@ class ReadOnlyStore(FolderStore):
         shutil.rmtree(self._copied, ignore_errors=True)
 
 
-def _is_writable(folder: Path) -> bool:
-    return not folder.is_dir() or os.access(folder, os.W_OK)
-
-
 @contextmanager
 def _errors(where: str, fix: str) -> Iterator[None]:
     """Turn what Chroma and the system raise into a `StoreError`."""
@@ -528,16 +526,15 @@ def _errors(where: str, fix: str) -> Iterator[None]:
         # where its Rust part panics over a damaged file, one that is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        told, why = f"The Chroma store {where} cannot be used", " ".join(str(error).split())[:300]
         if is_full(error) or _is_nearly_full(where):
             told = f"The disk of the Chroma store {where} is full"
             fix = "Make room, and run it again; what was stored before is kept."
-            raise StoreError(told, why=" ".join(str(error).split())[:300], fix=fix) from error
-        if isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
-            fix = "Make sure that you may write there (readers do, too), and that there is room."
-        told, why = f"The Chroma store {where} cannot be used", " ".join(str(error).split())[:300]
-        if isinstance(error, httpx.TransportError):
+        elif isinstance(error, httpx.TransportError):
             told = f"The Chroma server {where} does not answer"
             fix = "Start it (chroma run), or correct `chroma.host`; what was stored is kept."
+        elif isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
+            fix = "Make sure that you may write there (readers do, too), and that there is room."
         raise StoreError(told, why=why, fix=fix) from error
 
 
@@ -554,13 +551,6 @@ def _is_damage(cause: BaseException) -> bool:
         return getattr(cause, "sqlite_errorname", "").startswith(_DAMAGED)
     is_busy = is_full(cause) or "locked" in str(cause)
     return not (is_busy or isinstance(cause, OSError | MemoryError))
-
-
-def _set_aside(file: Path) -> None:
-    damaged = file.with_suffix(".damaged")
-    if damaged.is_dir():
-        shutil.rmtree(damaged)
-    file.replace(damaged)
 
 
 def fetch(collection: Any, ids: Sequence[str], *include: str) -> dict[str, tuple[Any, ...]]:

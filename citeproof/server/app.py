@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from citeproof.console.checkpoints import Checkpoints
+from citeproof.console.threads import Checkpoints
 from citeproof.errors import CiteproofError
 from citeproof.guard import LOOPBACK
 from citeproof.models.progress import Progress
@@ -21,7 +21,6 @@ from citeproof.server.asking import Asking
 from citeproof.server.conversations import Conversations
 from citeproof.server.document_routes import document_routes
 from citeproof.server.errors import add_errors
-from citeproof.server.library import Library
 from citeproof.server.model_routes import model_routes
 from citeproof.server.openai_routes import openai_routes
 from citeproof.server.opening import Opening
@@ -33,8 +32,6 @@ from citeproof.server.warm_routes import warm_routes
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
-
-__all__ = ["create_app"]
 
 
 def create_app(
@@ -99,7 +96,7 @@ def create_app(
         return JSONResponse(state, 200 if state["ready"] else 503)
 
     app.include_router(ask_routes(asking))
-    app.include_router(document_routes(opening, Library(folder / "documents")))
+    app.include_router(document_routes(opening, folder / "documents"))
     app.include_router(openai_routes(asking, llm))
     app.include_router(model_routes(opening, Turns(model_requests, 8 * model_requests)))
     app.include_router(page_routes(runs, conversations))

@@ -9,29 +9,22 @@ from functools import cache
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question
-from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
-from citeproof.server.sse import EventStream, frame
+from citeproof.server.sse import EventStream, frame, until_gone
 from citeproof.types import CheckReport
-
-__all__ = ["ask_routes", "check_against_index", "described_methods"]
 
 LONGEST_TEXT = 50_000
 """Characters that are checked at once."""
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class AskBody(_Body):
+class AskBody(BaseModel, extra="forbid"):
     """A question, alone or as the last message of a conversation."""
 
     question: str = ""
@@ -43,7 +36,7 @@ class AskBody(_Body):
     stream: bool = True
 
 
-class Decision(_Body):
+class Decision(BaseModel, extra="forbid"):
     """A person's word on a claim that nothing proves."""
 
     decision: Literal["approve", "edit", "drop"]
@@ -51,7 +44,7 @@ class Decision(_Body):
     """The claim in other words, where it is edited."""
 
 
-class CheckBody(_Body):
+class CheckBody(BaseModel, extra="forbid"):
     """A text that anyone wrote."""
 
     text: str = Field(min_length=1, max_length=LONGEST_TEXT)
@@ -118,9 +111,8 @@ async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckRep
         tools = await asking.opening.tools()
         if tools.retriever is None:
             raise InputError("There is nothing to check against", fix="Add documents first.")
-        from citeproof.tools.checking.check import (
-            check,  # it loads numpy, which the page need not await
-        )
+        # It loads numpy, which the page need not await.
+        from citeproof.tools.checking.check import check
 
         return await check(text, (), tools.entailment, retriever=tools.retriever, k=k)
 

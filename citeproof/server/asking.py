@@ -1,4 +1,7 @@
-"""Questions to the graphs: checked, answered in turn, and given up when nobody listens."""
+"""Questions to the graphs: checked, answered in turn, and given up when nobody listens.
+
+A run may wait until a person has decided on a claim.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.console.threads import Kept, run_with_review
 from citeproof.errors import CiteproofError, InputError
@@ -19,8 +22,8 @@ from citeproof.parameters import Parameters, override_defaults
 from citeproof.runtime.events import AnswerReady, ReviewRequested
 from citeproof.runtime.moments import Moment
 from citeproof.server.conversations import Conversations, as_messages
+from citeproof.server.errors import NotFoundError
 from citeproof.server.opening import Opening
-from citeproof.server.reviews import Reviews
 from citeproof.server.runs import Run, Runs
 from citeproof.server.turns import Turn, Turns
 from citeproof.types import Answer
@@ -28,18 +31,46 @@ from citeproof.types import Answer
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["LONGEST_CLAIM", "LONGEST_QUESTION", "Asking", "Message", "Question", "refuse_nothing"]
-
 LONGEST_QUESTION = 4_000
 """Characters."""
 LONGEST_CLAIM = 2_000
 LONGEST_CONVERSATION = 100_000
 
 
+class _Reviews:
+    """The decisions that runs wait for, by the id of the run."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Future[dict[str, str]]] = {}
+
+    def expect(self, run: str) -> None:
+        """Take decisions for a run from now on; its claim is about to be shown."""
+        self._waiting[run] = asyncio.get_running_loop().create_future()
+
+    async def decision(self, run: str, turn: Turn) -> dict[str, str]:
+        """The decision of a person, as soon as it is there; others have the turn meanwhile."""
+        turn.leave()
+        try:
+            decision = await self._waiting[run]
+        finally:
+            del self._waiting[run]
+        await turn.take()
+        return decision
+
+    def decide(self, run: str, decision: dict[str, str]) -> None:
+        """Let a run go on.
+
+        Raises:
+            NotFoundError: It waits for nothing.
+        """
+        waiting = self._waiting.get(run)
+        if waiting is None or waiting.done():
+            raise NotFoundError("No claim waits for a decision", fix="Ask the question again.")
+        waiting.set_result(decision)
+
+
 class Message(BaseModel):
     """The text of the message."""
-
-    model_config = ConfigDict(extra="ignore")
 
     role: str
     content: str
@@ -73,7 +104,7 @@ class Asking:
         self.turns = turns
         self.runs = runs
         self.conversations = conversations
-        self.reviews = Reviews()
+        self.reviews = _Reviews()
         self._graphs: dict[tuple[str, bool], Any] = {}
 
     def question(

@@ -9,13 +9,11 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from citeproof.console.checkpoints import Checkpoints, Opened
+from citeproof.console.threads import Checkpoints, Opened
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS, Method
 from citeproof.server.errors import NotFoundError
 from citeproof.types import Answer
-
-__all__ = ["Conversations", "Turn", "as_messages"]
 
 _MOST = 200
 """Conversations that are listed, the latest first."""

@@ -1,23 +1,32 @@
-"""`/api/documents`: list, add, look at and remove what the answers rest on."""
+"""`/api/documents`: list, add, look at and remove what the answers rest on.
+
+Added files are kept in a folder of the store.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, UploadFile
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from citeproof.errors import InputError
-from citeproof.memory.index import Index, IndexReport
+from citeproof.errors import CiteproofError, InputError, StoreError
+from citeproof.files import whole_file
+from citeproof.memory.index import Index, IndexReport, Step
+from citeproof.paths import is_file
 from citeproof.server.errors import NotFoundError
-from citeproof.server.library import Library, Upload
 from citeproof.server.opening import Opening
+from citeproof.server.public import document_id, file_name
 from citeproof.server.sse import EventStream, frame
+from citeproof.text import plain
+from citeproof.tools.documents.files import READERS
 
-__all__ = ["document_routes"]
-
+_UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 _TEXT = ("txt", "text", "md", "markdown", "rst", "csv", "tsv", "eml", "mbox", "jsonl", "ndjson")
 _SHOWN = {
     **{f".{ending}": "text/plain; charset=utf-8" for ending in _TEXT},
@@ -30,19 +39,168 @@ _SHOWN = {
 _SAVED = "application/octet-stream"
 
 
-def document_routes(opening: Opening, library: Library) -> APIRouter:
-    """The routes."""
+class _Library:
+    """The index as readers use it.
+
+    Added files are kept in its folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()  # as the index names its documents
+        self._lock = asyncio.Lock()
+
+    async def name(self, index: Index, key: str) -> str:
+        """The document of this id, most often a path.
+
+        Raises:
+            NotFoundError: The index has none of that id.
+        """
+        for one in await asyncio.to_thread(index.documents):
+            if document_id(one.document) == key:
+                return one.document
+        raise NotFoundError("There is no such document", fix="List them first.")
+
+    async def add(
+        self, index: Index, uploads: Sequence[tuple[str, bytes]]
+    ) -> AsyncIterator[dict[str, Any] | IndexReport]:
+        """Keep files, by their names, and read them into the index; the report comes last.
+
+        A file of the same name is replaced. One that cannot be read is not kept. Before the report
+        is told how many passages of a document are stored.
+
+        Raises:
+            InputError: A file cannot be stored under its name.
+            StoreError: The index cannot be written.
+        """
+        files = [(self._folder / _safe(name), data) for name, data in uploads]
+        async with self._lock:
+            await asyncio.to_thread(_store, files)
+            paths = [path for path, _ in files]
+            report = None
+            async for told in _update(index, paths):
+                report = told if isinstance(told, IndexReport) else report
+                yield _with_names(told) if isinstance(told, IndexReport) else told
+            kept = {*report.added, *report.updated, *report.unchanged} if report else set()
+            for path in paths:
+                if str(path) not in kept:
+                    path.unlink(missing_ok=True)
+
+    async def remove(self, index: Index, key: str) -> None:
+        """Take a document out of the index, and delete its file if it was added here.
+
+        Raises:
+            NotFoundError: The index has none of that id.
+        """
+        async with self._lock:
+            name = await self.name(index, key)
+            await asyncio.to_thread(self._remove, index, name)
+
+    def _remove(self, index: Index, name: str) -> None:
+        index.remove([name])
+        if Path(name).parent == self._folder:
+            Path(name).unlink(missing_ok=True)
+
+
+def _list_documents(index: Index) -> list[dict[str, Any]]:
+    """Id, name, and the address of the file where it is still there."""
+    names = (one.document for one in index.documents() if one.whole)
+    return [
+        {
+            "id": (key := document_id(name)),
+            "name": plain(file_name(name)),
+            "file": f"/api/documents/{key}/file" if Path(name).is_file() else None,
+        }
+        for name in sorted(names, key=lambda name: file_name(name).lower())
+    ]
+
+
+async def _update(
+    index: Index, paths: Sequence[Path]
+) -> AsyncIterator[dict[str, Any] | IndexReport]:
+    queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def tell(step: Step) -> None:
+        document = file_name(step.document)
+        progress = {"document": document, "done": step.stored, "total": step.passages}
+        loop.call_soon_threadsafe(queue.put_nowait, progress)
+
+    def work() -> IndexReport:
+        try:
+            return index.update(paths, progress=tell)
+        finally:
+            loop.call_soon_threadsafe(queue.put_nowait, None)
+
+    # An update that has begun ends, even if its client has gone: a document is whole or not there.
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        while (told := await queue.get()) is not None:
+            yield told
+    finally:
+        await asyncio.shield(working)
+    yield working.result()
+
+
+def _with_names(report: IndexReport) -> IndexReport:
+    """The report with names of files, not paths."""
+
+    def pairs(found: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((file_name(path), why.replace(path, file_name(path))) for path, why in found)
+
+    return IndexReport(
+        added=tuple(map(file_name, report.added)),
+        updated=tuple(map(file_name, report.updated)),
+        unchanged=tuple(map(file_name, report.unchanged)),
+        removed=tuple(map(file_name, report.removed)),
+        skipped=tuple(map(file_name, report.skipped)),
+        errors=pairs(report.errors),
+        problems=pairs(report.problems),
+        passages=report.passages,
+    )
+
+
+def _safe(name: str) -> str:
+    """A name for a file of ours, whatever the reader's was.
+
+    Raises:
+        InputError: Its ending is of no known format.
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    safe = _UNUSABLE.sub("_", plain(last)).lstrip(".")[-150:]
+    if Path(safe).suffix.lower() not in READERS or not Path(safe).stem:
+        known = ", ".join(sorted(READERS))
+        raise InputError(
+            f"{safe or 'A file without a name'} cannot be read", fix=f"Known endings: {known}."
+        )
+    return safe
+
+
+def _store(files: Sequence[tuple[Path, bytes]]) -> None:
+    try:
+        for path, data in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(data)
+    except (OSError, CiteproofError) as error:
+        raise StoreError(
+            "The file cannot be kept", why=str(getattr(error, "why", error))
+        ) from error
+
+
+def document_routes(opening: Opening, folder: Path) -> APIRouter:
+    """The routes; added files are kept in the folder."""
+    library = _Library(folder)
     router = APIRouter(prefix="/api/documents")
 
     @router.get("", summary="List the documents")
     async def documents() -> dict[str, Any]:
         """Their ids, names, and the addresses of their files."""
-        return {"documents": await library.documents(await _index(opening))}
+        return {"documents": await asyncio.to_thread(_list_documents, await _index(opening))}
 
     @router.post("", summary="Add documents", response_model=None)
     async def add(files: list[UploadFile]) -> Response:
         """Server-sent events: `progress`, then `report`."""
-        uploads = [Upload(file.filename or "", await file.read()) for file in files]
+        uploads = [(file.filename or "", await file.read()) for file in files]
         return EventStream(_frames(opening, library, uploads))
 
     @router.delete("/{key}", summary="Remove a document", response_model=None)
@@ -54,8 +212,8 @@ def document_routes(opening: Opening, library: Library) -> APIRouter:
     @router.get("/{key}/file", summary="A document's file", response_model=None)
     async def file(key: str) -> Response:
         """The indexed document, as a file whose content cannot run."""
-        path = await library.path(await _index(opening), key)
-        if not path.is_file():
+        path = Path(await library.name(await _index(opening), key))
+        if not is_file(path):
             raise NotFoundError("The file is no longer there")
         kind = _SHOWN.get(path.suffix.lower(), _SAVED)
         place = "attachment" if kind == _SAVED else "inline"
@@ -85,7 +243,7 @@ async def _index(opening: Opening) -> Index:
 
 
 async def _frames(
-    opening: Opening, library: Library, uploads: Sequence[Upload]
+    opening: Opening, library: _Library, uploads: Sequence[tuple[str, bytes]]
 ) -> AsyncIterator[str]:
     if not opening.state()["ready"]:
         yield frame({}, "waiting")
@@ -93,4 +251,4 @@ async def _frames(
         if isinstance(told, IndexReport):
             yield frame(asdict(told), "report")
         else:
-            yield frame(told._asdict(), "progress")
+            yield frame(told, "progress")

@@ -21,8 +21,6 @@ from citeproof.errors import (
 from citeproof.server.turns import BusyError
 from citeproof.tools.llm.retries import scrub
 
-__all__ = ["NotFoundError", "add_errors", "describe"]
-
 _log = logging.getLogger("citeproof.server")
 
 

@@ -13,12 +13,12 @@ from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from citeproof.errors import InputError
 from citeproof.server.errors import NotFoundError
-from citeproof.server.gone import until_gone
 from citeproof.server.opening import Opening
+from citeproof.server.sse import until_gone
 from citeproof.server.turns import Turns
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cascade import Cascade
@@ -26,8 +26,6 @@ from citeproof.tools.entailment.chat_verifier import ChatVerifier
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.retrieval.embeddings import embed_raw, embedder_name
 from citeproof.tools.toolbox import Toolbox
-
-__all__ = ["model_routes"]
 
 MOST_PAIRS = 32
 MOST_TEXTS = 256
@@ -38,15 +36,11 @@ _LABELS = {"0": "entailment", "1": "contradiction"}
 class PredictBody(BaseModel):
     """Premises with hypotheses; what has no use here is ignored."""
 
-    model_config = ConfigDict(extra="ignore")
-
     inputs: Annotated[list[tuple[str, str]], Field(min_length=1, max_length=MOST_PAIRS)]
 
 
 class EmbeddingsBody(BaseModel):
     """Texts to embed, in OpenAI's shape."""
-
-    model_config = ConfigDict(extra="ignore")
 
     model: str
     input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_TEXTS)]
@@ -99,13 +93,15 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
                     raise NotFoundError(f"There is no embedding model {body.model!r}", fix=has)
                 return await asyncio.to_thread(embed_raw, model, texts)
 
-        vectors = await until_gone(request, work())
-        packed = body.encoding_format == "base64"
+        vectors: list[Any] = await until_gone(request, work())
+        if body.encoding_format == "base64":
+            packed = (struct.pack(f"<{len(own)}f", *own) for own in vectors)
+            vectors = [base64.b64encode(own).decode() for own in packed]
         return {
             "object": "list",
             "model": body.model,
             "data": [
-                {"object": "embedding", "index": i, "embedding": _pack(own) if packed else own}
+                {"object": "embedding", "index": i, "embedding": own}
                 for i, own in enumerate(vectors)
             ],
             "usage": {"prompt_tokens": 0, "total_tokens": 0},
@@ -136,7 +132,3 @@ def _predictions(score: float) -> list[dict[str, Any]]:
     if (against := getattr(score, "contradiction", None)) is not None:
         found.append({"label": "contradiction", "score": float(against)})
     return sorted(found, key=lambda one: one["score"], reverse=True)
-
-
-def _pack(vector: list[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

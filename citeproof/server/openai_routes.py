@@ -1,30 +1,78 @@
-"""`/v1`: the methods as models of an OpenAI-compatible server."""
+"""`/v1`: the methods as models of an OpenAI-compatible server.
+
+`check:NAME` is a conversation with the language model, whose answer is proved afterwards.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, field_validator
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, field_validator
 from starlette.responses import JSONResponse, Response
 
+from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.events import AnswerReady, ClaimAccepted
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.server import openai_shapes as shapes
-from citeproof.server.asking import Asking, Message, Question
-from citeproof.server.checked_chat import Checked, chat_and_check, refuse_chat
+from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message, Question
 from citeproof.server.errors import NotFoundError, describe
-from citeproof.server.gone import until_gone
 from citeproof.server.public import document_link, with_sources
-from citeproof.server.sse import EventStream, frame
-from citeproof.types import Answer, Citation, Claim, Usage
+from citeproof.server.sse import EventStream, frame, until_gone
+from citeproof.tools.checking.check import check
+from citeproof.tools.citations.marks import marks, strip_flags
+from citeproof.types import Answer, CheckReport, Citation, Claim, Usage
 
-__all__ = ["openai_routes"]
+_KINDS: dict[str, type[BaseMessage]] = {
+    "system": SystemMessage,
+    "developer": SystemMessage,
+    "user": HumanMessage,
+    "assistant": AIMessage,
+}
+_MAX_TOKENS = 1_024
 
-_CHECK = "check:"
+
+class _Checked(NamedTuple):
+    """A model's reply, and its check against the documents."""
+
+    text: str
+    report: CheckReport
+    usage: Usage
+
+
+def _refuse_chat(messages: Sequence[Message]) -> None:
+    """Refuse a conversation that is empty, too long, or in which somebody unknown speaks."""
+    if unknown := {own.role for own in messages} - _KINDS.keys():
+        raise InputError(
+            f"Messages of the role {', '.join(sorted(unknown))} cannot be forwarded",
+            fix=f"Known: {', '.join(_KINDS)}.",
+        )
+    if not messages or messages[-1].role != "user":
+        raise InputError("There is no question", fix="End with a message of the user.")
+    if sum(len(own.content) for own in messages) > LONGEST_CONVERSATION:
+        raise InputError("The conversation is too long", fix="Leave its beginning out.")
+
+
+async def _chat_and_check(
+    asking: Asking, messages: Sequence[Message], max_tokens: int | None = None
+) -> _Checked:
+    """Forward a conversation in its turn, and prove the answer against the index."""
+    async with asking.turns.turn():
+        tools = await asking.opening.tools()
+        forwarded = [_KINDS[own.role](own.content) for own in messages]
+        with use_meter(Meter()) as meter:
+            limit = min(max_tokens or _MAX_TOKENS, _MAX_TOKENS)
+            reply = await tools.llm.for_role("answerer").send(forwarded, max_tokens=limit)
+            text = str(reply.text)
+            report = CheckReport(model=tools.entailment.name, threshold=tools.entailment.threshold)
+            if tools.retriever is not None:
+                report = await check(text, (), tools.entailment, retriever=tools.retriever)
+        return _Checked(text, report, meter.total())
 
 
 class ChatMessage(Message):
@@ -41,8 +89,6 @@ class ChatMessage(Message):
 class ChatBody(BaseModel):
     """A request for a completion; what has no use here, such as a temperature, is ignored."""
 
-    model_config = ConfigDict(extra="ignore")
-
     model: str
     messages: list[ChatMessage]
     stream: bool = False
@@ -56,7 +102,7 @@ class ChatBody(BaseModel):
 def openai_routes(asking: Asking, llm: str) -> APIRouter:
     """The routes."""
     router = APIRouter(prefix="/v1")
-    checked = f"{_CHECK}{llm}"
+    checked = f"check:{llm}"
 
     @router.get("/models", summary="Methods, and the model whose answers are checked")
     async def models() -> dict[str, Any]:
@@ -80,10 +126,10 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
         options = body.stream_options or {}
         with_usage = bool(options.get("include_usage"))
         if body.model == checked:
-            refuse_chat(body.messages)
+            _refuse_chat(body.messages)
             asking.turns.refuse_more()
             limit = body.max_completion_tokens or body.max_tokens
-            work = chat_and_check(asking, body.messages, limit)
+            work = _chat_and_check(asking, body.messages, limit)
             if body.stream:
                 return EventStream(_errors(_stream_check(work, body.model, key, base, with_usage)))
             said = await until_gone(request, work)
@@ -118,7 +164,7 @@ async def _stream_answer(
                 continue
             claims.append(_renumber(moment.event.claim, numbers))
             if all(claim.verdict.status == "supported" for claim in claims):
-                said = shapes.sayable(claims)
+                said = strip_flags(" ".join(map(marks, claims)))
                 yield _frame(name, key, {"content": said[len(sent) :]})
                 sent = said
     assert answer is not None, "a run ends with its answer"
@@ -164,7 +210,7 @@ def _message(answer: Answer, base: str, offset: int = 0) -> dict[str, Any]:
     }
 
 
-def _checked_message(said: Checked, base: str) -> dict[str, Any]:
+def _checked_message(said: _Checked, base: str) -> dict[str, Any]:
     report = with_sources(said.report, lambda source: document_link(source, base))
     return {
         "role": "assistant",

@@ -7,20 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from citeproof.text import find
-from citeproof.tools.citations.marks import marks, strip_flags
+from citeproof.tools.citations.marks import marks
 from citeproof.types import Answer, CheckReport, Claim, Passage, Usage
-
-__all__ = [
-    "annotate_answer",
-    "annotate_check",
-    "chunk",
-    "completion",
-    "model",
-    "sayable",
-    "unsent_text",
-    "usage",
-    "verdicts",
-]
 
 
 def model(name: str, about: str) -> dict[str, Any]:
@@ -138,8 +126,3 @@ def unsent_text(sent: str, answer: Answer) -> tuple[str, int]:
     if answer.text.startswith(sent):
         return answer.text[len(sent) :], 0
     return f"\n\n{answer.text}", len(sent) + 2
-
-
-def sayable(claims: list[Claim]) -> str:
-    """The claims as the answer will have them, as far as all are proved."""
-    return strip_flags(" ".join(marks(claim) for claim in claims))

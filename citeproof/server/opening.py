@@ -14,8 +14,6 @@ from citeproof.tools.llm.retries import scrub
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["Opening"]
-
 
 class Opening:
     """Models and index while they are opened, and afterwards.

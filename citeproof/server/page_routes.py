@@ -16,8 +16,6 @@ from citeproof.server.public import document_link, with_sources
 from citeproof.server.runs import Run, Runs
 from citeproof.tools.documents.files import READERS
 
-__all__ = ["page_routes"]
-
 _STATIC = {"page.css": "text/css", "serve.css": "text/css"} | dict.fromkeys(
     ("page.js", "serve.js"), "text/javascript"
 )

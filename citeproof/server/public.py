@@ -12,8 +12,6 @@ from pydantic import BaseModel
 from citeproof.text import is_web
 from citeproof.types import Passage
 
-__all__ = ["document_id", "document_link", "file_name", "with_sources"]
-
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -40,14 +38,10 @@ def document_link(source: str, base: str = "") -> str:
 def with_sources(value: T, shown: Callable[[str], str]) -> T:
     """The value with the sources of all its passages as they are shown."""
     if isinstance(value, Passage):
-        return value.model_copy(update={"source": shown(value.source), "title": _title(value)})
+        title = value.title or file_name(value.source)
+        return value.model_copy(update={"source": shown(value.source), "title": title})
     changed = {name: _change(held, shown) for name, held in value}
     return value.model_copy(update=changed)
-
-
-def _title(passage: Passage) -> str:
-    """Its title; a document without one is called as its file is."""
-    return passage.title or file_name(passage.source)
 
 
 def _change(value: Any, shown: Callable[[str], str]) -> Any:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from citeproof.console.warm import announce
 from citeproof.errors import MissingExtraError, SettingsError
+from citeproof.models.progress import Progress
 from citeproof.server.safety import host_names, refuse_open_host
+from citeproof.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from citeproof.models.progress import Progress
-    from citeproof.settings import Settings
     from citeproof.tools.toolbox import Toolbox
-
-__all__ = ["serve"]
 
 _AT_ONCE = 8
 """Questions at a time; the embedded model answers one."""

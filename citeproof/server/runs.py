@@ -16,8 +16,6 @@ from citeproof.types import Answer
 if TYPE_CHECKING:
     from citeproof.graphs.shape import Shape
 
-__all__ = ["Run", "Runs"]
-
 _MOST = 100
 
 

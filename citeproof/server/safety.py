@@ -15,8 +15,6 @@ from citeproof.console.warm import PATH
 from citeproof.errors import SettingsError
 from citeproof.guard import LOOPBACK, LocalOnlyGuard
 
-__all__ = ["COOKIE", "host_names", "protect", "refuse_open_host"]
-
 COOKIE = "citeproof_token"
 MOST_JSON = 1_000_000
 """Bytes of a request."""

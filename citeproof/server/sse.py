@@ -1,22 +1,23 @@
-"""Server-sent events: a stream that is given up as soon as its reader is gone."""
+"""Responses that are given up as soon as their reader is gone: streams of events, and others."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+from fastapi import Request
+from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from citeproof.server.errors import describe
 
-__all__ = ["EventStream", "frame"]
-
 _QUIET = 15.0
 """Seconds after which a line says that the stream still is one; proxies cut silent ones."""
+T = TypeVar("T")
 
 
 def frame(data: Any, name: str = "") -> str:
@@ -74,3 +75,28 @@ class EventStream(StreamingResponse):
             if text is None:
                 return
             yield text
+
+
+async def until_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work; it is cancelled if nobody waits for it any more.
+
+    Raises:
+        HTTPException: The client went away; nobody reads it.
+    """
+    working = asyncio.create_task(work)
+    leaving = asyncio.create_task(_leave(request))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise HTTPException(499, "The client went away.")
+        return working.result()
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+
+
+async def _leave(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

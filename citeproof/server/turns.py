@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 
 from citeproof.errors import CiteproofError
 
-__all__ = ["BusyError", "Turn", "Turns"]
-
 
 class BusyError(CiteproofError):
     """As many questions as may wait are waiting."""

@@ -9,12 +9,11 @@ from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from citeproof.console.checkpoints import Checkpoints
 from citeproof.console.runs import LocalRuns
-from citeproof.console.threads import Thread
+from citeproof.console.threads import Checkpoints, Thread
 from citeproof.console.warm import PATH
 from citeproof.graphs.registry import find_method
 from citeproof.runtime.events import ReviewRequested
@@ -22,13 +21,9 @@ from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
 from citeproof.server.sse import EventStream, frame
 
-__all__ = ["warm_routes"]
 
-
-class Wish(BaseModel):
+class Wish(BaseModel, extra="forbid"):
     """A request of a command line."""
-
-    model_config = ConfigDict(extra="forbid")
 
     method: str
     parameters: dict[str, Any] = {}
@@ -59,7 +54,9 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
     async def runs(wish: Wish) -> LocalRuns:
         tools = await asking.opening.tools()
         method = find_method(wish.method)
-        await refuse_nothing(tools, method.parameters(**_fields(method, wish.parameters)))
+        known = method.parameters.model_fields
+        given = {name: value for name, value in wish.parameters.items() if name in known}
+        await refuse_nothing(tools, method.parameters(**given))
         return LocalRuns(partial(method.build, tools, **wish.parameters))
 
     @router.get("")
@@ -127,7 +124,3 @@ async def _frames(
 
 def _keep(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
     return {"goes_on": runs.goes_on, "is_kept": thread is not None and thread.is_kept}
-
-
-def _fields(method: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: parameters[name] for name in parameters if name in method.parameters.model_fields}

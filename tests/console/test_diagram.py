@@ -11,8 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from citeproof.console.diagram import Taken, draw_svg
-from citeproof.console.drawing import draw, render_mermaid, write_graph
+from citeproof.console.drawing import Taken, draw, draw_svg, render_mermaid, write_graph
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.graphs.registry import METHODS
 from citeproof.graphs.shape import Edge, drawable

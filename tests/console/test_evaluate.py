@@ -234,13 +234,13 @@ def test_a_data_sets_ranking_is_kept_by_methods_that_can() -> None:
 async def test_oracle_reads_what_holds_the_answers(tmp_path: Path) -> None:
     letters, number = examples(tmp_path, 1)[0].documents[::-1]
     one = examples(tmp_path, 1)[0].model_copy(update={"documents": (letters, number)})
-    assert [e.documents for e in await choose_gold([one], toolbox(), 1)] == [(number,)]
+    assert [e.documents for e in await choose_gold(toolbox(), [one], 1)] == [(number,)]
     bare = one.model_copy(update={"documents": ()})
     box = toolbox()
     box.retriever = ListRetriever([letters, number])
-    assert [e.documents for e in await choose_gold([bare], box, 2)] == [(number, letters)]
+    assert [e.documents for e in await choose_gold(box, [bare], 2)] == [(number, letters)]
     said = bare.model_copy(update={"answers": (), "claims": ("No letter is number 0.",)})
-    assert [e.documents for e in await choose_gold([said], box, 1)] == [(letters,)]
+    assert [e.documents for e in await choose_gold(box, [said], 1)] == [(letters,)]
 
 
 def test_oracle_is_given_its_documents() -> None:

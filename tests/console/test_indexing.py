@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from citeproof import cli
 from citeproof.console import indexing, standing
+from citeproof.console.indexing import changes, is_of_interest
 from citeproof.console.standing import Standing, show_standing
-from citeproof.console.watching import changes, is_of_interest
 from citeproof.errors import StoreError
 from citeproof.memory.index import Index, Step
 from citeproof.settings import ChromaSettings, RetrieverSettings
@@ -247,7 +247,7 @@ def test_changes_that_count(path: str, gone: bool, counts: bool) -> None:
 
 
 def test_a_burst_of_changes_is_one(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citeproof.console.watching._QUIET", 200)
+    monkeypatch.setattr("citeproof.console.indexing._QUIET", 200)
     stop, seen = threading.Event(), []
 
     def watch() -> None:

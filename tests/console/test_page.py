@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from citeproof.console.page import render_page
-from citeproof.console.steps import gather_steps
+from citeproof.console.timeline import gather_steps
 from citeproof.errors import InputError
 from citeproof.files import refuse_place, write_whole
 from citeproof.graphs.registry import METHODS

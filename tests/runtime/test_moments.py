@@ -9,7 +9,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
 from citeproof import build_vtg
-from citeproof.console.steps import gather_steps
+from citeproof.console.timeline import gather_steps
 from citeproof.runtime.events import ClaimDelta
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, NodeStarted, brief, observe
 from citeproof.state import NodeCost

@@ -16,9 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from citeproof import Answer, CheckReport, Toolbox, cli
-from citeproof.console.checkpoints import Checkpoints
-from citeproof.console.remote_runs import RemoteRuns
-from citeproof.console.threads import Thread
+from citeproof.console.runs import RemoteRuns
+from citeproof.console.threads import Checkpoints, Thread
 from citeproof.console.warm import Note
 from citeproof.errors import CiteproofError
 from citeproof.runtime.events import AnswerReady, ReviewRequested
@@ -144,7 +143,9 @@ async def test_a_claim_is_decided_on_from_afar(tmp_path: Path, thread: str | Non
 
 
 def test_a_text_is_checked(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citeproof.console.checking.against", lambda *_, **__: pytest.fail("cold"))
+    monkeypatch.setattr(
+        "citeproof.console.checking.searching", lambda *_, **__: pytest.fail("cold")
+    )
     Path("text.txt").write_text(TEXT)
     told = run(cli.app, ["check", "text.txt", "--json"])
     report = CheckReport.model_validate_json(told.stdout)

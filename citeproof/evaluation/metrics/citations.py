@@ -14,16 +14,6 @@ from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, premise
 from citeproof.types import Answer, Passage
 
-__all__ = [
-    "MOST_CITATIONS",
-    "Statement",
-    "citation_scores",
-    "cited_ids",
-    "harmonic",
-    "statements",
-    "wrongly_proved",
-]
-
 MOST_CITATIONS = 3
 """Citations of a statement that count, unless another number is asked for."""
 _ALCE_MARK = re.compile(r"\[(\d+)")

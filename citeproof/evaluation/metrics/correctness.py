@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.citations import harmonic
@@ -14,18 +14,6 @@ from citeproof.evaluation.metrics.judging import Asking
 from citeproof.evaluation.metrics.texts import normal, sentences
 from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.entailment import Pair
-
-if TYPE_CHECKING:
-    from rouge_score.rouge_scorer import RougeScorer
-
-__all__ = [
-    "claim_recall",
-    "found_answers",
-    "overlap",
-    "qampari_scores",
-    "rouge_lsum",
-    "short_answer_scores",
-]
 
 _PARTING = re.compile(r"(?!(?<=\d)[.,:]\d)[^\w\s]|_")
 _ENOUGH = 5
@@ -85,7 +73,7 @@ def _lines(text: str, mode: Mode) -> str:
 
 
 @cache
-def _rouge() -> RougeScorer:
+def _rouge() -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
     return RougeScorer(["rougeLsum"], use_stemmer=True)

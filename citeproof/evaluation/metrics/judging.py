@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from citeproof.tools.entailment import Entailment, Pair
 
-__all__ = ["Asking", "judge"]
-
 _Result = TypeVar("_Result")
 
 Asking = Generator[list[Pair], list[bool], _Result]

@@ -9,8 +9,6 @@ from citeproof.errors import InputError, MissingExtraError, ModelError
 from citeproof.evaluation.examples import Example, Mode, Output
 from citeproof.evaluation.metrics.texts import plain
 
-__all__ = ["mauve"]
-
 _MODEL = "gpt2-large"
 _WORDS = 100
 

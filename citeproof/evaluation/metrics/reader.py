@@ -11,8 +11,6 @@ from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.correctness import overlap
 from citeproof.evaluation.metrics.texts import normal
 
-__all__ = ["ExtractiveReader", "Reader", "reader_scores"]
-
 _WINDOW, _STRIDE, _LONGEST = 384, 128, 15
 """Tokens: of a question and a stretch of its text, by which two stretches overlap, of an answer."""
 

@@ -13,8 +13,6 @@ from citeproof.evaluation.examples import Mode
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.sentences import split
 
-__all__ = ["first_line", "normal", "plain", "sentences", "strip_alce_marks"]
-
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _ALCE_MARK = re.compile(r" ?\[\d+")
 _CHAT_END = "<|im_end|>"

@@ -9,7 +9,8 @@ from pathlib import Path
 from citeproof.errors import CiteproofError, InputError
 from citeproof.paths import is_folder, resolve
 from citeproof.settings import DocumentSettings
-from citeproof.tools.documents.base import Document, decode
+from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.encodings import decode
 from citeproof.tools.documents.files import READERS, find, load, parse
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.passages import cut

@@ -10,8 +10,6 @@ from typing import Any
 
 from citeproof.tools.documents.base import unusable
 
-__all__ = ["Archive", "parse_xml"]
-
 _MOST_UNPACKED = 1 << 30
 _MOST_ENTRIES = 20_000
 _MOST_RATIO = 200

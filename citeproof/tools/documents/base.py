@@ -1,18 +1,27 @@
-"""The output of every reader: a document in parts, each with offsets into its text."""
+"""The output of every reader: a document in parts, each with offsets into its text.
+
+As JSON it goes from a reading process to the main one.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from citeproof import errors
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.encodings import decode
 from citeproof.types import Box
 
-__all__ = ["Document", "Part", "Reader", "decode", "sections", "unusable", "whole"]
+_JUNK = re.compile(
+    r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
+    r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -129,3 +138,45 @@ def whole(text: str) -> str:
 def unusable(path: Path, why: str, fix: str) -> DocumentError:
     """The error of a file that its reader cannot use."""
     return DocumentError(f"{path} cannot be read", why=why, fix=fix)
+
+
+def usable_title(title: str) -> str:
+    """The title, or nothing if a program made it up."""
+    plain = " ".join(title.split())
+    return "" if _JUNK.search(plain) else plain
+
+
+def to_json(result: Document | errors.CiteproofError) -> bytes:
+    """A document, or why it cannot be read; a text that several parts share is written once."""
+    if isinstance(result, errors.CiteproofError):
+        kind = type(result).__name__
+        told = {"error": kind, "what": result.what, "why": result.why, "fix": result.fix}
+        return json.dumps(told).encode()
+    texts = {text: n for n, text in enumerate(dict.fromkeys(part.text for part in result.parts))}
+    parts = [
+        {**vars(own), "text": texts[own.text], "boxes": [box.model_dump() for box in own.boxes]}
+        for own in result.parts
+    ]
+    return json.dumps({**vars(result), "parts": parts, "texts": list(texts)}).encode()
+
+
+def from_json(data: bytes) -> Document:
+    """Read the JSON of `to_json`.
+
+    Raises:
+        CiteproofError: It was an error.
+    """
+    value: dict[str, Any] = json.loads(data)
+    if "error" in value:
+        kind = getattr(errors, value["error"])
+        raise kind(value["what"], why=value["why"], fix=value["fix"])
+    texts = value.pop("texts")
+    parts = tuple(_part(texts[one["text"]], one) for one in value["parts"])
+    return Document(**value | {"parts": parts, "problems": tuple(value["problems"])})
+
+
+def _part(text: str, value: dict[str, Any]) -> Part:
+    lists = {name: tuple(own) for name, own in value.items() if isinstance(own, list)}
+    lists["kept"] = tuple(map(tuple, value["kept"]))
+    lists["boxes"] = tuple(Box(**box) for box in value["boxes"])
+    return Part(**value | lists | {"text": text})

@@ -5,25 +5,193 @@ from __future__ import annotations
 import io
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import lru_cache
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from itertools import groupby, takewhile, zip_longest
+from operator import itemgetter, or_
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from citeproof.errors import MissingExtraError, ModelError
-from citeproof.pdfium import LOCK, Area, open_pdf
-from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
-from citeproof.tools.documents.docling_blocks import Block, read_blocks
-from citeproof.tools.documents.docling_notes import insert, noted_blocks
+from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
+from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
+from citeproof.tools.documents.pdf_lines import name_pages, place_box
+from citeproof.tools.documents.pdf_notes import read_notes
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.titles import usable_title
+from citeproof.tools.documents.tables import Cell, looks_like_header, row_lines
 from citeproof.types import Box
 
-__all__ = ["read_with_docling"]
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
 
-_MOST_NAMED = 8
+
+@dataclass(frozen=True)
+class _Block:
+    """A paragraph, a heading, an item of a list or a table; what each says on one page."""
+
+    page: int
+    lines: tuple[str, ...]
+    """None of a picture or a table in which nothing was read. A paragraph has one for each column
+    that it stands in."""
+    areas: tuple[Area | None, ...]
+    """Where each line stands on the page."""
+    level: int = 0
+    """Of a heading; 1 is the document's title."""
+    listed: bool = False
+    rows: bool = False
+    """Whether the lines are those of a table."""
+
+
+def read_blocks(document: Any) -> Iterator[_Block]:
+    """The blocks of a `DoclingDocument` in its reading order.
+
+    Headers and footers of pages, which docling keeps apart, and tables of contents are left out.
+    A paragraph that goes on on the next page is a block for each page; what has no place of its
+    own stands on the page of the block before it.
+    """
+    page = 1
+    for block in _below(document.body, document):
+        page = block.page or page
+        yield replace(block, page=page)
+
+
+def _below(node: Any, document: Any) -> Iterator[_Block]:
+    for ref in node.children:
+        item = ref.resolve(document)
+        if item.content_layer != "body" or item.label == "document_index":
+            continue
+        if item.label == "table":
+            yield from _table(item, document)
+        elif item.label in ("picture", "chart"):
+            yield from list(_below(item, document)) or (
+                _Block(own.page_no, (), ()) for own in item.prov
+            )
+        else:
+            if hasattr(item, "text"):
+                yield from _text(item, document)
+            yield from _below(item, document)
+
+
+def _text(item: Any, document: Any) -> Iterator[_Block]:
+    text = whole(item.text or item.orig)  # a formula that was not made TeX has the latter only
+    level = {"title": 1, "section_header": getattr(item, "level", 0) + 1}.get(item.label, 0)
+    mark = f"{item.marker or '-'} " if item.label == "list_item" else ""
+    places = [(own.page_no, own.bbox) for own in item.prov] or [(0, None)]
+    begins = [0, *(_word_start(text, own.charspan[0]) for own in item.prov[1:])]
+    said = [
+        (page, " ".join(text[begin:end].split()), box)
+        for (page, box), begin, end in zip(places, begins, [*begins[1:], len(text)], strict=True)
+    ]
+    for page, pieces in groupby(filter(itemgetter(1), said), key=itemgetter(0)):
+        lines, boxes = zip(*((line, box) for _, line, box in pieces), strict=True)
+        areas = tuple(_around([box], document, page) for box in boxes)
+        yield _Block(page, (mark + lines[0], *lines[1:]), areas, min(level, 6), bool(mark))
+        mark = ""
+
+
+def _word_start(text: str, place: int) -> int:
+    """Where the word at a place begins.
+
+    Docling counts the hyphen of a word that two columns part, and then takes it out.
+    """
+    place = min(place, len(text))
+    while place and not text[place - 1].isspace():
+        place -= 1
+    return place
+
+
+def _table(table: Any, document: Any) -> Iterator[_Block]:
+    """The rows of a table between its captions and its footnotes."""
+    notes = [
+        one for one in (ref.resolve(document) for ref in table.children) if hasattr(one, "text")
+    ]
+    for note in notes:
+        if note.label == "caption":
+            yield from _text(note, document)
+    yield from _rows(table, document)
+    for note in notes:
+        if note.label != "caption":
+            yield from _text(note, document)
+
+
+def _rows(table: Any, document: Any) -> Iterator[_Block]:
+    grid = table.data.grid
+    known = {id(one): Cell(" ".join(whole(one.text).split())) for row in grid for one in row}
+    cells = [[known[id(one)] for one in row] for row in grid]  # a merged one in all its places
+    head = len(list(takewhile(_names, grid)))
+    if not 0 < head < len(grid):
+        head = int(looks_like_header([[one.text for one in row] for row in cells]))
+    for own in table.prov[:1]:
+        found: list[tuple[str, Area | None]] = []
+        for row, said in zip(grid[head:], cells[head:], strict=True):
+            area = _around((one.bbox for one in row), document, own.page_no)
+            area = area or _area(own.bbox, document, own.page_no)
+            found += [(line, area) for line in row_lines([*cells[:head], said], head)]
+        lines, places = [line for line, _ in found], [area for _, area in found]
+        yield _Block(own.page_no, tuple(lines), tuple(places), rows=True)
+
+
+def _names(row: Any) -> bool:
+    """Whether a row names columns."""
+    said = [one for one in row if one.text.strip()]
+    return bool(said) and all(one.column_header for one in said)
+
+
+def _around(boxes: Iterable[Any], document: Any, page: int) -> Area | None:
+    """The rectangle around those that are known."""
+    areas = [area for box in boxes if box and (area := _area(box, document, page))]
+    return reduce(or_, areas) if areas else None
+
+
+def _area(box: Any, document: Any, page: int) -> Area | None:
+    size = document.pages[page].size if page in document.pages else None
+    if size is None or not (size.width and size.height):
+        return None
+    sides = box.to_top_left_origin(size.height)
+    return Area(
+        sides.l / size.width, sides.t / size.height, sides.r / size.width, sides.b / size.height
+    )
+
+
+def _noted_blocks(document: PdfDocument) -> Iterator[_Block]:
+    """A block for each field that is filled in, and for each note. PDFium's lock is held."""
+    from pypdfium2 import PdfiumError
+
+    for number in range(len(document)):
+        try:
+            page = document[number]
+        except PdfiumError:
+            continue  # docling says what it makes of such a page
+        for note in read_notes(page, Displayed(page)):
+            yield _Block(number + 1, (note.text,), (note.area,))
+        page.close()
+
+
+def _insert(blocks: list[_Block], note: _Block) -> None:
+    """Put a field or note into the line left of it, or behind the block that begins above it."""
+    [said], [area] = note.lines, note.areas
+    assert area
+    own = [(n, block) for n, block in enumerate(blocks) if block.page == note.page]
+    middle = (area.top + area.bottom) / 2
+    place, highest = min((n for n, _ in own), default=len(blocks)), -1.0
+    for n, block in own:
+        placed = list(zip(block.lines, block.areas, strict=True))
+        if any(said in line and around and around.holds(area) for line, around in placed):
+            return  # docling has read it: the form was made part of the page
+        for _, around in placed[-1:]:
+            if around and not block.rows and _beside(around, area):
+                lines, areas = (*block.lines, said), (*block.areas, area)
+                blocks[n] = replace(block, lines=lines, areas=areas)
+                return
+        for _, around in placed[:1]:
+            if around and highest <= around.top <= middle:
+                place, highest = n + 1, around.top
+    blocks.insert(place, note)
+
+
+def _beside(line: Area, note: Area) -> bool:
+    return line.left < note.left and note.top <= (line.top + line.bottom) / 2 <= note.bottom
 
 
 def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Document:
@@ -43,11 +211,11 @@ def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Do
     """
     with open_pdf(path, data) as own, LOCK:  # it tells what is broken from what is encrypted
         named = usable_title(whole(own.get_metadata_value("Title")).strip())
-        pages, notes = len(own), list(noted_blocks(own))
+        pages, notes = len(own), list(_noted_blocks(own))
     result = _convert(data, path, models)
     blocks = sorted(read_blocks(result.document), key=lambda block: block.page)
     for note in notes:
-        insert(blocks, note)
+        _insert(blocks, note)
     blocks.sort(key=lambda block: block.page)  # a note may be all that its page says
     problems = tuple(_problems(result, blocks, pages))
     spoken = [block for block in blocks if block.lines]
@@ -94,7 +262,7 @@ def _converter(models: Path | None) -> Any:
     return converter
 
 
-def _parts(blocks: Sequence[Block], title: str) -> Iterator[Part]:
+def _parts(blocks: Sequence[_Block], title: str) -> Iterator[Part]:
     pieces, boxes, pages = Pieces(), list[Box](), dict[int, int]()
     for block, following in zip_longest(blocks, blocks[1:]):
         gap = "\n" if block.listed else "\n\n"
@@ -109,7 +277,7 @@ def _parts(blocks: Sequence[Block], title: str) -> Iterator[Part]:
             pieces.heading(start, block.level)
         pieces.end_line(gap)
         for line, area in zip(block.lines, block.areas, strict=True):
-            boxes += _box(place, place + len(line), area)
+            boxes += place_box(place, place + len(line), area) if area else []
             place += len(line) + 1
     text, headings, kept = pieces.result()
     bounds = sorted([*headings, *((place, place, 0, "") for place in pages.values())])
@@ -120,7 +288,7 @@ def _parts(blocks: Sequence[Block], title: str) -> Iterator[Part]:
         yield replace(part, page=page, boxes=own)
 
 
-def _heads(block: Block, following: Block | None) -> bool:
+def _heads(block: _Block, following: _Block | None) -> bool:
     """Whether something stands under a heading; one that stands alone is text like other text."""
     return (
         block.level > 0
@@ -129,14 +297,7 @@ def _heads(block: Block, following: Block | None) -> bool:
     )
 
 
-def _box(start: int, end: int, area: Area | None) -> Iterator[Box]:
-    if area is not None and start < end:
-        left, top, right, bottom = (round(min(max(side, 0.0), 1.0), 4) for side in area)
-        if left < right and top < bottom:
-            yield Box(start=start, end=end, left=left, top=top, right=right, bottom=bottom)
-
-
-def _problems(result: Any, blocks: Sequence[Block], pages: int) -> Iterator[str]:
+def _problems(result: Any, blocks: Sequence[_Block], pages: int) -> Iterator[str]:
     """Parts that are missing, and parts that may be wrong."""
     errors = list(_errors(result))
     yield from errors
@@ -155,11 +316,7 @@ def _problems(result: Any, blocks: Sequence[Block], pages: int) -> Iterator[str]
         "text of page {} was recognised in a picture, and may have errors": guessed,
         "a picture or table on page {}: what it shows was not read": pictured,
     }
-    for words, numbers in told.items():
-        if named := [str(number) for number in dict.fromkeys(numbers)]:
-            more = len(named) - _MOST_NAMED
-            listed = ", ".join(named[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-            yield words.format(listed)
+    yield from name_pages({words: list(dict.fromkeys(own)) for words, own in told.items()})
 
 
 def _errors(result: Any) -> Iterator[str]:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from citeproof.errors import DocumentError
 
-__all__ = ["decode", "decode_any", "decode_html"]
-
 _WIDE = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",

@@ -14,8 +14,6 @@ from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, unusable
 from citeproof.tools.documents.html import read_html
 
-__all__ = ["read_epub"]
-
 _FIX = "Download it anew, or convert it with calibre."
 _CONTAINER = "META-INF/container.xml"
 _END = b"</html"

@@ -8,33 +8,29 @@ file has its own error, so that one bad file never keeps the others from being r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from citeproof.errors import DocumentError
 from citeproof.paths import resolve
 from citeproof.settings import DocumentSettings
-from citeproof.tools.documents.base import Document, Reader
+from citeproof.text import INVISIBLE
+from citeproof.tools.documents.base import Document, Reader, unusable
 from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
-from citeproof.tools.documents.invisible import without_invisible
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.mail import read_eml, read_mbox
-from citeproof.tools.documents.markdown import read_markdown
-from citeproof.tools.documents.notebook import read_ipynb
+from citeproof.tools.documents.markdown import read_ipynb, read_markdown
 from citeproof.tools.documents.opendocument import read_ods, read_odt
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.pdf import read_pdf
-from citeproof.tools.documents.rst import read_rst
 from citeproof.tools.documents.separated import read_csv
 from citeproof.tools.documents.sheets import read_xlsx
 from citeproof.tools.documents.slides import read_pptx
-from citeproof.tools.documents.text import read_text
+from citeproof.tools.documents.text import read_rst, read_text
 from citeproof.tools.documents.word import read_docx
 from citeproof.types import Passage
-
-__all__ = ["MOST_BYTES", "READERS", "Found", "find", "find_gone", "load", "parse", "read"]
 
 MOST_BYTES = 200 * 1024 * 1024
 """A larger file is refused: it would be read into memory as a whole."""
@@ -92,11 +88,38 @@ def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
         follow_links: Follow links inside a folder that lead out of it, too.
     """
     found = Found(roots=[resolve(path) for path in paths])
-    search = _Search(found, tuple(found.roots), follow_links)
-    for root in search.named:
-        for file in search.walk(root):
-            known = file.suffix.lower() in READERS
-            (found.files if known else found.skipped).append(file)
+    named, entered = tuple(found.roots), set[Path]()
+
+    def walk(path: Path) -> Iterator[Path]:
+        """The files under a resolved path that was not looked at yet."""
+        if path in entered:  # named in two ways, or a link back to a folder that holds it
+            return
+        entered.add(path)
+        try:
+            if not path.is_dir():
+                if path.is_file():
+                    yield path
+                else:
+                    why = "is not a file" if path.exists() else "does not exist"
+                    found.errors.append((path, f"{path} {why}. Check the path."))
+                return
+            entries = sorted(path.iterdir())
+        except OSError as error:
+            found.errors.append((path, f"{path} cannot be opened: {error.strerror}."))
+            return
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            real = resolve(entry)
+            if real != entry and not any(map(real.is_relative_to, named)):
+                if not follow_links:
+                    found.links.append(entry)
+                    continue
+                found.roots.append(real)
+            yield from walk(real)
+
+    for file in (file for root in named for file in walk(root)):
+        (found.files if file.suffix.lower() in READERS else found.skipped).append(file)
     return found
 
 
@@ -135,7 +158,7 @@ def load(path: Path) -> bytes:
     try:
         if not path.is_file():
             missing = "there is no such file" if not path.exists() else "it is not a file"
-            raise DocumentError(f"{path} cannot be read", why=missing, fix="Check the path.")
+            raise unusable(path, missing, "Check the path.")
         if (size := path.stat().st_size) > MOST_BYTES:
             raise DocumentError(
                 f"{path} is too large",
@@ -144,11 +167,8 @@ def load(path: Path) -> bytes:
             )
         data = path.read_bytes()
     except OSError as error:
-        raise DocumentError(
-            f"{path} cannot be read",
-            why=error.strerror or str(error),
-            fix="Check that you may read it.",
-        ) from error
+        why = error.strerror or str(error)
+        raise unusable(path, why, "Check that you may read it.") from error
     if not data.strip():
         raise DocumentError(f"{path} is empty", fix="Fill it, or leave it out.")
     return data
@@ -169,16 +189,14 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         known = ", ".join(sorted(READERS))
-        raise DocumentError(
-            f"{path} cannot be read", why="its format is unknown", fix=f"Known endings: {known}."
-        )
+        raise unusable(path, "its format is unknown", f"Known endings: {known}.")
     if reader is read_pdf and settings is not None and settings.pdf == "docling":
         from citeproof.tools.documents.docling_pdf import read_with_docling
 
         reader = partial(read_with_docling, models=settings.docling_models)
     document = reader(data, path)
     if reader is not read_jsonl:  # its objects are what others say they are, to the letter
-        document = without_invisible(document)
+        document = _without_invisible(document)
     if not any(part.text[part.start : part.end].strip() for part in document.parts):
         why = "; ".join(document.problems[:3])
         raise DocumentError(f"{path} holds no text", why=why, fix="Leave it out.")
@@ -196,38 +214,27 @@ def read(path: Path, passage_words: int = 100) -> list[Passage]:
     return cut(parse(load(path), path), passage_words)
 
 
-@dataclass(frozen=True)
-class _Search:
-    found: Found
-    named: tuple[Path, ...]
-    follow_links: bool
-    entered: set[Path] = field(default_factory=set)
+def _without_invisible(document: Document) -> Document:
+    """The document without characters that no reader sees, though a language model does.
 
-    def walk(self, path: Path) -> Iterator[Path]:
-        """The files under a resolved path that was not looked at yet."""
-        errors = self.found.errors
-        if path in self.entered:  # named in two ways, or a link back to a folder that holds it
-            return
-        self.entered.add(path)
-        try:
-            if not path.is_dir():
-                if path.is_file():
-                    yield path
-                else:
-                    why = "is not a file" if path.exists() else "does not exist"
-                    errors.append((path, f"{path} {why}. Check the path."))
-                return
-            entries = sorted(path.iterdir())
-        except OSError as error:
-            errors.append((path, f"{path} cannot be opened: {error.strerror}."))
-            return
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            real = resolve(entry)
-            if real != entry and not any(map(real.is_relative_to, self.named)):
-                if not self.follow_links:
-                    self.found.links.append(entry)
-                    continue
-                self.found.roots.append(real)
-            yield from self.walk(real)
+    Its texts have a space for each of them, so that offsets hold. It tells how many there were.
+    """
+    found = 0
+    texts: dict[str, str] = {}
+    for text in {part.text for part in document.parts}:
+        texts[text], count = INVISIBLE.subn(" ", text)
+        found += count
+    parts = tuple(
+        replace(
+            part,
+            text=texts[part.text],
+            title=INVISIBLE.sub("", part.title),
+            headings=tuple(INVISIBLE.sub("", name) for name in part.headings),
+            location=INVISIBLE.sub("", part.location),
+        )
+        for part in document.parts
+    )
+    told = f"{found} invisible characters (tags, or controls of direction) in it were blanked"
+    problems = (*document.problems, told) if found else document.problems
+    title = INVISIBLE.sub("", document.title)
+    return replace(document, title=title, parts=parts, problems=problems)

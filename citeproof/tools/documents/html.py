@@ -9,10 +9,7 @@ from typing import Any
 
 from citeproof.tools.documents.base import Document, Part, sections, unusable
 from citeproof.tools.documents.encodings import decode_html
-from citeproof.tools.documents.html_blocks import Writer
-from citeproof.tools.documents.html_marks import CODE
-
-__all__ = ["read_html"]
+from citeproof.tools.documents.html_blocks import CODE, Writer
 
 _TAG = re.compile(r"<[^<>]*>")
 _ILLEGAL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

@@ -5,20 +5,38 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from citeproof.tools.documents.html_marks import (
-    BLOCKS,
-    DROPPED,
-    HEADINGS,
-    LINES,
-    is_hidden,
-    is_navigation,
-    is_permalink,
-)
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
-__all__ = ["Writer"]
-
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption", "td", "th"}
+"""Blocks that begin a line; the other ones stand after a blank line."""
+_BLOCKS = {
+    *("address", "article", "aside", "blockquote", "body", "center", "details", "div", "dl"),
+    *("fieldset", "figure", "footer", "form", "header", "html", "main", "ol", "p", "pre"),
+    *("section", "summary", "table", "tbody", "tfoot", "thead", "ul", "hr"),
+    *_HEADINGS,
+    *_LINES,
+}
+CODE = {"script", "style", "noscript", "template", "title"}
+"""Tags whose text is for programs, or shown elsewhere."""
+_DROPPED = {
+    *CODE,
+    *("svg", "button", "iframe", "select"),
+    *("canvas", "object", "audio", "video"),
+}
+_UNSEEN = re.compile(
+    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|"
+    r"(?:opacity|font-size)\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$))",
+    re.IGNORECASE,
+)
+_NAVIGATION_ROLES = {"navigation", "search", "menu", "menubar"}
+_NAVIGATION = {
+    *("navheader", "navfooter", "toc", "contents", "toctree-wrapper", "sphinxsidebar", "related"),
+    *("breadcrumb", "breadcrumbs", "navbar", "sidebar-toc", "table-of-contents", "page-toc"),
+    *("genindex-jumpbox", "skip-link", "list-of-tables", "list-of-figures", "list-of-examples"),
+}
+_PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
 """Headings of boxes, which head no section."""
@@ -26,6 +44,30 @@ _LONG = 60
 """Words from which on a list or a definition is likely to be cut, so that its name is needed."""
 _CELL = 1200
 """Characters of the longest cell of a table; one with more lays out a page."""
+
+
+def _is_hidden(tag: Any) -> bool:
+    """Whether a reader of the page does not see the tag."""
+    return (
+        tag.get("hidden") is not None
+        or tag.get("aria-hidden", "").lower() == "true"
+        or bool(_UNSEEN.search(tag.get("style", "")))
+    )
+
+
+def _is_navigation(tag: Any) -> bool:
+    """Whether the tag holds the way to other places: menus, tables of contents."""
+    if tag.tag == "nav" or tag.get("role", "").lower() in _NAVIGATION_ROLES:
+        return True
+    if tag.tag not in {"div", "ul", "ol", "dl", "table", "section", "aside", "p", "header"}:
+        return False
+    names = {*tag.get("class", "").lower().split(), tag.get("id", "").lower()}
+    return bool(names & _NAVIGATION)
+
+
+def _is_permalink(tag: Any) -> bool:
+    """Whether the tag is a mark behind a heading that links to it."""
+    return tag.tag == "a" and len(tag) < 3 and "".join(tag.itertext()).strip() in _PERMALINKS
 
 
 class Writer:
@@ -66,9 +108,9 @@ class Writer:
                     self._say(tag.tail)
 
     def _is_dropped(self, tag: Any) -> bool:
-        if not isinstance(tag.tag, str) or tag.tag in DROPPED or is_permalink(tag):
+        if not isinstance(tag.tag, str) or tag.tag in _DROPPED or _is_permalink(tag):
             return True
-        return is_hidden(tag) or (not self._with_navigation and is_navigation(tag))
+        return _is_hidden(tag) or (not self._with_navigation and _is_navigation(tag))
 
     def _say(self, text: str | None) -> None:
         if text:
@@ -78,9 +120,9 @@ class Writer:
         name = tag.tag
         if name == "br":
             self.pieces.end_line("\n")
-        elif name in BLOCKS:
+        elif name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
-        if name in HEADINGS:
+        if name in _HEADINGS:
             self._starts[tag] = self.pieces.place
         elif name == "pre":
             self._verbatim += 1
@@ -95,13 +137,13 @@ class Writer:
 
     def _leave(self, tag: Any) -> None:
         name = tag.tag
-        if name in BLOCKS:
+        if name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
-        if name in HEADINGS:
+        if name in _HEADINGS:
             start = self._starts.pop(tag)
             said = " ".join(self.pieces.since(start).split())
             if said.rstrip(":").lower() not in _NOTES:
-                self.pieces.heading(start, HEADINGS[name])
+                self.pieces.heading(start, _HEADINGS[name])
         elif name == "pre":
             self._verbatim -= 1
         elif name in {"ul", "ol", "dl"} and self._lists:
@@ -111,10 +153,10 @@ class Writer:
         """The separator between a block and the text around it."""
         if tag.tag == "dt" and self._lists and self._lists[-1].is_defined:
             return "\n\n"
-        held = self._lists and tag.tag not in HEADINGS and tag.tag != "table"
+        held = self._lists and tag.tag not in _HEADINGS and tag.tag != "table"
         if tag.tag in {"ul", "ol", "dl"} and len(self._lists) == 1 and self._lists[0].tag is tag:
             held = False
-        return "\n" if held or tag.tag in LINES else "\n\n"
+        return "\n" if held or tag.tag in _LINES else "\n\n"
 
     def _table(self, tag: Any, grid: Grid) -> None:
         self.pieces.end_line("\n\n")
@@ -160,7 +202,7 @@ class _List:
     def definition(self) -> None:
         """The definition of the last terms begins."""
         if self._terms and not self.is_defined:
-            names = (_inline(tag, is_permalink) for _, tag in self._terms)
+            names = (_inline(tag, _is_permalink) for _, tag in self._terms)
             self._pieces.term(self._terms[0][0], ", ".join(filter(None, names)), self._depth)
             self.is_defined = True
 
@@ -204,9 +246,9 @@ def _inline(tag: Any, is_dropped: Any) -> str:
             if one is not tag and is_dropped(one):
                 walk.skip_subtree()
                 continue
-            said.append((" " if one.tag in BLOCKS or one.tag == "br" else "") + (one.text or ""))
+            said.append((" " if one.tag in _BLOCKS or one.tag == "br" else "") + (one.text or ""))
         elif one is not tag:
-            said.append((" " if one.tag in BLOCKS else "") + (one.tail or ""))
+            said.append((" " if one.tag in _BLOCKS else "") + (one.tail or ""))
     return " ".join("".join(said).split())
 
 

@@ -19,8 +19,6 @@ from citeproof.tools.documents.jsonl import read_object
 from citeproof.tools.documents.sources import PIECE, Source, check_name
 from citeproof.types import Passage
 
-__all__ = ["ROWS", "Import", "open_batches", "open_import", "to_import"]
-
 ROWS = 1000
 """Passages of a piece."""
 
@@ -168,14 +166,9 @@ def _passage(text: str, title: str, source: str, own: str, place: str, path: Pat
 
 
 def _open_parquet(path: Path, column: str, name: str) -> Import:
-    try:
+    with MissingExtraError.unless_installed("parquet", "Parquet cannot be read"):
         import pyarrow as arrow
         import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise MissingExtraError(
-            "Parquet needs pyarrow, which is not installed",
-            fix='Run: pip install "citeproof[parquet]"',
-        ) from error
     try:
         file = parquet.ParquetFile(path)
     except (OSError, arrow.ArrowInvalid) as error:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.base import Document, Part, decode, whole
-
-__all__ = ["read_jsonl", "read_object"]
+from citeproof.tools.documents.base import Document, Part, whole
+from citeproof.tools.documents.encodings import decode
 
 
 def read_jsonl(data: bytes, path: Path) -> Document:

@@ -15,8 +15,6 @@ from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.text import text_outline
 
-__all__ = ["read_eml", "read_mbox"]
-
 _FIX = "Save it from the mail program anew."
 _MOST_MESSAGES = 100_000
 _BORDER = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\r\n]*\r?\n(?=[!-9;-~]+:)")

@@ -1,15 +1,16 @@
-"""Reads Markdown."""
+"""Reads Markdown, and Jupyter notebooks, whose text is Markdown."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
-from citeproof.tools.documents.base import Document, sections
-from citeproof.tools.documents.encodings import decode_any
-from citeproof.tools.documents.outline import outline
-
-__all__ = ["markdown_headings", "read_markdown"]
+from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document, sections, unusable, whole
+from citeproof.tools.documents.encodings import decode, decode_any
+from citeproof.tools.documents.text import outline
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
@@ -24,13 +25,16 @@ _FRONT_MATTER = re.compile(
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.MULTILINE)
 _INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]|(?<!\w)_+|_+(?!\w)")
+_FIX = "Open it in Jupyter and save it anew."
+_MOST_OUTPUT = 2_000
+"""Characters of what a cell has printed; more is data rather than text."""
 
 
 def read_markdown(data: bytes, path: Path) -> Document:
     """Markdown: its headings part it; front matter gives the title and is left out."""
     text, problems = decode_any(data, path)
     front = _FRONT_MATTER.match(text)
-    headings = list(markdown_headings(text, front.end() if front else 0))
+    headings = list(_markdown_headings(text, front.end() if front else 0))
     title = next((name for *_, level, name in headings if level == 1 and name), "")
     title = title or next((name for *_, name in headings if name), path.stem)
     if front and (found := _FRONT_TITLE.search(front[1])):
@@ -42,7 +46,7 @@ def read_markdown(data: bytes, path: Path) -> Document:
     return Document(str(path), title, parts, problems)
 
 
-def markdown_headings(text: str, begin: int) -> list[tuple[int, int, int, str]]:
+def _markdown_headings(text: str, begin: int) -> list[tuple[int, int, int, str]]:
     """The headings of a text from an offset on, as `sections` takes them."""
     found: list[tuple[int, int, int, str]] = []
     fence, place = "", begin
@@ -71,3 +75,43 @@ def markdown_headings(text: str, begin: int) -> list[tuple[int, int, int, str]]:
 
 def _plain(heading: str) -> str:
     return _INLINE.sub(lambda match: match[1] or "", heading).strip()
+
+
+def read_ipynb(data: bytes, path: Path) -> Document:
+    """A notebook: text, code and what the code printed, parted by the headings of the text.
+
+    Raises:
+        DocumentError: It is not a notebook.
+    """
+    try:
+        book: Any = json.loads(decode(data, path))
+        cells = book["cells"] if "cells" in book else book["worksheets"][0]["cells"]
+        blocks = [block for cell in cells for block in _blocks(cell)]
+    except DocumentError:
+        raise
+    except (ValueError, RecursionError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise unusable(path, f"it is not a sound notebook ({error!r})", _FIX) from error
+    text = whole("\n\n".join(filter(str.strip, blocks)))
+    headings = _markdown_headings(text, 0)
+    title = next((name for *_, level, name in headings if level == 1 and name), path.stem)
+    terms, kept = outline(text)
+    return Document(str(path), title, sections(text, sorted([*headings, *terms]), title, kept=kept))
+
+
+def _blocks(cell: Any) -> list[str]:
+    source = _join(cell.get("source", cell.get("input", "")))
+    kind = cell["cell_type"]
+    if kind == "heading":
+        return [f"{'#' * int(cell.get('level', 1))} {source}"]
+    if kind != "code":
+        return [source]
+    printed = []
+    for output in cell.get("outputs", ()):
+        said = _join(output.get("text") or output.get("data", {}).get("text/plain", ""))
+        if said.strip() and len(said) <= _MOST_OUTPUT and not said.startswith("<"):
+            printed.append(f"```\n{said.strip()}\n```")
+    return [f"```\n{source}\n```" if source.strip() else "", *printed]
+
+
+def _join(value: Any) -> str:
+    return value if isinstance(value, str) else "".join(map(str, value))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import reduce
 from itertools import groupby
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from citeproof.errors import DocumentError
 from citeproof.pdfium import Area
@@ -20,49 +19,32 @@ from citeproof.tools.documents.pdf_lines import Line, Piece
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Tesseract"]
-
 _PATIENCE = 120.0
 """Seconds that a page may take."""
 _PAGE, _WORD = "1", "5"
 _ENDED = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 
 
-class Tesseract(NamedTuple):
-    """The program, which reads English unless it was built or set up otherwise."""
+def recognize(program: str, picture: Image) -> list[Line]:
+    """The lines of a page, in the order of Tesseract, which is the program.
 
-    program: str
+    It reads English unless it was built or set up otherwise.
 
-    @classmethod
-    def installed(cls) -> Tesseract | None:
-        """The one that is on PATH."""
-        program = shutil.which("tesseract")
-        return cls(program) if program else None
-
-    def read(self, picture: Image) -> list[Line]:
-        """The lines of a page, in Tesseract's order.
-
-        Raises:
-            DocumentError: The program failed, or took too long.
-        """
-        image = io.BytesIO()
-        picture.save(image, "PNG", dpi=(300, 300))
-        command = [self.program, "stdin", "stdout", "tsv"]
-        try:
-            done = subprocess.run(
-                command, input=image.getvalue(), capture_output=True, timeout=_PATIENCE, check=True
-            )
-        except subprocess.CalledProcessError as error:
-            told = error.stderr.decode("utf-8", "replace").strip().splitlines()
-            why = told[-1] if told else f"tesseract ended with status {error.returncode}"
-            raise DocumentError("A page was not recognised", why=why) from error
-        except subprocess.TimeoutExpired as error:
-            why = f"tesseract took longer than {_PATIENCE:.0f} seconds"
-            raise DocumentError("A page was not recognised", why=why) from error
-        except OSError as error:
-            why = f"tesseract did not start: {error}"
-            raise DocumentError("A page was not recognised", why=why) from error
-        return _lines(done.stdout.decode("utf-8", "replace"))
+    Raises:
+        DocumentError: The program failed, or took too long.
+    """
+    image = io.BytesIO()
+    picture.save(image, "PNG", dpi=(300, 300))
+    command = [program, "stdin", "stdout", "tsv"]
+    try:
+        done = subprocess.run(
+            command, input=image.getvalue(), capture_output=True, timeout=_PATIENCE, check=True
+        )
+    except (subprocess.SubprocessError, OSError) as error:
+        told = getattr(error, "stderr", None) or b""
+        why = told.decode("utf-8", "replace").strip().rpartition("\n")[2] or str(error)
+        raise DocumentError("A page was not recognised", why=why) from error
+    return _lines(done.stdout.decode("utf-8", "replace"))
 
 
 def _lines(table: str) -> list[Line]:

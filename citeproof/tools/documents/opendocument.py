@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections, unusable
+from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.table_parts import Row, table_parts
-from citeproof.tools.documents.tables import Grid, looks_like_header
-from citeproof.tools.documents.titles import usable_title
-
-__all__ = ["read_ods", "read_odt"]
+from citeproof.tools.documents.tables import Grid, Row, table_parts
 
 _FIX = "Open it in LibreOffice and save it anew."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
-_MATH = "{http://www.w3.org/1998/Math/MathML}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
 """Elements inside a paragraph whose text follows it."""
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
@@ -138,10 +132,7 @@ def _table(pieces: Pieces, table: Any) -> None:
             said = " ".join(filter(None, map(_say, cell.iter(_TEXT + "p", _TEXT + "h"))))
             across = _number(cell, "number-columns-spanned")
             grid.add(said, across=across, down=_number(cell, "number-rows-spanned"))
-    cells = [[cell.text for cell in row] for row in grid.rows]
-    pieces.end_line("\n\n")
-    pieces.rows(grid.lines(header or int(looks_like_header(cells))))
-    pieces.end_line("\n\n")
+    pieces.table(grid, header)
 
 
 def _values(row: Any) -> tuple[dict[int, str], int]:
@@ -160,25 +151,22 @@ def _values(row: Any) -> tuple[dict[int, str], int]:
 
 def _say(element: Any) -> str:
     """The text of a paragraph."""
-    return "".join(_pieces(element)).strip()
-
-
-def _pieces(element: Any) -> Iterator[str]:
-    yield element.text or ""
+    said = [element.text or ""]
     waiting = [*reversed(element)]
     while waiting:
         one = waiting.pop()
         if isinstance(one, str):
-            yield one
+            said.append(one)
             continue
         if one.tag == _TEXT + "s":
-            yield " " * min(_number(one, "c", _TEXT), _MOST_SPACES)
+            said.append(" " * min(_number(one, "c", _TEXT), _MOST_SPACES))
         elif one.tag in {_TEXT + "tab", _TEXT + "line-break"}:
-            yield " " if one.tag == _TEXT + "tab" else "\n"
+            said.append(" " if one.tag == _TEXT + "tab" else "\n")
         waiting.append(one.tail or "")
         if isinstance(one.tag, str) and one.tag not in _APART:
             waiting += reversed(one)
-            yield one.text or ""
+            said.append(one.text or "")
+    return "".join(said).strip()
 
 
 def _number(element: Any, name: str, space: str = _TABLE) -> int:

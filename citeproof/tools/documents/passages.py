@@ -11,8 +11,6 @@ from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.sentences import Span, split, starts, words
 from citeproof.types import Box, Passage
 
-__all__ = ["KEPT_WHOLE", "boxes_within", "cut"]
-
 KEPT_WHOLE = 4
 """A part with an id of its own stays whole up to this many times the passage length.
 

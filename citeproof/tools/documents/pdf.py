@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citeproof.errors import DocumentError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
-from citeproof.tools.documents.base import Document, Part, unusable, whole
-from citeproof.tools.documents.ocr import Tesseract
-from citeproof.tools.documents.pdf_flow import flow, without_furniture
-from citeproof.tools.documents.pdf_lines import Line, read_lines
+from citeproof.text import plain
+from citeproof.tools.documents.base import Document, Part, unusable, usable_title, whole
+from citeproof.tools.documents.ocr import recognize
+from citeproof.tools.documents.pdf_lines import (
+    Line,
+    flow,
+    name_pages,
+    read_lines,
+    without_furniture,
+)
 from citeproof.tools.documents.pdf_notes import insert, read_notes
-from citeproof.tools.documents.pdf_outline import read_headings
-from citeproof.tools.documents.titles import usable_title
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage
+    from pypdfium2 import PdfDest, PdfDocument, PdfPage
 
-__all__ = ["read_pdf"]
-
-_MOST_NAMED = 8
 _LARGE = 0.1
 """An image that covers this share of its page, and bears no text, is named."""
 _SCALE = 300 / 72
 """Pixels for a point of a page that is recognised."""
+_TOP = 0.85
+"""A bookmark that leads above this share of a page's height leads to its top."""
 
 
 @dataclass
@@ -55,8 +60,8 @@ def read_pdf(data: bytes, path: Path) -> Document:
         with LOCK:
             pages = [_read(document, number) for number in range(len(document))]
             title = whole(document.get_metadata_value("Title")).strip()
-            headings = read_headings(document)
-        tesseract = Tesseract.installed()
+            headings = _read_headings(document)
+        tesseract = shutil.which("tesseract")
         for number, page in enumerate(pages):
             if tesseract and page.drawn and not (page.lines or page.error):
                 _recognize(tesseract, document, number, page)
@@ -109,7 +114,7 @@ def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
                 yield area
 
 
-def _recognize(tesseract: Tesseract, document: PdfDocument, number: int, page: _Page) -> None:
+def _recognize(tesseract: str, document: PdfDocument, number: int, page: _Page) -> None:
     with LOCK:
         own = document[number]
         bitmap = own.render(scale=_SCALE, grayscale=True)
@@ -117,7 +122,7 @@ def _recognize(tesseract: Tesseract, document: PdfDocument, number: int, page: _
         bitmap.close()
         own.close()
     try:
-        page.lines, page.recognized = tesseract.read(picture), True
+        page.lines, page.recognized = recognize(tesseract, picture), True
     except DocumentError as error:
         page.error = f"page {number + 1} could not be recognised: {error.why}"
 
@@ -161,8 +166,46 @@ def _problems(pages: Sequence[_Page]) -> Iterator[str]:
             page.pictured and page.lines and not page.recognized
         ),
     }
-    for words, concerns in told.items():
-        if numbers := [str(n) for n, page in enumerate(pages, start=1) if concerns(page)]:
-            named = ", ".join(numbers[:_MOST_NAMED])
-            more = len(numbers) - _MOST_NAMED
-            yield words.format(f"{named} and {more} more" if more > 0 else named)
+    numbered = list(enumerate(pages, start=1))
+    yield from name_pages(
+        {words: [n for n, own in numbered if of(own)] for words, of in told.items()}
+    )
+
+
+def _read_headings(document: PdfDocument) -> list[tuple[str, ...]]:
+    """For each page the headings that all of it stands under, from the outermost.
+
+    Of a page on which a section ends and another one begins, what both have in common. The
+    caller holds PDFium's lock.
+    """
+    begun: dict[int, list[tuple[bool, list[str]]]] = {}
+    path: list[str] = []
+    for bookmark in document.get_toc():
+        target = bookmark.get_dest()
+        path = [*path[: bookmark.level], plain(whole(bookmark.get_title()))]
+        if target is not None and (page := target.get_index()) is not None:
+            begun.setdefault(page, []).append((_leads_to_top(document, page, target), path))
+    found: list[tuple[str, ...]] = []
+    above: list[str] = []
+    for number in range(len(document)):
+        here = begun.get(number, [])
+        there = [names for _, names in here]
+        if not (here and here[0][0]):
+            there.insert(0, above)
+        levels = takewhile(lambda level: len(set(level)) == 1, zip(*there, strict=False))
+        found.append(tuple(level[0] for level in levels if level[0]))
+        above = here[-1][1] if here else above
+    return found
+
+
+def _leads_to_top(document: PdfDocument, page: int, target: PdfDest) -> bool:
+    from pypdfium2 import raw
+
+    kind, place = target.get_view()
+    if kind == raw.PDFDEST_VIEW_XYZ and len(place) > 1:
+        height = place[1]
+    elif kind in (raw.PDFDEST_VIEW_FITH, raw.PDFDEST_VIEW_FITBH) and place:
+        height = place[0]
+    else:
+        return True
+    return bool(height > _TOP * document.get_page_size(page)[1])

@@ -15,8 +15,6 @@ from citeproof.tools.documents.pdf_lines import Line, Piece
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
-__all__ = ["insert", "read_notes"]
-
 _BREAKS = re.compile(r"\s+")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["Pieces"]
+from citeproof.tools.documents.tables import Grid, looks_like_header
 
 _TERM = 7
 """Level of a term under the six levels of headings."""
@@ -78,6 +78,13 @@ class Pieces:
             if self._length > begin:
                 self._kept.append((begin if start is None else start, self._length))
                 start = None
+
+    def table(self, grid: Grid, header: int) -> None:
+        """The rows of a table under so many header rows, or a first one that looks like it."""
+        cells = [[cell.text for cell in row] for row in grid.rows]
+        self.end_line("\n\n")
+        self.rows(grid.lines(header or int(looks_like_header(cells))))
+        self.end_line("\n\n")
 
     def heading(self, start: int, level: int) -> None:
         """Marks the text added since `start` as a heading."""

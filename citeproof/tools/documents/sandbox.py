@@ -10,27 +10,22 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import selectors
 import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass, field
 from functools import lru_cache
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
 from citeproof.errors import DocumentError
 from citeproof.settings import DocumentSettings
-from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.base import Document, from_json
 from citeproof.tools.documents.files import parse
-from citeproof.tools.documents.transport import from_json
-
-__all__ = ["IN_PROCESS", "Sandbox", "read_safely"]
 
 IN_PROCESS = {".txt", ".text", ".md", ".markdown", ".rst", ".jsonl", ".ndjson", ".csv", ".tsv"}
 """Text that our own code reads in time and memory in proportion to its size."""
-_CHUNK = 1 << 20
 _HAS_LIMITS = sys.platform != "win32"
 
 
@@ -44,9 +39,8 @@ class Sandbox:
     wall_seconds: float = 300.0
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     """The choice of readers."""
-    _process: subprocess.Popen[bytes] | None = None
+    _running: tuple[subprocess.Popen[bytes], Connection] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _until: float = 0.0
 
     def parse(self, data: bytes, path: Path) -> Document:
         """As `files.parse`, within the limits.
@@ -66,61 +60,35 @@ class Sandbox:
             self._stop()
 
     def _ask(self, data: bytes, path: Path) -> bytes:
-        from citeproof.tools.documents.worker import HEADER
+        process, pipe = self._running = self._running or self._start()
+        is_late = threading.Event()
 
-        process = self._process = self._process or self._start()
-        name = os.fsencode(path)
-        request = b"".join((HEADER.pack(len(name), len(data)), name, data))
+        def end() -> None:
+            is_late.set()
+            process.kill()
+
+        overdue = threading.Timer(self.wall_seconds, end)
+        overdue.daemon = True
+        overdue.start()
         try:
-            header = self._exchange(process, request, HEADER.size)
-            length, held = HEADER.unpack(header[: HEADER.size])
-            answer = header[HEADER.size :]
-            answer += self._receive(process, length - len(answer), self._until)
-        except _BrokenError as error:
+            pipe.send_bytes(os.fsencode(path))
+            pipe.send_bytes(data)
+            answer, held = pipe.recv_bytes(), int(pipe.recv_bytes())
+        except (EOFError, OSError):
             raise DocumentError(
                 f"{path} cannot be read",
-                why=self._reason(process, timed_out=error.timed_out),
+                why=self._reason(process, timed_out=is_late.is_set()),
                 fix="Split it, or save it anew in another format.",
             ) from None
         except BaseException:  # an interruption, which leaves a half-read answer behind
             self._stop()
             raise
-        if 0 < self.memory < 2 * held:  # what it holds on to counts against the next document
+        finally:
+            overdue.cancel()
+        # What it holds on to counts against the next document.
+        if 0 < self.memory < 2 * held or is_late.is_set():
             self._stop()
         return answer
-
-    def _exchange(self, process: subprocess.Popen[bytes], request: bytes, least: int) -> bytes:
-        """Send a request, and read at least so many bytes of the answer."""
-        assert process.stdin
-        self._until = time.monotonic() + self.wall_seconds
-        pending = memoryview(request)
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdin, selectors.EVENT_WRITE)
-            while pending:
-                if not selector.select(self._until - time.monotonic()):
-                    raise _BrokenError(timed_out=True)
-                try:
-                    pending = pending[os.write(process.stdin.fileno(), pending[:_CHUNK]) :]
-                except BlockingIOError:
-                    continue
-                except OSError as error:
-                    raise _BrokenError from error
-        return self._receive(process, least, self._until)
-
-    def _receive(self, process: subprocess.Popen[bytes], least: int, until: float) -> bytes:
-        assert process.stdout
-        found: list[bytes] = []
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while least > 0:
-                if not selector.select(max(0.0, until - time.monotonic())):
-                    raise _BrokenError(timed_out=True)
-                piece = os.read(process.stdout.fileno(), min(_CHUNK, least))
-                if not piece:
-                    raise _BrokenError
-                found.append(piece)
-                least -= len(piece)
-        return b"".join(found)
 
     def _reason(self, process: subprocess.Popen[bytes], *, timed_out: bool) -> str:
         if timed_out:
@@ -139,40 +107,32 @@ class Sandbox:
         how = f"signal {-code}" if code and code < 0 else f"status {code}"
         return f"its reader broke down ({how}), perhaps for want of memory"
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
         # A module of its own, not multiprocessing, which would run the caller's script once more.
         module = "citeproof.tools.documents.worker"
         settings = self.settings.model_dump_json()
         limits = (str(self.memory), str(self.processor_seconds), settings)
         path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, *limits],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | path | {"HF_HUB_DISABLE_TELEMETRY": "1"},
-            start_new_session=True,  # Ctrl-C is for the main process, which then ends this one
-        )
-        assert process.stdin
-        os.set_blocking(process.stdin.fileno(), False)
-        return process
+        ours, theirs = Pipe()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", module, str(theirs.fileno()), *limits],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env=os.environ | path | {"HF_HUB_DISABLE_TELEMETRY": "1"},
+                start_new_session=True,  # Ctrl-C is for the main process, which then ends this one
+            )
+        return process, ours
 
     def _stop(self) -> None:
-        if process := self._process:
-            self._process = None
+        if self._running:
+            process, pipe = self._running
+            self._running = None
             process.kill()
             process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    if pipe:
-                        pipe.close()
-
-
-class _BrokenError(Exception):
-    """The process is gone, or does not answer in time."""
-
-    def __init__(self, *, timed_out: bool = False) -> None:
-        self.timed_out = timed_out
+            pipe.close()
 
 
 _shared = Sandbox()

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from citeproof.tools.documents.base import Document, unusable
 from citeproof.tools.documents.encodings import decode_any
-from citeproof.tools.documents.table_parts import Row, table_parts
-
-__all__ = ["read_csv"]
+from citeproof.tools.documents.tables import Row, table_parts
 
 _SAMPLE = 8_192
 _MOST_FIELD = 1 << 20

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +13,7 @@ from typing import Any
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, unusable, whole
-from citeproof.tools.documents.cell_values import display
-from citeproof.tools.documents.table_parts import Row, table_parts
-
-__all__ = ["read_xlsx"]
+from citeproof.tools.documents.tables import Row, table_parts
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx anew."
 _MOST_CELLS = 1_000_000
@@ -22,6 +21,9 @@ _MOST_CELLS = 1_000_000
 _MOST_COLUMNS = 500
 _MERGED = 50_000
 """Cells that merged ones may cover before they are left as they are."""
+_LITERAL = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|([$€£¥%])')
+_DIGITS = re.compile(r"[#0?][#0?,. ]*")
+_ASIDE = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 
 
 def read_xlsx(data: bytes, path: Path) -> Document:
@@ -61,12 +63,13 @@ def _workbook(data: bytes, path: Path) -> Document:
                     cut = True
                     break
                 values = {
-                    cell.column: whole(display(cell.value, cell.number_format, book.epoch))
+                    cell.column: whole(_display(cell.value, cell.number_format, book.epoch))
                     for cell in row
                     if cell.value is not None and cell.column <= _MOST_COLUMNS
                 }
                 if any(text.strip() for text in values.values()):
-                    rows.append(Row(_row_number(row), values))
+                    number = next(cell.row for cell in row if cell.value is not None)
+                    rows.append(Row(number, values))
             _fill(rows, ranges)
             where = f"sheet {sheet.title}"
             if sheet.sheet_state != "visible":
@@ -76,7 +79,11 @@ def _workbook(data: bytes, path: Path) -> Document:
             if cut:
                 problems.append(f"{where} is read no further than {_MOST_CELLS:,} cells")
             parts += table_parts(rows, path.stem, where)
-        formulas = not parts and any(b"<f>" in archive.read(n) for n in _sheets(archive))
+        formulas = not parts and any(
+            b"<f>" in archive.read(name)
+            for name in archive.names
+            if name.startswith("xl/worksheets/sheet")
+        )
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
         raise unusable(path, f"it is not a sound workbook ({error})", _FIX) from error
     if not parts:
@@ -89,15 +96,6 @@ def _workbook(data: bytes, path: Path) -> Document:
             f"left out, since they cannot be read as text: pictures, charts ({pictures})"
         )
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
-
-
-def _row_number(row: Any) -> int:
-    """The number of a row, as its cells tell; empty ones do not."""
-    return int(next(cell.row for cell in row if cell.value is not None))
-
-
-def _sheets(archive: Archive) -> list[str]:
-    return [name for name in archive.names if name.startswith("xl/worksheets/sheet")]
 
 
 def _merged_cells(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]:
@@ -131,3 +129,57 @@ def _fill(rows: list[Row], ranges: list[tuple[int, int, int, int]]) -> None:
         for number in range(top, bottom + 1):
             if number in known:
                 known[number].merge(first, last, known[top].values[first])
+
+
+def _display(value: Any, form: str, epoch: datetime.datetime) -> str:
+    """The value as text; dates as ISO 8601, since their order differs between countries."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, datetime.datetime):
+        time = value.time().replace(microsecond=0)
+        if time == datetime.time():
+            return value.date().isoformat()
+        return (
+            f"{value.date().isoformat()} {time.isoformat('minutes' if not time.second else 'auto')}"
+        )
+    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+        return str(value)
+    if isinstance(value, int | float):
+        return _number(value, form or "General")
+    return str(value)
+
+
+def _number(value: float, form: str) -> str:
+    sections = form.split(";")
+    section = (
+        sections[1] if value < 0 and len(sections) > 1 and sections[1].strip() else sections[0]
+    )
+    section = _ASIDE.sub("", section)
+    digits = _DIGITS.search(
+        re.sub(r'"[^"]*"|\[[^\]]*\]', lambda found: " " * len(found[0]), section)
+    )
+    if not digits or "E" in section.upper() or "General" in section:
+        return _plain(value)
+    if "/" in section:
+        return _plain(value)
+    percent = "%" in re.sub(r'"[^"]*"', "", section)
+    shown = abs(value) * (100 if percent else 1)
+    pattern = digits[0].strip(" ,")
+    decimals = len(pattern.partition(".")[2])
+    text = f"{shown:,.{min(decimals, 12)}f}" if "," in pattern else f"{shown:.{min(decimals, 12)}f}"
+    if "#" in pattern.partition(".")[2]:
+        text = text.rstrip("0").rstrip(".")
+    before, after = _literals(section[: digits.start()]), _literals(section[digits.end() :])
+    sign = "-" if value < 0 and len(sections) < 2 else ""
+    return f"{sign}{before}{text}{after}".strip()
+
+
+def _literals(piece: str) -> str:
+    found = "".join(next(filter(None, match.groups()), "") for match in _LITERAL.finditer(piece))
+    bare = _LITERAL.sub("", piece)
+    signs = "".join(char for char in bare if char in "-+() ")
+    return signs.rstrip() + found if signs.strip() in {"-", "("} else found + signs.rstrip()
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.12g}"

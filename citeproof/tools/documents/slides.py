@@ -10,12 +10,9 @@ from typing import Any
 
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
+from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Grid, looks_like_header
-from citeproof.tools.documents.titles import usable_title
-
-__all__ = ["read_pptx"]
+from citeproof.tools.documents.tables import Grid
 
 _FIX = "Open it in PowerPoint or LibreOffice and save it as .pptx anew."
 _LINE = 200_000
@@ -111,11 +108,9 @@ def _table(pieces: Pieces, table: Any) -> None:
                 said = "".join(cell.itertext("{*}t"))
                 span = cell.get("gridSpan", "1")
                 grid.add(whole(said), across=int(span) if span.isdigit() and len(span) < 4 else 1)
-    cells = [[cell.text for cell in row] for row in grid.rows]
-    pieces.end_line("\n\n")
-    named = table.first_row and len(cells) > 1 and all(cells[0]) and len(set(cells[0])) > 1
-    pieces.rows(grid.lines(int(named or looks_like_header(cells))))
-    pieces.end_line("\n\n")
+    first = [cell.text for row in grid.rows[:1] for cell in row]
+    named = table.first_row and len(grid.rows) > 1 and all(first) and len(set(first)) > 1
+    pieces.table(grid, int(named))
 
 
 def _is_furniture(shape: Any) -> bool:

@@ -18,16 +18,6 @@ from citeproof.tools.retrieval.langchain import to_passage
 from citeproof.tools.web import is_url
 from citeproof.types import Passage
 
-__all__ = [
-    "PIECE",
-    "Origin",
-    "Source",
-    "check_name",
-    "file_source",
-    "named_source",
-    "text_sources",
-]
-
 Origin = Literal["file", "url", "text"]
 PIECE = "#piece-"
 """Stands between the name of an import and the number of its piece."""
@@ -120,15 +110,8 @@ def _text_source(name: str, given: LangChainDocument) -> Source:
     key = f"{passage.title}\n{passage.source}\n{passage.page}\n{passage.text}".encode()
 
     def read(_: bytes) -> Document:
-        part = Part(
-            passage.text,
-            0,
-            0,
-            len(passage.text),
-            title=passage.title,
-            page=passage.page,
-            source=passage.source,
-        )
-        return Document(name, passage.title, (part,))
+        text, title = passage.text, passage.title
+        part = Part(text, 0, 0, len(text), title, page=passage.page, source=passage.source)
+        return Document(name, title, (part,))
 
     return Source(name, "text", ".txt", lambda: key, read)

@@ -1,4 +1,4 @@
-"""Reads plain text."""
+"""Reads plain text and reStructuredText, and finds lists and tables in text as it is written."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from pathlib import Path
 
 from citeproof.tools.documents.base import Document, sections
 from citeproof.tools.documents.encodings import decode_any
-from citeproof.tools.documents.outline import outline
-from citeproof.tools.sentences import words
-
-__all__ = ["read_text", "text_outline"]
+from citeproof.tools.sentences import LIST_ITEM, words
 
 _UNDERLINE = re.compile(r"[ \t]*([=~*#-])\1{2,}[ \t]*")
 _NUMBERED = re.compile(
@@ -22,6 +19,17 @@ _LABELLED = re.compile(
     r"(?:chapter|section|part|article|appendix|annex|kapitel|abschnitt|artikel|anhang|§)\s", re.I
 )
 _MOST_WORDS = 12
+_ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
+_ROLE = re.compile(
+    r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
+)
+_LEVEL = 7
+"""Of what introduces a list: under all headings."""
+_LONG = 60
+"""Words from which on a list or a table is likely to be cut."""
+_MOST_NAME = 200
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
+_BLANKS = re.compile(r"[*`_]")
 
 
 def read_text(data: bytes, path: Path) -> Document:
@@ -56,7 +64,8 @@ def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple
         below = lines[number + 1] if number + 1 < len(lines) else ""
         said = line.strip()
         if said and not above.strip() and len(said) <= 120 and len(words(said)) <= _MOST_WORDS:
-            if (rule := _UNDERLINE.fullmatch(below)) and _underlines(below, line):
+            rule = _UNDERLINE.fullmatch(below)
+            if rule and abs(len(below.rstrip()) - len(line.rstrip())) <= max(3, len(line) // 3):
                 level = 1 if rule[1] in "=#*" else 2
                 found.append((place, place + len(line) + 1 + len(below), level, said))
             elif (
@@ -68,10 +77,6 @@ def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple
         place += len(line) + 1
     terms, kept = outline(text)
     return sorted([*found, *terms]), kept
-
-
-def _underlines(rule: str, line: str) -> bool:
-    return abs(len(rule.rstrip()) - len(line.rstrip())) <= max(3, len(line) // 3)
 
 
 def _numbered_level(line: str) -> int:
@@ -102,3 +107,119 @@ def _is_title(line: str, text: str) -> bool:
     if not line[:1].isalnum() or line[:1].islower() or line[-1] in ".!?,;…:":
         return False
     return len(words(line)) <= _MOST_WORDS and _has_text(text.split("\n", 20)[:20], 1)
+
+
+def read_rst(data: bytes, path: Path) -> Document:
+    """reStructuredText: its text as it is written, parted by its underlined headings.
+
+    Raises:
+        DocumentError: It is not text.
+    """
+    text, problems = decode_any(data, path)
+    headings = _rst_headings(text)
+    title = next((name for *_, name in headings), path.stem)
+    terms, kept = outline(text)
+    parts = sections(text, sorted([*headings, *terms]), title, kept=kept)
+    return Document(str(path), title, parts, problems)
+
+
+def _rst_headings(text: str) -> list[tuple[int, int, int, str]]:
+    """Lines that are underlined, and maybe overlined; the order of their marks gives the level."""
+    found: list[tuple[int, int, int, str]] = []
+    styles: list[tuple[str, bool]] = []
+    place, start = 0, 0
+    above, before = "", ""
+    for line in text.split("\n"):
+        mark = _ADORNED.fullmatch(line)
+        if mark and above.strip() and not _ADORNED.fullmatch(above):
+            over = bool(_ADORNED.fullmatch(before)) and before[:1] == line[:1]
+            named = over or (above[0].strip() and not before.strip())
+            if named and len(line.rstrip()) >= min(len(above.rstrip()), 200) * 0.8:
+                style = mark[1], over
+                if style not in styles:
+                    styles.append(style)
+                begin = start - (len(before) + 1 if over else 0)
+                level = min(styles.index(style) + 1, 6)
+                name = _ROLE.sub(lambda one: one[1] or one[2] or "", above).strip()
+                found.append((begin, place + len(line), level, name))
+                line = ""
+        before, above, start = above, line, place
+        place += len(line) + 1 if line or not mark else len(mark[0]) + 1
+    return found
+
+
+def outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+    """Headings for the pieces of long lists and tables, and stretches to be kept.
+
+    A list that a line with a colon introduces, and a table in bars, may be cut; what introduces
+    them, and the table's head, then head the pieces. Both as `sections` takes them.
+    """
+    headings: list[tuple[int, int, int, str]] = []
+    kept: list[tuple[int, int]] = []
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if line.rstrip().endswith(":") and not LIST_ITEM.match(line):
+            first = number + 1
+            while first < len(lines) and first < number + 3 and not lines[first].strip():
+                first += 1
+            end = _list_end(lines, first)
+            if end > first:
+                begin = _paragraph(lines, number)
+                kept.append((starts[begin], starts[first + 1] - 1))
+                name = _name(" ".join(lines[begin : number + 1]))
+                if len(words(text[starts[first] : starts[end]])) >= _LONG and name:
+                    headings.append((starts[begin], starts[begin], _LEVEL, name))
+                    headings.append((starts[end], starts[end], _LEVEL, ""))
+                number = end
+                continue
+        if number and "|" in line and _RULE.fullmatch(line) and "|" in lines[number - 1]:
+            end = number + 1
+            while end < len(lines) and "|" in lines[end]:
+                head = number - 1 if end == number + 1 else end  # stays with the first row
+                kept.append((starts[head], starts[end] + len(lines[end])))
+                end += 1
+            name = _BLANKS.sub("", lines[number - 1]).strip().strip("|").strip()
+            if len(words(text[starts[number] : starts[end]])) >= _LONG and len(name) <= _MOST_NAME:
+                headings.append((starts[number - 1], starts[number - 1], _LEVEL, name))
+                headings.append(
+                    (min(starts[end], len(text)), min(starts[end], len(text)), _LEVEL, "")
+                )
+            number = end
+            continue
+        number += 1
+    return headings, kept
+
+
+def _list_end(lines: list[str], first: int) -> int:
+    """The line after the last item of the list that begins at `first`."""
+    if first >= len(lines) or not LIST_ITEM.match(lines[first]):
+        return first
+    number = end = first
+    while number < len(lines):
+        line = lines[number]
+        if LIST_ITEM.match(line) or (line[:1].isspace() and line.strip()):
+            end = number + 1
+        elif line.strip() and end < number:
+            break
+        elif line.strip():
+            end = number + 1
+        number += 1
+    return end
+
+
+def _paragraph(lines: list[str], number: int) -> int:
+    """Where the paragraph of a line begins, unless that is far away."""
+    first = number
+    while first and number - first < 3 and lines[first - 1].strip():
+        first -= 1
+    return first if not first or not lines[first - 1].strip() else number
+
+
+def _name(text: str) -> str:
+    plain = " ".join(_BLANKS.sub("", text).split()).rstrip(":")
+    return plain if len(plain) <= _MOST_NAME else ""

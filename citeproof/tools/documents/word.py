@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections
+from citeproof.tools.documents.base import Document, Part, sections, usable_title
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Grid, looks_like_header
-from citeproof.tools.documents.titles import usable_title
-from citeproof.tools.documents.word_text import (
-    NAMES,
-    Notes,
-    W,
-    heading_levels,
-    number,
-    say,
-    text_boxes,
-)
+from citeproof.tools.documents.tables import Grid
 
-__all__ = ["read_docx"]
-
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_NAMES = {"w": _W[1:-1], "m": _M[1:-1], "mc": _MC[1:-1]}
+_SPACES = {_W + "tab": " ", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
+_UNSAID = {
+    *(_W + name for name in ("del", "moveFrom", "txbxContent", "pPr", "rPr")),
+    _MC + "Fallback",
+}
+"""Elements that do not count once tracked changes are accepted; text boxes are read apart."""
+_NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
+"""Kind of relation → the element."""
+_MOST_STYLES = 50
+"""Styles that one may be based on, one on the other."""
 _FIX = "Open it in Word or LibreOffice and save it as .docx anew."
 _MAIN = "word/document.xml"
 _LEFT_OUT = {
@@ -33,6 +35,87 @@ _LEFT_OUT = {
     "embedded files": "//*[local-name()='OLEObject']",
 }
 _SKIPPED = "ancestor::w:del or ancestor::w:moveFrom or ancestor::mc:Fallback"
+
+
+def _say(paragraph: Any) -> str:
+    """The text of a paragraph, as a reader of the document sees it."""
+    said: list[str] = []
+    waiting = [*reversed(paragraph)]
+    while waiting:
+        element = waiting.pop()
+        tag = element.tag
+        if tag in {_W + "t", _M + "t"}:
+            said.append(element.text or "")
+        elif tag in _SPACES:
+            said.append(_SPACES[tag])
+        elif tag in _UNSAID or not isinstance(tag, str):
+            continue
+        elif tag != _W + "r" or not _is_hidden(element):
+            waiting += reversed(element)
+    return "".join(said)
+
+
+def _text_boxes(element: Any) -> Iterator[str]:
+    """The texts of the boxes that hang on a paragraph or a table, each once."""
+    for box in element.iter(_W + "txbxContent"):
+        text = "\n".join(filter(str.strip, map(_say, box.iter(_W + "p"))))
+        if text and next(box.iterancestors(_MC + "Fallback", _W + "txbxContent"), None) is None:
+            yield text
+
+
+def _heading_levels(styles: Any) -> dict[str, int]:
+    """Style → the level of the headings that are written in it, for those that are headings."""
+    based: dict[str, str] = {}
+    levels: dict[str, int] = {}
+    for style in styles.iter(_W + "style"):
+        key = style.get(_W + "styleId", "")
+        name = _value(style.find(_W + "name")).lower()
+        outline = style.find(f"{_W}pPr/{_W}outlineLvl")
+        based[key] = _value(style.find(_W + "basedOn"))
+        if name == "title":
+            levels[key] = 1
+        elif name.startswith("heading ") and name[8:].isdigit() and len(name) == 9:
+            levels[key] = int(name[8:])
+        elif outline is not None:
+            levels[key] = _number(outline) + 1
+    for key in based:
+        parent = key
+        for _ in range(_MOST_STYLES):
+            if parent in levels or not parent:
+                break
+            parent = based.get(parent, "")
+        if parent in levels:
+            levels.setdefault(key, levels[parent])
+    return levels
+
+
+def _number(element: Any) -> int:
+    """The number that is an element's value; 0 where it is none."""
+    value = _value(element)
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 12 else 0
+
+
+def _read_notes(archive: Archive, kinds: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """(tag of the reference, id) → text of a footnote, an endnote or a comment."""
+    texts: dict[tuple[str, str], str] = {}
+    for kind, tag in _NOTES.items():
+        for note in archive.xml(kinds[kind]).iter(_W + tag) if kind in kinds else ():
+            author = note.get(_W + "author", "")
+            by = f" by {author}" if author else ""
+            text = " ".join(" ".join(map(_say, note.iter(_W + "p"))).split())
+            if text and note.get(_W + "type", "normal") == "normal":
+                key = f"{_W}{tag}Reference", note.get(_W + "id", "")
+                texts[key] = f"{tag.capitalize()}{by}: {text}"
+    return texts
+
+
+def _is_hidden(run: Any) -> bool:
+    vanish = run.find(f"{_W}rPr/{_W}vanish")
+    return vanish is not None and vanish.get(_W + "val", "1") not in {"0", "false", "off"}
+
+
+def _value(element: Any) -> str:
+    return str(element.get(_W + "val", "")) if element is not None else ""
 
 
 def read_docx(data: bytes, path: Path) -> Document:
@@ -49,18 +132,14 @@ def read_docx(data: bytes, path: Path) -> Document:
     main = related.get("officeDocument", _MAIN)
     root = archive.xml(main)
     kinds = archive.related(main)
-    levels = heading_levels(archive.xml(kinds["styles"])) if "styles" in kinds else {}
-    notes = Notes.of({kind: archive.xml(kinds[kind]) for kind in Notes.KINDS if kind in kinds})
-    pieces = Pieces()
-    for element in _blocks(root.find(W + "body")):
-        if element.tag == W + "p":
-            _paragraph(pieces, element, levels, notes)
-        else:
-            _table(pieces, element, levels, notes)
-    notes.write_rest(pieces)
+    levels = _heading_levels(archive.xml(kinds["styles"])) if "styles" in kinds else {}
+    writer = _Writer(levels, _read_notes(archive, kinds))
+    writer.write(root.find(_W + "body"))
+    for note in writer.notes.values():  # nothing has referred to them
+        writer.pieces.line(note)
     core = related.get("core-properties", "")
     named = archive.xml(core).findtext("{http://purl.org/dc/elements/1.1/}title") if core else ""
-    text, headings, kept = pieces.result()
+    text, headings, kept = writer.pieces.result()
     title = usable_title(named or "") or next((name for *_, name in headings if name), path.stem)
     parts = [*sections(text, headings, title, kept=kept), *_margins(archive, title)]
     parts = [part for part in parts if part.text[part.start : part.end].strip()] or parts
@@ -73,68 +152,88 @@ def _blocks(body: Any) -> Iterator[Any]:
     while waiting:
         for_later: list[Any] = []
         element = waiting.pop()
-        if element.tag in {W + "p", W + "tbl"}:
+        if element.tag in {_W + "p", _W + "tbl"}:
             yield element
-        elif element.find(f"{W}sdtPr/{W}docPartObj") is None:
+        elif element.find(f"{_W}sdtPr/{_W}docPartObj") is None:
             for_later = [one for one in element if isinstance(one.tag, str)]
         waiting += reversed(for_later)
 
 
-def _paragraph(pieces: Pieces, paragraph: Any, levels: dict[str, int], notes: Notes) -> None:
-    style = paragraph.find(f"{W}pPr/{W}pStyle")
-    name = style.get(W + "val", "") if style is not None else ""
-    outline = paragraph.find(f"{W}pPr/{W}outlineLvl")
-    level = number(outline) + 1 if outline is not None else levels.get(name, 0)
-    listed = paragraph.find(f"{W}pPr/{W}numPr") is not None or name.startswith("List")
-    pieces.end_line("\n" if listed else "\n\n")
-    start, said = pieces.place, say(paragraph)
-    if listed and said.strip():
-        pieces.mark("- ")
-    pieces.add(said)
-    pieces.mark("")
-    if said.strip() and 0 < level <= 6:
-        pieces.heading(start, level)
-    pieces.end_line("\n" if listed else "\n\n")
-    notes.write(pieces, paragraph)
-    for box in text_boxes(paragraph):
-        pieces.line(box, "\n\n")
+class _Writer:
+    """Writes paragraphs and tables, each with the notes and boxes that hang on it.
 
+    Args:
+        levels: Style → the level of its headings.
+        notes: What was written is taken out.
+    """
 
-def _table(pieces: Pieces, table: Any, levels: dict[str, int], notes: Notes) -> None:
-    """Rows, each cell with its column's name; a table that lays out a page as paragraphs."""
-    grid, header = Grid(), 0
-    rows = table.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=NAMES)
-    if table.find(f".//{W}tbl") is not None or len(rows) == 1 == len(rows[0].findall(W + "tc")):
-        for cell in table.xpath("./w:tr/w:tc", namespaces=NAMES):
-            for element in _blocks(cell):
-                if element.tag == W + "p":
-                    _paragraph(pieces, element, levels, notes)
-                else:
-                    _table(pieces, element, levels, notes)
-        return
-    above: dict[int, str] = {}
-    for row in rows:
-        grid.start_row()
-        column = 0
-        if row.find(f"{W}trPr/{W}tblHeader") is not None and header == len(grid.rows) - 1:
-            header += 1
-        for cell in row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=NAMES):
-            span = cell.find(f"{W}tcPr/{W}gridSpan")
-            merged = cell.find(f"{W}tcPr/{W}vMerge")
-            said = " ".join(filter(None, map(say, cell.iter(W + "p"))))
-            if merged is not None and merged.get(W + "val") != "restart" and not said.strip():
-                said = above.get(column, "")
-            above[column] = said
-            across = max(1, min(number(span), 100)) if span is not None else 1
-            grid.add(said, across=across)
-            column += across
-    cells = [[cell.text for cell in row] for row in grid.rows]
-    pieces.end_line("\n\n")
-    pieces.rows(grid.lines(header or int(looks_like_header(cells))))
-    pieces.end_line("\n\n")
-    notes.write(pieces, table)
-    for box in text_boxes(table):
-        pieces.line(box, "\n\n")
+    def __init__(self, levels: Mapping[str, int], notes: dict[tuple[str, str], str]) -> None:
+        self.pieces = Pieces()
+        self.notes = notes
+        self._levels = levels
+
+    def write(self, body: Any) -> None:
+        """Add the blocks of the body, or of a cell."""
+        for element in _blocks(body):
+            if element.tag == _W + "p":
+                self._paragraph(element)
+            else:
+                self._table(element)
+
+    def _paragraph(self, paragraph: Any) -> None:
+        pieces = self.pieces
+        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+        name = style.get(_W + "val", "") if style is not None else ""
+        outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
+        level = _number(outline) + 1 if outline is not None else self._levels.get(name, 0)
+        listed = paragraph.find(f"{_W}pPr/{_W}numPr") is not None or name.startswith("List")
+        pieces.end_line("\n" if listed else "\n\n")
+        start, said = pieces.place, _say(paragraph)
+        if listed and said.strip():
+            pieces.mark("- ")
+        pieces.add(said)
+        pieces.mark("")
+        if said.strip() and 0 < level <= 6:
+            pieces.heading(start, level)
+        pieces.end_line("\n" if listed else "\n\n")
+        self._aside(paragraph)
+
+    def _table(self, table: Any) -> None:
+        """Rows, each cell with its column's name; a table that lays out a page as paragraphs."""
+        grid, header = Grid(), 0
+        rows = table.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=_NAMES)
+        is_one = len(rows) == 1 == len(rows[0].findall(_W + "tc"))
+        if table.find(f".//{_W}tbl") is not None or is_one:
+            for cell in table.xpath("./w:tr/w:tc", namespaces=_NAMES):
+                self.write(cell)
+            return
+        above: dict[int, str] = {}
+        for row in rows:
+            grid.start_row()
+            column = 0
+            if row.find(f"{_W}trPr/{_W}tblHeader") is not None and header == len(grid.rows) - 1:
+                header += 1
+            for cell in row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=_NAMES):
+                span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+                merged = cell.find(f"{_W}tcPr/{_W}vMerge")
+                said = " ".join(filter(None, map(_say, cell.iter(_W + "p"))))
+                if merged is not None and merged.get(_W + "val") != "restart" and not said.strip():
+                    said = above.get(column, "")
+                above[column] = said
+                across = max(1, min(_number(span), 100)) if span is not None else 1
+                grid.add(said, across=across)
+                column += across
+        self.pieces.table(grid, header)
+        self._aside(table)
+
+    def _aside(self, element: Any) -> None:
+        """What an element refers to, and the boxes on it."""
+        tags = (f"{_W}{tag}Reference" for tag in _NOTES.values())
+        for reference in element.iter(*tags):
+            if note := self.notes.pop((reference.tag, reference.get(_W + "id", "")), ""):
+                self.pieces.line(note)
+        for box in _text_boxes(element):
+            self.pieces.line(box, "\n\n")
 
 
 def _margins(archive: Archive, title: str) -> Iterator[Part]:
@@ -144,7 +243,7 @@ def _margins(archive: Archive, title: str) -> Iterator[Part]:
         for name in sorted(archive.names):
             if name.startswith(f"word/{kind}") and name.endswith(".xml"):
                 root = archive.xml(name)
-                text = "\n".join(filter(str.strip, map(say, root.iter(W + "p"))))
+                text = "\n".join(filter(str.strip, map(_say, root.iter(_W + "p"))))
                 if any(char.isalpha() for char in text) and text not in seen:
                     seen.add(text)
                     yield Part(text, 0, 0, len(text), title, location=f"{kind} of the pages")
@@ -153,6 +252,6 @@ def _margins(archive: Archive, title: str) -> Iterator[Part]:
 def _problems(root: Any) -> Iterator[str]:
     found: Counter[str] = Counter()
     for name, query in _LEFT_OUT.items():
-        found[name] = int(root.xpath(f"count({query}[not({_SKIPPED})])", namespaces=NAMES))
+        found[name] = int(root.xpath(f"count({query}[not({_SKIPPED})])", namespaces=_NAMES))
     if told := [f"{name} ({count})" for name, count in found.items() if count]:
         yield f"left out, since they cannot be read as text: {', '.join(told)}"

@@ -1,7 +1,7 @@
 """A process that reads documents for another one: `python -m citeproof.tools.documents.worker`.
 
-It takes requests from its standard input and answers on its standard output, each with its length
-before it. Its memory is limited once, its processor time for each document.
+It is sent the path of a document and its bytes, and sends back what it read and how much memory it
+holds. Its memory is limited once, its processor time for each document.
 """
 
 from __future__ import annotations
@@ -9,46 +9,41 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import struct
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import BinaryIO
 
 from citeproof.errors import CiteproofError, DocumentError
 from citeproof.settings import DocumentSettings
+from citeproof.tools.documents.base import to_json
 from citeproof.tools.documents.files import parse
-from citeproof.tools.documents.transport import to_json
 
-__all__ = ["HEADER", "OUT_OF_MEMORY", "main"]
-
-HEADER = struct.Struct("!QQ")
-"""Of a request: bytes of the path and of the document. Of an answer: its bytes, those in memory."""
 OUT_OF_MEMORY = 77
 """Exit status of a process that its memory limit has stopped."""
 
 
-def main(memory: int, seconds: int, settings: DocumentSettings) -> None:
+def main(pipe: Connection, memory: int, seconds: int, settings: DocumentSettings) -> None:
     """Answer requests until there are none.
 
     Args:
+        pipe: Where they come from.
         memory: Bytes that the process may take; 0 for any number.
         seconds: Of processor time for each document.
         settings: The choice of readers.
     """
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
         _limit_memory(memory)
-    while header := requests.read(HEADER.size):
-        name, content = HEADER.unpack(header)
-        _limit_time(seconds)
-        try:
-            path = Path(os.fsdecode(requests.read(name)))
-            answer = _answer(requests.read(content), path, settings)
-        except MemoryError:
-            os._exit(OUT_OF_MEMORY)
-        _send(answers, answer)
+    with contextlib.suppress(EOFError):
+        while True:
+            path = Path(os.fsdecode(pipe.recv_bytes()))
+            _limit_time(seconds)
+            try:
+                answer = _answer(pipe.recv_bytes(), path, settings)
+            except MemoryError:
+                os._exit(OUT_OF_MEMORY)
+            pipe.send_bytes(answer)
+            pipe.send_bytes(str(_held()).encode())
 
 
 def _answer(data: bytes, path: Path, settings: DocumentSettings) -> bytes:
@@ -80,12 +75,6 @@ def _limit_time(seconds: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, hardest))
 
 
-def _send(answers: BinaryIO, answer: bytes) -> None:
-    answers.write(HEADER.pack(len(answer), _held()))
-    answers.write(answer)
-    answers.flush()
-
-
 def _held() -> int:
     """Bytes that count against the limit by now."""
     with contextlib.suppress(OSError):
@@ -97,4 +86,6 @@ def _held() -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), DocumentSettings.model_validate_json(sys.argv[3]))
+    own, most, time, chosen = sys.argv[1:]
+    readers = DocumentSettings.model_validate_json(chosen)
+    main(Connection(int(own)), int(most), int(time), readers)

@@ -19,7 +19,7 @@ from citeproof.settings import ChromaSettings, DocumentSettings, RetrieverSettin
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.documents import docling_pdf
 from citeproof.tools.documents.base import Document
-from citeproof.tools.documents.docling_blocks import read_blocks
+from citeproof.tools.documents.docling_pdf import read_blocks
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import Sandbox, read_safely

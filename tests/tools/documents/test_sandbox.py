@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from citeproof.errors import DocumentError, MissingExtraError
-from citeproof.tools.documents.base import Document, Part
+from citeproof.tools.documents.base import Document, Part, from_json, to_json
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.sandbox import Sandbox
-from citeproof.tools.documents.transport import from_json, to_json
 from citeproof.types import Box
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no limits")
@@ -42,10 +41,10 @@ def test_the_process_is_started_once(sandbox: Sandbox) -> None:
     ours[:: 1 << 12] = b"x" * (1 << 18)
     sandbox.memory = 1 << 30
     sandbox.parse(GOOD, PAGE)
-    first = sandbox._process
+    first = sandbox._running
     sandbox.parse(GOOD, PAGE)
     assert first
-    assert sandbox._process is first
+    assert sandbox._running is first
 
 
 def test_errors_come_back_as_they_are(sandbox: Sandbox) -> None:
@@ -78,8 +77,8 @@ def test_a_file_beyond_a_limit_costs_only_itself(limits: dict[str, Any], why: st
 
 def test_a_process_that_dies_costs_only_its_file(sandbox: Sandbox) -> None:
     sandbox.parse(GOOD, PAGE)
-    assert sandbox._process
-    os.kill(sandbox._process.pid, signal.SIGSEGV)
+    assert sandbox._running
+    os.kill(sandbox._running[0].pid, signal.SIGSEGV)
     with pytest.raises(DocumentError, match=r"broke down \(signal 11\)"):
         sandbox.parse(GOOD, PAGE)
     assert sandbox.parse(GOOD, PAGE).title == "Lamp"
