@@ -23,8 +23,6 @@ from citeproof.commands.options import (
 )
 from citeproof.console.output import echo_json, terminal
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="The memory bank: past cases that R²-MGA shows to the model.", no_args_is_help=True
 )

@@ -27,8 +27,6 @@ from citeproof.commands.options import (
 from citeproof.console.output import complain, terminal, write_page
 from citeproof.errors import InputError
 
-__all__ = ["evaluate", "merge", "report", "score", "trace"]
-
 
 def evaluate(
     out: Annotated[Path, option("Folder of the run; of a sweep, of all its runs.")],

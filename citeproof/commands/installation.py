@@ -11,8 +11,6 @@ from citeproof.commands.options import Config, Sets, Store, argument, flag, load
 from citeproof.console.output import terminal
 from citeproof.errors import InputError
 
-__all__ = ["config", "doctor", "models", "trust"]
-
 models = typer.Typer(help="The embedded models.", no_args_is_help=True)
 
 

@@ -11,30 +11,6 @@ import typer
 if TYPE_CHECKING:
     from citeproof.settings import Settings
 
-__all__ = [
-    "AsJSON",
-    "Backend",
-    "Cold",
-    "Config",
-    "Everywhere",
-    "Model",
-    "Namespace",
-    "On",
-    "Page",
-    "Paper",
-    "Runs",
-    "Sets",
-    "Store",
-    "Threshold",
-    "Yes",
-    "argument",
-    "entailment_sets",
-    "flag",
-    "load_settings",
-    "option",
-    "words",
-]
-
 
 def option(text: str, *names: str, **more: Any) -> Any:
     """An option with its help; without names it is called as the parameter is."""

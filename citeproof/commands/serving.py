@@ -9,8 +9,6 @@ import typer
 from citeproof.commands.options import Config, Sets, Store, load_settings, option
 from citeproof.console.output import terminal
 
-__all__ = ["mcp", "serve"]
-
 
 def serve(
     host: Annotated[str, option("Address to listen at; other machines need --token.")] = (

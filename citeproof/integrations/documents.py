@@ -14,8 +14,6 @@ from citeproof.tools.documents.passages import cut
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
-__all__ = ["Extract", "cut_documents", "read_extract"]
-
 _LONGEST = 20_000
 """Characters of one extract."""
 

@@ -22,8 +22,6 @@ from filelock import FileLock, ReadWriteLock, Timeout
 from citeproof.errors import StoreError
 from citeproof.models.vllm import free_port
 
-__all__ = ["serve_folder"]
-
 _PAUSE = 0.05
 """Seconds between two looks at a server that starts."""
 _PATIENCE = 60.0

@@ -22,8 +22,6 @@ from citeproof.models.progress import Progress
 from citeproof.paths import expand
 from citeproof.settings import EmbeddingSettings, ModelSettings, Settings
 
-__all__ = ["LocalEmbeddings", "embedder_for", "load_embedder"]
-
 _log = logging.getLogger("citeproof")
 
 

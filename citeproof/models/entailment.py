@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from citeproof.models.progress import Progress
     from citeproof.settings import ModelSettings
 
-__all__ = ["LABELS", "Calibration", "calibration", "entailment_folder", "merge", "merged_folder"]
-
 LABELS = ("entailment", "neutral", "contradiction")
 """The model's outputs, in order."""
 _ADAPTER = Path(str(files("citeproof.models"))) / "adapter"

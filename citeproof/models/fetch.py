@@ -27,14 +27,6 @@ from citeproof.models.stamps import check, flush
 from citeproof.paths import expand
 from citeproof.settings import ModelSettings
 
-__all__ = [
-    "fetch",
-    "fetch_gguf",
-    "fill_folder",
-    "model_folder",
-    "named_gguf",
-]
-
 
 def model_folder(model: EmbeddedModel, settings: ModelSettings) -> Path:
     """Where the cache keeps the model, whether it is there or not."""

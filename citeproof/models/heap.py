@@ -7,8 +7,6 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-__all__ = ["trim_heap"]
-
 
 def trim_heap() -> None:
     """Give back what was freed, where glibc keeps it.

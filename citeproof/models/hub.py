@@ -12,8 +12,6 @@ from typing import Any
 from citeproof.errors import InputError
 from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed
 
-__all__ = ["download", "look_up"]
-
 _PATIENCE = 8.0
 
 

@@ -17,8 +17,6 @@ import sys
 import threading
 import time
 
-__all__ = ["PATIENCE", "keep"]
-
 PATIENCE = 10.0
 """Seconds that the command has to end by itself."""
 

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from citeproof.models.cores import cores
 
-__all__ = ["in_lanes", "lanes_of", "take_turns"]
-
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 

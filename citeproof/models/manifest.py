@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EMBEDDED", "LLM", "MINILM", "MPNET", "EmbeddedModel", "Hub", "ModelFile", "Wheels"]
-
 
 class SourceFailed(Exception):  # noqa: N818  (a reason to try the next source, never shown raw)
     """This source does not give the model; the message says why."""

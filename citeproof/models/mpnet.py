@@ -12,8 +12,6 @@ from __future__ import annotations
 from types import MethodType
 from typing import Any
 
-__all__ = ["lean_attention"]
-
 
 def lean_attention(model: Any) -> None:
     """Let a model of transformers attend in few operations, if it is an MPNet; else leave it.

@@ -6,8 +6,6 @@ from contextlib import AbstractContextManager
 from types import MethodType
 from typing import Any
 
-__all__ = ["half_precision", "has_half_precision", "pack_weights"]
-
 
 def has_half_precision(device: str) -> bool:
     """Whether the hardware multiplies in bfloat16 natively.

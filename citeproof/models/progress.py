@@ -8,8 +8,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["Progress", "announce", "silent", "size_of", "watch_folder"]
-
 
 class Progress(Protocol):
     """Told again and again while a model is fetched or started, from any one thread at a time."""

@@ -17,10 +17,8 @@ from citeproof.models.manifest import LLM
 from citeproof.models.progress import Progress
 from citeproof.settings import LLMSettings, ModelSettings
 
-__all__ = ["LocalServer", "close_servers", "local_server"]
-
 _log = logging.getLogger("citeproof")
-SLOTS = 2
+_SLOTS = 2
 """Prompts whose key-value state is kept at hand: the writers' and the judge's."""
 
 _CACHE_MIB = 512
@@ -104,7 +102,7 @@ class LocalServer:
         params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
         params.model_alias = {"local"}  # else every reply and trace names the user's folder
         params.n_ctx = self.context
-        params.n_parallel = SLOTS
+        params.n_parallel = _SLOTS
         params.kv_unified = True  # else each slot has only its share of the context
         params.cache_idle_slots = False  # else one slot's work empties the other
         params.cpuparams.n_threads = self.threads

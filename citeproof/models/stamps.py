@@ -11,8 +11,6 @@ from typing import Literal
 
 from citeproof.models.manifest import ModelFile
 
-__all__ = ["STAMP", "check", "flush", "is_stamped", "stamp"]
-
 STAMP = ".verified"
 """Each line is a file's size, time of last change, sha256 and name."""
 

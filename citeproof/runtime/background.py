@@ -12,8 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 
 import anyio
 
-__all__ = ["cancelled_once", "in_thread", "is_synchronous", "run_in_background", "submit"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

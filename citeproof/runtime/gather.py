@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-__all__ = ["together"]
-
 T = TypeVar("T")
 
 

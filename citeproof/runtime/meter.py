@@ -15,8 +15,6 @@ from citeproof.errors import BudgetExceededError
 from citeproof.settings import BudgetSettings
 from citeproof.types import Usage
 
-__all__ = ["Meter", "check_budget", "note", "spend", "use_meter"]
-
 
 @dataclass
 class Meter:

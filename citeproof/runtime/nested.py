@@ -14,8 +14,6 @@ from citeproof.runtime.events import AnswerReady, emit
 from citeproof.runtime.meter import note, spend
 from citeproof.types import Answer
 
-__all__ = ["run_apart"]
-
 
 async def run_apart(
     graph: Any, question: str, *, config: RunnableConfig | None = None, **context: Any

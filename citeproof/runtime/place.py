@@ -15,8 +15,6 @@ from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, calls_of, total_usage
 from citeproof.types import Answer, Usage
 
-__all__ = ["Place", "adopt_cost", "budget_of", "current_place", "fields_of"]
-
 
 @dataclass(frozen=True)
 class Place:

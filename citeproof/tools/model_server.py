@@ -18,8 +18,6 @@ from citeproof.settings import ServedSettings
 from citeproof.tools.llm.retries import is_transient, retry, scrub
 from citeproof.tools.transport import BadReplyError, cap, content_type, read_json
 
-__all__ = ["ModelServer"]
-
 _BACKOFF = 1.0
 """Seconds before the first retry, where the server does not say."""
 _FIXES = {

@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 from sentencex import get_sentence_boundaries
 
-__all__ = ["BLOCK", "LIST_ITEM", "MARKS", "UNSPACED", "Span", "split", "starts", "words"]
-
 BLOCK = 2000
 """No sentence is longer: text without full stops is cut at a space before this length."""
 

@@ -13,8 +13,6 @@ from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.tools.retrieval.embeddings import embed_queries, embed_texts, embedder_name
 
-__all__ = ["SpreadEmbeddings", "SpreadEntailment"]
-
 
 class SpreadEmbeddings(Embeddings):
     """An embedding model; stores know it by its own name, which is empty where there is none.

@@ -10,8 +10,6 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-__all__ = ["BadReplyError", "cap", "content_type", "look_over", "read_json"]
-
 LONGEST = 64_000_000
 """Bytes of one reply; 8,192 tokens with the probabilities of twenty others have 16 million."""
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from citeproof.tools.citations.marked_text import MARK
 from citeproof.tools.sentences import Span, starts, words
 
-__all__ = ["locate"]
-
 _GAP = 24
 """Words that may stand between two words of a sentence: marks, and the address of a link."""
 _OPENING = re.compile(r"[\"“'‘(*_`\[]*$")

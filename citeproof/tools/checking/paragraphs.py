@@ -24,8 +24,6 @@ from citeproof.tools.citations.marked_text import MARK
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.sentences import LIST_ITEM, words
 
-__all__ = ["Paragraph", "paragraphs"]
-
 _NAME_WORDS = 12
 _DEEPEST = 100
 """Nesting that is followed: 50 lists, or 100 quotes, far below Python's limit of recursion."""

@@ -13,8 +13,6 @@ from citeproof.tools.citations.answer_message import annotate_passage
 from citeproof.tools.sentences import Span
 from citeproof.types import CheckedSentence, CheckReport, Support
 
-__all__ = ["annotate"]
-
 
 def annotate(message: AIMessage, report: CheckReport) -> AIMessage:
     """The message with the verdict on each sentence that was checked.

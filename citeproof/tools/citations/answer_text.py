@@ -15,25 +15,13 @@ from citeproof.tools.citations.mentions import read_reply
 from citeproof.tools.llm.model import LLM
 from citeproof.types import Claim, Passage, Verdict
 
-__all__ = [
-    "AnyForm",
-    "citing_instruction",
-    "introduce",
-    "marked_claim",
-    "marked_claims",
-    "piece_teller",
-    "read_claims",
-    "read_prose",
-    "written_out",
-]
-
 AnyForm = Literal["prose", "list", "short"]
 """Sentences with one to three citations each; names with one each (ALCE; CaLM, appendix B); or a
 single name, date or phrase with one to three."""
 
-MOST = 3
+_MOST = 3
 """Most passages a sentence may cite (ALCE's instruction)."""
-EXAMPLE = "An example of such an answer, to another question from other passages:"
+_EXAMPLE = "An example of such an answer, to another question from other passages:"
 UNCHECKED = "nothing has checked this claim"
 
 
@@ -49,14 +37,14 @@ def citing_instruction(
     """
     numbered = ", ".join(map(str, sorted(numbers)))
     if llm.answers_in_json:
-        schema = answer_schema(numbers, most=MOST, empty=empty)
+        schema = answer_schema(numbers, most=_MOST, empty=empty)
         return fill(template("citing_json"), numbers=numbered), schema
     # An example with a number that no passage bears would be copied all the same.
     example = f"[{min(numbers)}]"
     return fill(template("citing_marks"), numbers=numbered, example=example), None
 
 
-def introduce(demonstration: str, words: str = EXAMPLE) -> str:
+def introduce(demonstration: str, words: str = _EXAMPLE) -> str:
     """A demonstration with an introduction; empty if there is none."""
     return f"{words}\n{demonstration}\n\n" if demonstration else ""
 
@@ -88,7 +76,7 @@ def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> l
         form: How many citations count: one of a name in a list, else the first three.
     """
     read = {"prose": read_prose, "list": read_marked_list, "short": read_marked_name}[form]
-    return marked_claims(read(reply), passages, 1 if form == "list" else MOST)
+    return marked_claims(read(reply), passages, 1 if form == "list" else _MOST)
 
 
 def read_prose(reply: str) -> list[MarkedSentence]:
@@ -97,7 +85,7 @@ def read_prose(reply: str) -> list[MarkedSentence]:
 
 
 def marked_claims(
-    pieces: Iterable[MarkedSentence], passages: Mapping[int, Passage], most: int = MOST
+    pieces: Iterable[MarkedSentence], passages: Mapping[int, Passage], most: int = _MOST
 ) -> list[Claim]:
     """Claims that nothing has checked, in order.
 

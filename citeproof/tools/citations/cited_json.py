@@ -16,8 +16,6 @@ from langchain_core.utils.json import parse_partial_json
 from citeproof.tools.citations.marked_text import MarkedSentence
 from citeproof.tools.citations.mentions import read_reply
 
-__all__ = ["MOST_SENTENCES", "answer_json", "answer_schema", "is_answer_json", "read_answer_json"]
-
 MOST_SENTENCES = 5
 """Most sentences of an answer; without an end the model would fill its whole reply."""
 _MOST_OBJECTS = 200

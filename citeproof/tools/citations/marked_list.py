@@ -6,8 +6,6 @@ import re
 
 from citeproof.tools.citations.marked_text import MarkedSentence, read_marked, unwrap
 
-__all__ = ["read_marked_list", "read_marked_name"]
-
 # A name ends behind its marks, where another one follows.
 _AFTER_MARKS = re.compile(r"(?<=\])\s*[,;.]?\s+(?!\[)|(?<=\])[,;](?!\s*\[)")
 _COMMA = re.compile(r"[,;]\s+")

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from citeproof.tools.sentences import split
 
-__all__ = ["MARK", "MarkedSentence", "read_marked", "unwrap"]
-
 _NUMBER = r"(?:(?:passages?|documents?|sources?)\s+)?\d{1,6}"
 MARK = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
 """A citation mark: its numbers are the group."""

@@ -16,20 +16,6 @@ from citeproof.tools.documents.passages import boxes_within
 from citeproof.tools.sentences import MARKS, UNSPACED, split
 from citeproof.types import Box, Citation, Claim, Passage
 
-__all__ = [
-    "CONTRADICTED",
-    "FLAG",
-    "Quotation",
-    "adds_nothing",
-    "cite",
-    "marks",
-    "quotation",
-    "quote",
-    "strip_flags",
-    "strip_marks",
-    "supporting_sentence",
-]
-
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
 """Marks behind a claim that no passage proves, and behind one that a passage denies."""
 

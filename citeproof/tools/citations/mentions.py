@@ -6,8 +6,6 @@ import re
 
 from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
 
-__all__ = ["mark_mentions", "read_reply"]
-
 _NUMBER = r"\[?\d{1,3}\]?"
 _PASSAGES = rf"(?:the\s+)?passages?\s+(?P<numbers>{_NUMBER}(?:(?:,|,?\s+and|,?\s+or)\s+{_NUMBER})*)"
 _SAID = r"as\s+(?:stated|mentioned|noted|described|reported|shown|said|indicated|explained|seen)"

@@ -17,8 +17,6 @@ from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import read_safely
 from citeproof.types import Passage
 
-__all__ = ["NumberedPassages", "read_numbered"]
-
 _JSON_LINES = (".jsonl", ".ndjson")
 
 

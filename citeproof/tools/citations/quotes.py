@@ -10,9 +10,7 @@ from citeproof.tools.citations.marks import quotation
 from citeproof.tools.sentences import split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
-__all__ = ["Quote", "depends_on_context", "find_quote", "quotes_in"]
-
-MOST_CONTEXT = 2
+_MOST_CONTEXT = 2
 """Sentences that are quoted before one that depends on them."""
 
 _OPENERS = r"however|but|and|thus|therefore|also|then|moreover|furthermore|instead|hence|similarly"
@@ -73,7 +71,7 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
         first = place
         while (
             context
-            and 0 < first > place - MOST_CONTEXT
+            and 0 < first > place - _MOST_CONTEXT
             and depends_on_context(passage.text[spans[first].start : spans[first].end])
         ):
             first -= 1

@@ -10,19 +10,6 @@ from typing import Protocol
 from citeproof.prompts import context
 from citeproof.types import Passage
 
-__all__ = [
-    "Entailment",
-    "Pair",
-    "Score",
-    "blend_odds",
-    "contradicts",
-    "halfway",
-    "pair",
-    "premise",
-    "question_hypothesis",
-    "stretch",
-]
-
 
 @dataclass(frozen=True)
 class Pair:

@@ -9,8 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from citeproof.tools.entailment.base import Pair
 
-__all__ = ["Batcher"]
-
 
 class Batcher:
     """Hands all pairs that wait to one call of `predict`, so that callers share its batches.

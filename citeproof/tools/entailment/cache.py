@@ -17,8 +17,6 @@ from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.types import Usage
 
-__all__ = ["CachedEntailment"]
-
 MOST = 20_000
 """Scores kept in memory; the oldest go first."""
 _SELECT = "SELECT score, contradiction FROM scores WHERE key = ?"

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, halfway, stretch
 from citeproof.tools.entailment.details import missing_code, missing_details
 
-__all__ = ["Cascade"]
-
 
 class Cascade:
     """Asks `first` about every pair, and `judge` about those that `first` does not refuse.

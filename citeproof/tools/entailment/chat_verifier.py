@@ -23,8 +23,6 @@ from citeproof.tools.llm.model import LLM
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-__all__ = ["ChatVerifier"]
-
 _SCORE = re.compile(r"<score>\s*(yes|no)\s*</score>", re.IGNORECASE)
 _OPENED = re.compile(r"<score>\s*$")
 _AT_ONCE = 16

@@ -14,8 +14,6 @@ from typing import Literal
 from citeproof.tools.entailment.windows import windows
 from citeproof.tools.sentences import split
 
-__all__ = ["Chunking", "combine", "cut", "fit", "sentences"]
-
 _MARK = re.compile(r"\w+|[^\w\s]")
 
 

@@ -16,8 +16,6 @@ from itertools import pairwise
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds
 from citeproof.tools.sentences import split
 
-__all__ = ["CloseReader", "excerpts", "name_close_reader"]
-
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
 _FLOOR = 0.1
 """A premise that scores less is not read again: an excerpt would have to score 0.95."""

@@ -19,8 +19,6 @@ from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.labels import contradiction_index, entailment_index
 from citeproof.tools.entailment.windows import Window, best_scores, cut_pairs
 
-__all__ = ["CrossEncoder"]
-
 _log = logging.getLogger("citeproof")
 _TOKENS = {"cpu": 1024}
 """Tokens in one forward pass: more is no faster on a CPU, whose caches they then leave."""

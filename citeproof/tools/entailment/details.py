@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["missing_code", "missing_details", "missing_numbers"]
-
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _TEENS = "fifteen sixteen seventeen eighteen nineteen twenty"
 _TENS = {
@@ -60,7 +58,7 @@ def missing_details(premise: str, claim: str) -> list[str]:
         name.removesuffix("'s").removesuffix("’s") for name in _NAME.findall(claim)
     )
     unnamed = [name for name in names if not _is_known(name, known, stems)]
-    return [*missing_numbers(premise, claim), *unnamed]
+    return [*_missing_numbers(premise, claim), *unnamed]
 
 
 def missing_code(premise: str, claim: str) -> list[str]:
@@ -76,7 +74,7 @@ def missing_code(premise: str, claim: str) -> list[str]:
     ]
 
 
-def missing_numbers(premise: str, claim: str) -> list[str]:
+def _missing_numbers(premise: str, claim: str) -> list[str]:
     """Numbers of the claim, in figures or words, that are not in the premise in either.
 
     A number that the premise only gives as a bound ("over 800") is not there for a claim without.

@@ -15,11 +15,9 @@ from typing import Any, Literal, TypeAlias
 from citeproof.errors import ModelError
 from citeproof.tools.model_server import ModelServer
 
-__all__ = ["Classifier", "find_classifier"]
-
-MOST = 32
+_MOST = 32
 """Texts of a request where the server does not say: what text-embeddings-inference takes."""
-MOST_CHARACTERS = 200_000
+_MOST_CHARACTERS = 200_000
 """Of a request: servers limit its bytes, `citeproof serve` to a million."""
 
 Text: TypeAlias = tuple[str, ...]
@@ -38,7 +36,7 @@ class Classifier:
     """Output → label; empty where the server does not tell."""
     limit: int | None = None
     """Tokens of a text; None where the server cuts what is longer."""
-    most: int = MOST
+    most: int = _MOST
     """Texts of a request."""
 
     def predict(self, texts: Sequence[Text]) -> list[dict[int, float]]:
@@ -128,7 +126,7 @@ def _by_info(server: ModelServer, info: Any, model: str, most: int) -> Classifie
         if classifier is None:
             raise server.refuse(f"{name} is no classifier, but of type {', '.join(types)}")
         labels = {int(number): str(label) for number, label in classifier["id2label"].items()}
-        takes = int(info.get("max_client_batch_size") or MOST)
+        takes = int(info.get("max_client_batch_size") or _MOST)
         own = "citeproof" in info
         limit = None if own else int(info["max_input_length"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -147,7 +145,7 @@ def _vllm(server: ModelServer, model: str, most: int) -> Classifier:
         raise server.refuse("its /v1/models is not a list of models") from error
     if model not in limits:
         raise _another(server, model, list(limits))
-    return Classifier(server, "vllm", model, limit=limits[model] or 512, most=most or MOST)
+    return Classifier(server, "vllm", model, limit=limits[model] or 512, most=most or _MOST)
 
 
 def _another(server: ModelServer, model: str, has: Sequence[str]) -> ModelError:
@@ -163,7 +161,7 @@ def _parts(texts: Sequence[Text], most: int) -> Iterator[list[Text]]:
     size = 0
     for text in texts:
         length = sum(map(len, text))
-        if part and (len(part) == most or size + length > MOST_CHARACTERS):
+        if part and (len(part) == most or size + length > _MOST_CHARACTERS):
             yield part
             part, size = [], 0
         part.append(text)

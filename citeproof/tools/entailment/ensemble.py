@@ -8,8 +8,6 @@ from typing import Literal
 
 from citeproof.tools.entailment.base import Entailment, Pair, stretch
 
-__all__ = ["Ensemble"]
-
 
 class Ensemble:
     """Asks every model about every pair.

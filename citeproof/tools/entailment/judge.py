@@ -10,14 +10,10 @@ from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Pair
 from citeproof.tools.llm.model import LLM
 
-__all__ = ["Judge"]
-
-THRESHOLD = 0.65
+_THRESHOLD = 0.65
 """Where the embedded model is right most often (68%) on 59 hard pairs: a passage with a true claim,
 or with one that differs in a single detail. Their area under the curve is 0.73."""
-
-
-AGAIN = "Reply with one word only: Yes or No."
+_AGAIN = "Reply with one word only: Yes or No."
 
 
 class Judge:
@@ -38,7 +34,7 @@ class Judge:
 
     def __init__(self, llm: LLM, *, threshold: float | None = None) -> None:
         self._llm = llm
-        self.threshold = THRESHOLD if threshold is None else threshold
+        self.threshold = _THRESHOLD if threshold is None else threshold
 
     @property
     def name(self) -> str:
@@ -61,7 +57,7 @@ class Judge:
         premise = pair.prefix or f"<passage>\n{defuse(pair.premise)}\n</passage>"
         task = fill(template("judge"), claim=defuse(pair.hypothesis))
         problem = ""
-        for wanted in (task, f"{task}\n\n{AGAIN}"):
+        for wanted in (task, f"{task}\n\n{_AGAIN}"):
             prompt = Prompt(template("system"), premise, wanted)
             try:
                 return (await self._llm.choose(prompt, ("Yes", "No")))["Yes"]

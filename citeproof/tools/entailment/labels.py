@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from citeproof.errors import ModelError
 
-__all__ = ["contradiction_index", "entailment_index"]
-
 _ENTAILED = {
     *("entailment", "entailed", "entail", "entails"),
     *("support", "supports", "supported", "fully_supported", "attributable"),

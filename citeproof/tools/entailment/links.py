@@ -14,8 +14,6 @@ from collections.abc import Iterable
 
 from citeproof.types import Passage
 
-__all__ = ["are_linked"]
-
 _ASIDE = re.compile(r"\s*[(,:]")
 _WORD = re.compile(r"\w+")
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from citeproof.models.progress import Progress
     from citeproof.tools.llm.model import LLM
 
-__all__ = ["open_answerability", "open_entailment", "open_first", "shipped_threshold"]
-
 
 def open_entailment(
     settings: EntailmentSettings,

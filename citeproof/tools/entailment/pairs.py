@@ -16,8 +16,6 @@ from citeproof.errors import InputError
 from citeproof.tools.documents.base import whole
 from citeproof.tools.entailment import Entailment, Pair
 
-__all__ = ["CHUNK", "Agreement", "Row", "gold", "rows", "score_rows", "to_line"]
-
 CHUNK = 512
 """Pairs that are scored at once, and the most that are held in memory."""
 _FORM = 'Write each line as {"premise": "…", "hypothesis": "…"}, with any other fields you like.'

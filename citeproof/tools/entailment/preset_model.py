@@ -11,8 +11,6 @@ from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.presets import Preset
 from citeproof.tools.entailment.pretrained import load_preset
 
-__all__ = ["PresetModel", "PresetOptions"]
-
 
 class PresetOptions(TypedDict, total=False):
     """The options of `PresetModel`."""

@@ -11,8 +11,6 @@ from typing import Any
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.tools.entailment.presets import Preset
 
-__all__ = ["load", "load_preset", "load_tokenizer"]
-
 
 def load(kind: str, name: str, *, offline: bool, **options: Any) -> tuple[Any, Any]:
     """A transformers model, ready to score on the device there is, and its tokenizer.

@@ -28,8 +28,6 @@ from citeproof.tools.entailment.text_classifier import ReadText, TextClassifier
 from citeproof.tools.entailment.windows import best_scores, cut_pairs
 from citeproof.tools.model_server import ModelServer
 
-__all__ = ["RemoteClassifier", "RemoteCrossEncoder", "RemotePairs", "open_remote"]
-
 _PROBE: Text = ("The tower is high.", "The tower is high.")
 
 

@@ -17,8 +17,6 @@ from importlib.resources import files
 
 from citeproof.errors import SettingsError
 
-__all__ = ["Risk", "calibration_scores", "choose_threshold", "measure_risk"]
-
 
 @dataclass(frozen=True)
 class Risk:

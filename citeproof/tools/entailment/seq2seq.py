@@ -15,8 +15,6 @@ from citeproof.tools.entailment.presets import PRESETS, Preset
 from citeproof.tools.entailment.pretrained import load
 from citeproof.tools.entailment.text_classifier import defuse_marks
 
-__all__ = ["Seq2Seq"]
-
 
 class Seq2Seq:
     """A T5 that answers with 1 or 0.

@@ -23,19 +23,6 @@ from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfw
 from citeproof.tools.entailment.links import are_linked
 from citeproof.types import Passage, Verdict
 
-__all__ = [
-    "MOST",
-    "OUTAGE",
-    "Premise",
-    "Support",
-    "denies",
-    "find_support",
-    "find_supports",
-    "trimmed_support",
-    "unchecked",
-    "whole_support",
-]
-
 Premise = Literal["fewest", "whole"]
 """The premise that must entail a claim: the fewest passages that do (`find_support`), or all that
 a verifier looks at (`whole_support`), which the simplifier then trims (`trimmed_support`)."""

@@ -16,8 +16,6 @@ from citeproof.tools.entailment.labels import entailment_index
 from citeproof.tools.entailment.preset_model import PresetModel, PresetOptions
 from citeproof.tools.entailment.presets import Preset
 
-__all__ = ["ReadText", "TextClassifier", "defuse_marks"]
-
 
 class TextClassifier(PresetModel):
     """A published classifier that reads premise and hypothesis in one text, or as a pair.

@@ -10,8 +10,6 @@ from typing import Any
 from citeproof.tools.entailment.base import Pair, Score
 from citeproof.tools.sentences import split
 
-__all__ = ["Window", "best_scores", "cut_pairs", "windows"]
-
 
 @dataclass(frozen=True)
 class Window:

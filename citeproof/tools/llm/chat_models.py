@@ -24,10 +24,8 @@ from citeproof.settings import LLMSettings, ModelSettings, Settings
 from citeproof.tools.llm.retries import scrub
 from citeproof.tools.transport import look_over
 
-__all__ = ["ChatModels", "judge_label", "label", "open_chat_models", "secrets"]
-
-NO_KEY = "not-needed"
-VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
+_NO_KEY = "not-needed"
+_VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
 """Arguments that make vLLM continue a reply; llama.cpp does so anyway."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -118,9 +116,9 @@ def open_chat_models(
                 'llm.model is "local", yet llm.base_url is set',
                 fix='Name the model at that server, or set llm.base_url = "none".',
             )
-        there, key = settings.vllm or settings.model, settings.api_key or SecretStr(NO_KEY)
+        there, key = settings.vllm or settings.model, settings.api_key or SecretStr(_NO_KEY)
         build = partial(_compatible, settings, there, settings.base_url, key)
-        continues = VLLM_GOES_ON if settings.continues or settings.vllm else None
+        continues = _VLLM_GOES_ON if settings.continues or settings.vllm else None
     elif settings.model == "local":
         server = local = local_server(settings, models, progress=progress)
         continues = {}
@@ -128,7 +126,7 @@ def open_chat_models(
         build = partial(_compatible, settings, "local", local.base_url, key, slot)
     elif settings.vllm:
         server = vllm = vllm_server(settings, models, progress=progress)
-        continues = VLLM_GOES_ON
+        continues = _VLLM_GOES_ON
         build = partial(_compatible, settings, vllm.model, vllm.base_url, SecretStr(vllm.api_key))
     else:
         build = partial(_from_provider, settings)
@@ -154,7 +152,7 @@ def judge_label(settings: Settings) -> str:
 def secrets(model: BaseChatModel) -> Collection[str]:
     """The keys that a model holds, so that they can be kept out of messages."""
     held = (v.get_secret_value() for v in vars(model).values() if isinstance(v, SecretStr))
-    return {key for key in held if len(key) > 3 and key != NO_KEY}
+    return {key for key in held if len(key) > 3 and key != _NO_KEY}
 
 
 def _compatible(

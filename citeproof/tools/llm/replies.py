@@ -13,20 +13,6 @@ from langchain_core.messages import BaseMessage
 from citeproof.prompts import defuse
 from citeproof.types import Usage
 
-__all__ = [
-    "END",
-    "clean",
-    "first_object",
-    "is_end",
-    "is_filtered",
-    "option_probabilities",
-    "read_option",
-    "said",
-    "short",
-    "thought_only",
-    "usage",
-]
-
 END = "DONE"
 """The reply of a model that has nothing left to say: the end token of the papers."""
 

@@ -19,16 +19,6 @@ from tenacity.wait import wait_exponential, wait_random
 from citeproof.errors import ModelError, ModelOutageError
 from citeproof.tools.transport import BadReplyError
 
-__all__ = [
-    "is_transient",
-    "retry",
-    "retry_after",
-    "scrub",
-    "shows_key",
-    "status_code",
-    "translate",
-]
-
 _log = logging.getLogger("citeproof")
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _UNREACHED = frozenset(

@@ -16,8 +16,6 @@ from pydantic import BaseModel
 from citeproof.tools.llm.replies import clean
 from citeproof.tools.llm.retries import status_code
 
-__all__ = ["object_text", "prepare", "refusable", "refuses"]
-
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
 """How models name the length of a reply."""
 _WORDS = {

@@ -8,8 +8,6 @@ from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypot
 from citeproof.tools.questions.parts import name_topic
 from citeproof.types import Claim
 
-__all__ = ["find_answered", "score_answers"]
-
 
 async def score_answers(
     answerability: Entailment, parts: Sequence[str], texts: Sequence[str]

@@ -10,11 +10,9 @@ from citeproof.prompts import defuse
 from citeproof.text import plain
 from citeproof.tools.citations.marks import strip_flags, strip_marks
 
-__all__ = ["answered_question", "last_asked", "transcript"]
-
 TURNS = 3
 """Turns that are shown, the last ones."""
-LONGEST = 400
+_LONGEST = 400
 """Characters of a question or an answer that are shown."""
 
 
@@ -54,4 +52,4 @@ def transcript(messages: Sequence[AnyMessage], turns: int = TURNS) -> str:
 
 def _short(text: str) -> str:
     line = defuse(plain(text))
-    return line if len(line) <= LONGEST else f"{line[:LONGEST].rpartition(' ')[0]} …"
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST].rpartition(' ')[0]} …"

@@ -24,8 +24,6 @@ from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.tools.retrieval.langchain import as_passage
 from citeproof.types import Answer, CheckReport, Passage
 
-__all__ = ["check_answer", "final_answer", "read_sources"]
-
 _PASSAGE_WORDS = 100
 
 

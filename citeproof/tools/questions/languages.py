@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["is_english"]
-
 _WORD = re.compile(r"[^\W\d_]+")
 _ASKING = frozenset(("how", "what", "when", "where", "which", "who", "whom", "whose", "why"))
 _ENGLISH = frozenset(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["name_topic", "question_parts"]
-
 _WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
 _BEFORE = r"(?:(?:in|on|at|by|for|to|of|from|with|under|since|until)\s+)?"
 _AND = re.compile(rf"[,;]?\s+(?:and|or)\s+(?={_BEFORE}{_WH}\b)|\?\s+(?=\S)", re.I)

@@ -14,8 +14,6 @@ from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.tools.retrieval.langchain import to_passage
 from citeproof.types import Passage
 
-__all__ = ["read_documents", "select_source", "validate_question"]
-
 LONGEST_QUESTION = 20_000
 """Characters; more than the longest prompts hold anyway."""
 MOST_DOCUMENTS, MOST_TEXT = 10_000, 5_000_000

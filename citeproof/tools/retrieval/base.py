@@ -7,8 +7,6 @@ from typing import Protocol, runtime_checkable
 from citeproof.errors import InputError
 from citeproof.types import Passage
 
-__all__ = ["Retriever", "check_k"]
-
 
 @runtime_checkable
 class Retriever(Protocol):

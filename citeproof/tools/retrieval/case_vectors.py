@@ -16,8 +16,6 @@ from citeproof.tools.retrieval.embeddings import embed_texts
 
 Vector = NDArray[np.float32]
 
-__all__ = ["KINDS", "CaseEncoder", "Kind", "Part"]
-
 Kind = Literal["generation", "assessment", "planning"]
 """The step that a snippet demonstrates."""
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -9,15 +9,6 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import CiteproofError, ModelError
 
-__all__ = [
-    "Similarity",
-    "embed_queries",
-    "embed_raw",
-    "embed_texts",
-    "embedder_name",
-    "similarity_of",
-]
-
 Similarity = Literal["cosine", "inner_product"]
 
 

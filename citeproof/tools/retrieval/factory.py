@@ -10,8 +10,6 @@ from citeproof.settings import Settings
 from citeproof.tools.retrieval.base import Retriever
 from citeproof.tools.retrieval.sources import coerce_retriever
 
-__all__ = ["make_retriever"]
-
 
 def make_retriever(source: str, settings: Settings) -> Retriever:
     """Import a factory and call it, with the settings if it takes an argument.

@@ -12,8 +12,6 @@ from citeproof.tools.retrieval.base import check_k
 from citeproof.tools.retrieval.search_pool import Candidate, Pool
 from citeproof.types import Passage
 
-__all__ = ["BY_WORDS", "DENSE_SHARE", "HybridRetriever", "Kind", "fuse"]
-
 Kind = Literal["fused", "dense", "bm25"]
 
 DENSE_SHARE = 0.6

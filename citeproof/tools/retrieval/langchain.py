@@ -19,15 +19,6 @@ from citeproof.tools.documents.base import whole
 from citeproof.tools.retrieval.base import Retriever, check_k
 from citeproof.types import Passage
 
-__all__ = [
-    "LangChainRetriever",
-    "as_langchain",
-    "as_passage",
-    "from_langchain",
-    "to_document",
-    "to_passage",
-]
-
 
 class LangChainRetriever:
     """A LangChain retriever or vector store that finds passages.

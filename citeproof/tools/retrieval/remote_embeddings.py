@@ -13,8 +13,6 @@ from citeproof.models.progress import Progress
 from citeproof.settings import EmbeddingSettings, Settings
 from citeproof.tools.model_server import ModelServer
 
-__all__ = ["RemoteEmbeddings", "open_embedder"]
-
 _MOST_CHARACTERS = 200_000
 """Of a request: servers limit its bytes, `citeproof serve` to a million."""
 

@@ -14,8 +14,6 @@ from citeproof.tools.retrieval.embeddings import embed_queries, similarity_of
 from citeproof.tools.retrieval.word_search import Row, Words
 from citeproof.types import Passage
 
-__all__ = ["Candidate", "ListPool", "Pool", "searchable"]
-
 
 class Candidate(NamedTuple):
     """A passage that one of the searches found, as both of them score it."""

@@ -19,8 +19,6 @@ from citeproof.tools.retrieval.langchain import from_langchain
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.types import Passage
 
-__all__ = ["coerce_retriever", "from_passages", "from_texts", "retrieve_many"]
-
 _AT_ONCE = 8
 
 

@@ -29,8 +29,6 @@ from filelock import FileLock
 from citeproof.errors import StoreError
 from citeproof.tools.sentences import MARKS, UNSPACED
 
-__all__ = ["Row", "Words", "tokens"]
-
 _V = TypeVar("_V")
 
 # Scripts without spaces are searched character by character.

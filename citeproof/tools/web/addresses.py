@@ -16,8 +16,6 @@ import httpx
 
 from citeproof.errors import DocumentError
 
-__all__ = ["PublicTransport", "is_public", "look_up"]
-
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 

@@ -15,8 +15,6 @@ from citeproof.tools.web.kinds import as_utf8, ending_of, is_page
 from citeproof.tools.web.links import is_below, links_of, locations_of, normalize, site_of
 from citeproof.tools.web.robots import Manners
 
-__all__ = ["Fetched", "Web", "fetch_pages"]
-
 _GONE = (404, 410)
 _LINKS = 1_000
 """Most links that are followed from a page."""

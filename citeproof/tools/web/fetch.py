@@ -13,8 +13,6 @@ from citeproof.errors import DocumentError, InputError
 from citeproof.tools.web.addresses import PublicTransport
 from citeproof.tools.web.links import normalize
 
-__all__ = ["AGENT", "MOST_BYTES", "Client", "Reply"]
-
 AGENT = "citeproof"
 """The name that robots.txt knows us by."""
 MOST_BYTES = 20 * 1024 * 1024

@@ -12,8 +12,6 @@ import httpx
 
 from citeproof.tools.documents.files import READERS
 
-__all__ = ["as_utf8", "ending_of", "is_page"]
-
 _ENDINGS = {
     "text/html": ".html",
     "application/xhtml+xml": ".html",

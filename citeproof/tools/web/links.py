@@ -9,8 +9,6 @@ import httpx
 
 from citeproof.errors import InputError
 
-__all__ = ["is_below", "is_url", "links_of", "locations_of", "normalize", "site_of"]
-
 
 def is_url(name: str) -> bool:
     """Whether this names a page of the web, and not a file."""

@@ -10,8 +10,6 @@ import httpx
 from citeproof.errors import DocumentError
 from citeproof.tools.web.fetch import AGENT, Client
 
-__all__ = ["Manners"]
-
 _MOST_BYTES = 512 * 1024
 _CLOSED = ["User-agent: *", "Disallow: /"]
 
