@@ -18,9 +18,9 @@ from citeproof.models.heap import trim_heap
 from citeproof.models.lanes import in_lanes, lanes_of, take_turns
 from citeproof.models.manifest import MINILM
 from citeproof.models.precision import half_precision, pack_weights
-from citeproof.models.progress import Progress
+from citeproof.models.progress import Progress, without_bars
 from citeproof.paths import expand
-from citeproof.settings import EmbeddingSettings, ModelSettings, Settings
+from citeproof.settings import EmbeddingSettings, ModelSettings
 
 _log = logging.getLogger("citeproof")
 
@@ -179,32 +179,9 @@ def _load(source: str, offline: bool) -> Any:
     # oneDNN keeps a kernel for each shape of batch; 10,000 passages grew it by over a gigabyte.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
 
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
-    try:
+    with without_bars():
         model = SentenceTransformer(source, local_files_only=offline)
-    finally:
-        if bars:
-            logging.enable_progress_bar()
     pack_weights(model)
     take_turns(model)
     return model
-
-
-def embedder_for(settings: Settings, progress: Progress | None = None) -> LocalEmbeddings | None:
-    """The embedder that the settings name; nothing is downloaded or loaded before its first use.
-
-    None where it is not installed, and the retriever goes by words alone.
-
-    Raises:
-        MissingExtraError: It is not installed.
-        ModelError: The settings name a folder that does not exist.
-    """
-    try:
-        return load_embedder(settings.embedding, settings.models, progress=progress)
-    except MissingExtraError:
-        if settings.retriever.kind != "bm25":
-            raise
-        return None

@@ -33,6 +33,20 @@ def announce(label: str, total: int) -> str:
 
 
 @contextmanager
+def without_bars() -> Iterator[None]:
+    """Keep transformers from drawing "Loading weights" over the caller's own output."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+@contextmanager
 def watch_folder(folder: Path, tell: Callable[[int], None]) -> Iterator[None]:
     """A folder that is being filled: how many bytes it holds is told a few times a second."""
     done = threading.Event()

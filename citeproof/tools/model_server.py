@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -28,6 +28,24 @@ _FIXES = {
     422: "Lower {section}.batch_size.",
     429: "It has too much to do: lower {section}.at_once, or give it more replicas.",
 }
+_MOST_CHARACTERS = 200_000
+"""Of a request: servers limit its bytes, `citeproof serve` to a million."""
+
+T = TypeVar("T")
+
+
+def in_requests(texts: Iterable[T], most: int, length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Consecutive texts, so many that one request can have them, and at most `most`."""
+    part: list[T] = []
+    size = 0
+    for text in texts:
+        if part and (len(part) == most or size + length(text) > _MOST_CHARACTERS):
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += length(text)
+    if part:
+        yield part
 
 
 class ModelServer:

@@ -10,8 +10,8 @@ import pytest
 from citeproof.errors import MissingExtraError, ModelError, SettingsError, StoreError
 from citeproof.memory import ingest
 from citeproof.memory.index import Index, IndexReport, Step
-from citeproof.models.embedder import embedder_for
 from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
+from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from tests.memory.fakes import WordEmbeddings
 
 FUSED = RetrieverSettings()
@@ -256,9 +256,9 @@ def test_the_embedder_is_not_needed_for_words(
     settings = Settings.load(**{"retriever.kind": kind})
     if not installed and kind == "fused":
         with pytest.raises(MissingExtraError, match="sentence-transformers"):
-            embedder_for(settings)
+            open_embedder(settings)
         return
-    assert (embedder_for(settings) is not None) == installed
+    assert (open_embedder(settings) is not None) == installed
 
 
 def test_an_index_of_vectors_can_be_searched_by_words_but_not_changed_without_its_model(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.tools.entailment.links import are_linked
+from citeproof.tools.entailment.support import are_linked
 from citeproof.types import Passage
 
 

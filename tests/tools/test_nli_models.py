@@ -12,6 +12,7 @@ from citeproof.errors import ModelError
 from citeproof.tools.entailment import Pair, cross_encoder
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.labels import entailment_index
+from citeproof.tools.entailment.presets import PRESETS
 from citeproof.tools.entailment.seq2seq import Seq2Seq
 from citeproof.tools.entailment.windows import windows
 
@@ -237,7 +238,7 @@ def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
         scores(CrossEncoder(str(tmp_path / "none")), PAIRS)
     with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
-        scores(Seq2Seq(str(tmp_path / "none")), PAIRS)
+        scores(Seq2Seq(PRESETS["true"], str(tmp_path / "none")), PAIRS)
 
 
 @pytest.mark.parametrize("weights", [b"", b"half", b"\xff" * 64])
@@ -267,7 +268,7 @@ def test_a_seq2seq_scores_one_against_zero(tmp_path: Path) -> None:
     )
     model = T5ForConditionalGeneration(config).eval()
     model.save_pretrained(tmp_path)
-    got = scores(Seq2Seq(str(tmp_path), batch_size=2), PAIRS)
+    got = scores(Seq2Seq(PRESETS["true"], str(tmp_path), batch_size=2), PAIRS)
     one, zero = made.convert_tokens_to_ids(["1", "0"])
     for pair, score in zip(PAIRS, got, strict=True):
         text = f"premise: {pair.premise} hypothesis: {pair.hypothesis}"

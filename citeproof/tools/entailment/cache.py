@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from citeproof.errors import StoreError
@@ -130,48 +131,24 @@ class _ScoreFile:
         with self._lock, self._open() as database:
             database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?)", rows)
 
-    def _open(self) -> _Closing:
-        return _Closing(self._path)
-
     def _key(self, pair: Pair) -> bytes:
         text = "\x00".join((self._model, pair.premise, pair.hypothesis))
         return hashlib.sha256(text.encode()).digest()
 
-
-class _Closing:
-    """A connection that commits and closes at the end of a block."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> sqlite3.Connection:
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """The database, whose changes are kept if the block ends well."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self._path, timeout=30)
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS scores "
-                "(key BLOB PRIMARY KEY, score REAL NOT NULL, contradiction REAL)"
-            )
+            with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS scores "
+                    "(key BLOB PRIMARY KEY, score REAL NOT NULL, contradiction REAL)"
+                )
+                yield database
         except (OSError, sqlite3.Error) as error:
-            raise self._unusable(error) from error
-        return self._database
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        try:
-            if kind is None:
-                self._database.commit()
-        except sqlite3.Error as failure:
-            raise self._unusable(failure) from failure
-        finally:
-            self._database.close()
-        if isinstance(error, sqlite3.Error):
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"The score file {self._path} cannot be used",
-            why=str(error),
-            fix="Name another file in entailment.cache, or delete this one.",
-        )
+            raise StoreError(
+                f"The score file {self._path} cannot be used",
+                why=str(error),
+                fix="Name another file in entailment.cache, or delete this one.",
+            ) from error

@@ -14,6 +14,7 @@ from citeproof.models.heap import trim_heap
 from citeproof.models.lanes import in_lanes, take_turns
 from citeproof.models.mpnet import lean_attention
 from citeproof.models.precision import half_precision, has_half_precision, pack_weights
+from citeproof.models.progress import without_bars
 from citeproof.tools.entailment.base import Pair, Score
 from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.labels import contradiction_index, entailment_index
@@ -174,27 +175,17 @@ def _load(source: str, name: str, *, offline: bool) -> Any:
 
 
 def _load_anew(source: str, name: str, *, offline: bool) -> Any:
-    try:
+    with MissingExtraError.unless_installed("local", "Cross-encoders cannot be loaded"):
         from sentence_transformers import CrossEncoder as Encoder
-        from transformers.utils import logging
-    except ImportError as error:
-        raise MissingExtraError(
-            "Cross-encoders need sentence-transformers",
-            fix='Install it with: pip install "citeproof[local]"',
-        ) from error
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # it draws "Loading weights" over the caller's own output
     try:
-        encoder = Encoder(source, local_files_only=offline)
+        with without_bars():
+            encoder = Encoder(source, local_files_only=offline)
     except Exception as error:  # of a damaged file the libraries raise errors of their own
         raise ModelError(
             f"The entailment model {name!r} cannot be loaded",
             why=(str(error).splitlines() or [type(error).__name__])[0],
             fix="Name a cross-encoder of the hub, or a folder, in entailment.model.",
         ) from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()
     lean_attention(encoder.model)
     pack_weights(encoder.model)
     take_turns(encoder)

@@ -8,17 +8,15 @@ output only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from citeproof.errors import ModelError
-from citeproof.tools.model_server import ModelServer
+from citeproof.tools.model_server import ModelServer, in_requests
 
 _MOST = 32
 """Texts of a request where the server does not say: what text-embeddings-inference takes."""
-_MOST_CHARACTERS = 200_000
-"""Of a request: servers limit its bytes, `citeproof serve` to a million."""
 
 Text: TypeAlias = tuple[str, ...]
 """One text, or a pair."""
@@ -46,7 +44,7 @@ class Classifier:
             ModelOutageError: The server does not answer.
             ModelError: It refuses, or answers with something else.
         """
-        parts = list(_parts(texts, self.most))
+        parts = list(in_requests(texts, self.most, lambda text: sum(map(len, text))))
         path, bodies = self._request(parts)
         replies = self.server.post(f"{self.server.root}{path}", bodies)
         found = []
@@ -153,21 +151,6 @@ def _another(server: ModelServer, model: str, has: Sequence[str]) -> ModelError:
         f"it has {', '.join(map(repr, has)) or 'no model'}, not {model!r}",
         f"Name in {server.section}.model what it has, or start it with that model.",
     )
-
-
-def _parts(texts: Sequence[Text], most: int) -> Iterator[list[Text]]:
-    """Consecutive texts for one request each."""
-    part: list[Text] = []
-    size = 0
-    for text in texts:
-        length = sum(map(len, text))
-        if part and (len(part) == most or size + length > _MOST_CHARACTERS):
-            yield part
-            part, size = [], 0
-        part.append(text)
-        size += length
-    if part:
-        yield part
 
 
 def _chance(value: Any) -> float:

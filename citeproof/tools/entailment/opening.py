@@ -8,7 +8,7 @@ second (`cascade.py`), published verifiers (`presets.py`), a classifier at an ad
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,8 @@ from citeproof.tools.entailment.close_reader import CloseReader
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.judge import Judge
-from citeproof.tools.entailment.presets import Preset, find_preset
+from citeproof.tools.entailment.preset_model import PresetModel
+from citeproof.tools.entailment.presets import PRESETS, Preset, find_preset
 from citeproof.tools.entailment.remote import open_remote
 from citeproof.tools.entailment.risk import calibration_scores, choose_threshold
 from citeproof.tools.entailment.seq2seq import Seq2Seq
@@ -34,6 +35,12 @@ from citeproof.tools.llm.chat_models import label
 if TYPE_CHECKING:
     from citeproof.models.progress import Progress
     from citeproof.tools.llm.model import LLM
+
+_KINDS: Mapping[str, type[PresetModel]] = {
+    "classifier": TextClassifier,
+    "tokens": TokenLabels,
+    "seq2seq": Seq2Seq,
+}
 
 
 def open_entailment(
@@ -196,11 +203,7 @@ class _Opener:
         if preset is not None and kind == "chat":
             llm = _served_llm(self.judge, self.judge_name, preset)
             return ChatVerifier(llm, preset, threshold=threshold)
-        if kind == "seq2seq":
-            return Seq2Seq(
-                source, threshold, batch or 32, offline=offline, preset=preset, name=name
-            )
-        if preset is None:
+        if kind == "cross-encoder":
             return CrossEncoder(
                 name,
                 threshold,
@@ -209,12 +212,8 @@ class _Opener:
                 offline=offline,
                 label=settings.label,
             )
-        if kind == "tokens":
-            return TokenLabels(
-                preset, source, name=name, threshold=threshold, batch_size=batch, offline=offline
-            )
-        return TextClassifier(
-            preset,
+        return _KINDS[kind](
+            preset or PRESETS["true"],
             source,
             name=name,
             threshold=threshold,

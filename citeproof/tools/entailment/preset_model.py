@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from citeproof.tools.entailment.base import Pair
 from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.presets import Preset
 from citeproof.tools.entailment.pretrained import load_preset
-
-
-class PresetOptions(TypedDict, total=False):
-    """The options of `PresetModel`."""
-
-    name: str | None
-    threshold: float | None
-    batch_size: int | None
-    offline: bool
 
 
 class PresetModel:
@@ -31,9 +22,13 @@ class PresetModel:
         source: A hub path, a folder or a file; by default the preset's.
         name: Its name in reports and kept scores; by default the source.
         threshold: Scores from here on count as entailed; by default the preset's.
-        batch_size: Texts in one forward pass; 16 by default.
+        batch_size: Texts in one forward pass; by default as many as its kind of model reads well.
         offline: Whether only what is on this machine may be loaded.
+        label: The output of a classifier that is entailment, in place of the preset's.
     """
+
+    batch_size = 16
+    """Texts in one forward pass, by default."""
 
     def __init__(
         self,
@@ -44,13 +39,15 @@ class PresetModel:
         threshold: float | None = None,
         batch_size: int | None = None,
         offline: bool = False,
+        label: str | None = None,
     ) -> None:
         self._source = preset.model if source is None else source
         self.name = name or self._source
         self.threshold = preset.threshold if threshold is None else threshold
         self._preset = preset
-        self._batch_size = batch_size or 16
+        self._batch_size = batch_size or self.batch_size
         self._offline = offline
+        self._chosen_label = label
         self._loaded: tuple[Any, Any] | None = None
         # Threads may ask at the same time, and share the model and its tokenizer.
         self._lock = threading.Lock()

@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
+from citeproof.models.progress import without_bars
 from citeproof.tools.entailment.presets import Preset
-
-
-def load(kind: str, name: str, *, offline: bool, **options: Any) -> tuple[Any, Any]:
-    """A transformers model, ready to score on the device there is, and its tokenizer.
-
-    Args:
-        kind: The Auto class: `AutoModelForSequenceClassification`.
-        name: A hub path or a folder.
-        offline: Whether only what is on this machine may be loaded.
-        **options: Further arguments of the model's `from_pretrained`.
-
-    Raises:
-        MissingExtraError: transformers or torch is not installed.
-        ModelError: There is no such model, or it is of another kind.
-    """
-    transformers = _transformers()
-    try:
-        with _without_bars(transformers):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name, local_files_only=offline)
-            model = getattr(transformers, kind).from_pretrained(
-                name, local_files_only=offline, **options
-            )
-    except Exception as error:  # of a damaged file the libraries raise errors of their own
-        raise _unloadable(name, error) from error
-    return _place(model), tokenizer
 
 
 def load_tokenizer(name: str, *, offline: bool) -> Any:
@@ -62,10 +37,10 @@ def load_tokenizer(name: str, *, offline: bool) -> Any:
 
 
 def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any]:
-    """The model of a preset of kind `classifier` or `tokens`, and its tokenizer.
+    """The model of a preset, ready to score on the device there is, and its tokenizer.
 
     Args:
-        preset: Says in which form the weights are published.
+        preset: Says which kind it is, and in which form the weights are published.
         source: A hub path, a folder, or AlignScore's file.
         offline: Whether only what is on this machine may be loaded.
 
@@ -73,24 +48,45 @@ def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any
         MissingExtraError: transformers, torch or huggingface_hub is not installed.
         ModelError: The files are not there, or do not hold such a model.
     """
-    if preset.weights == "transformers":
-        task = "Token" if preset.kind == "tokens" else "Sequence"
-        return load(f"AutoModelFor{task}Classification", source, offline=offline)
-    transformers = _transformers()
+    read = {"transformers": _published, "hhem": _hhem, "alignscore": _alignscore}[preset.weights]
+    with MissingExtraError.unless_installed("local", "Published verifiers cannot be loaded"):
+        import torch  # noqa: F401
+        import transformers
     try:
-        if preset.weights == "hhem":
-            model, base = _hhem(preset, source, transformers, offline)
-        else:
-            model, base = _alignscore(preset, source, transformers, offline)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(base, local_files_only=offline)
+        with without_bars():
+            model, tokenizer = read(preset, source, transformers, offline)
     except ModelError:
         raise
-    except Exception as error:
-        raise _unloadable(source, error) from error
+    except Exception as error:  # of a damaged file the libraries raise errors of their own
+        raise ModelError(
+            f"The entailment model {source!r} cannot be loaded",
+            why=(str(error).splitlines() or [type(error).__name__])[0],
+            fix="Name a model of the hub, or a folder, in entailment.model; entailment.preset says "
+            "of a folder which published verifier it holds.",
+        ) from error
     return _place(model), tokenizer
 
 
-def _hhem(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, str]:
+def _published(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, Any]:
+    """A transformers model; a seq2seq model, of which some are large, is halved on a GPU."""
+    import torch
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=offline)
+    kind = getattr(transformers, f"AutoModelFor{_KINDS[preset.kind]}")
+    half = torch.bfloat16 if torch.cuda.is_available() else torch.float32
+    more = {"dtype": half} if preset.kind == "seq2seq" else {}
+    return kind.from_pretrained(source, local_files_only=offline, **more), tokenizer
+
+
+_KINDS = {
+    "classifier": "SequenceClassification",
+    "tokens": "TokenClassification",
+    "seq2seq": "Seq2SeqLM",
+}
+"""Kind of a preset → transformers' class for it, `AutoModelFor…`."""
+
+
+def _hhem(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, Any]:
     """HHEM-2.1-Open without its remote code, which current transformers can no longer load.
 
     Its weights are those of a T5 token classifier, each name with `t5.` before it; its config
@@ -100,14 +96,15 @@ def _hhem(preset: Preset, source: str, transformers: Any, offline: bool) -> tupl
 
     told = json.loads(_file(source, "config.json", offline).read_text(encoding="utf-8"))
     base = str(told.get("foundation") or preset.base)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(base, local_files_only=offline)
     config = transformers.AutoConfig.from_pretrained(base, num_labels=2, local_files_only=offline)
     model = transformers.T5ForTokenClassification(config)
     held = load_file(_file(source, "model.safetensors", offline))
     _fill(model, {n.removeprefix("t5."): v for n, v in held.items() if n.startswith("t5.")}, source)
-    return model, base
+    return model, tokenizer
 
 
-def _alignscore(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, str]:
+def _alignscore(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, Any]:
     """AlignScore's checkpoint of PyTorch Lightning as a RoBERTa classifier of three labels.
 
     Pooler and `tri_layer` compute what RoBERTa's classification head does: a dense layer, tanh,
@@ -136,10 +133,11 @@ def _alignscore(preset: Preset, source: str, transformers: Any, offline: bool) -
             if name.startswith(old):
                 renamed[new + name.removeprefix(old)] = value
                 break
+    tokenizer = transformers.AutoTokenizer.from_pretrained(base, local_files_only=offline)
     config = transformers.AutoConfig.from_pretrained(base, num_labels=3, local_files_only=offline)
     model = transformers.RobertaForSequenceClassification(config)
     _fill(model, renamed, source)
-    return model, base
+    return model, tokenizer
 
 
 _ALIGNSCORE = {
@@ -173,41 +171,7 @@ def _file(source: str, name: str, offline: bool) -> Path:
     return Path(hf_hub_download(source, name, local_files_only=offline))
 
 
-@contextmanager
-def _without_bars(transformers: Any) -> Iterator[None]:
-    """Keep "Loading weights" from being drawn over the caller's own output."""
-    logging = transformers.utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
 def _place(model: Any) -> Any:
     import torch
 
     return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _transformers() -> Any:
-    try:
-        import torch  # noqa: F401
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError(
-            "Published verifiers need transformers and torch",
-            fix='Install them with: pip install "citeproof[local]"',
-        ) from error
-    return transformers
-
-
-def _unloadable(name: str, error: Exception) -> ModelError:
-    return ModelError(
-        f"The entailment model {name!r} cannot be loaded",
-        why=(str(error).splitlines() or [type(error).__name__])[0],
-        fix="Name a model of the hub, or a folder, in entailment.model; entailment.preset says "
-        "of a folder which published verifier it holds.",
-    )

@@ -8,10 +8,8 @@ loaded here without its weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
-
-from typing_extensions import Unpack
+from functools import cache
+from typing import Any, TypeAlias
 
 from citeproof.errors import ModelError, SettingsError, VerifierOutageError
 from citeproof.models.entailment import calibration
@@ -21,14 +19,14 @@ from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.dialects import Classifier, Text, find_classifier
 from citeproof.tools.entailment.labels import contradiction_index, entailment_index
-from citeproof.tools.entailment.preset_model import PresetOptions
 from citeproof.tools.entailment.presets import Preset, find_preset
 from citeproof.tools.entailment.pretrained import load_tokenizer
 from citeproof.tools.entailment.text_classifier import ReadText, TextClassifier
 from citeproof.tools.entailment.windows import best_scores, cut_pairs
 from citeproof.tools.model_server import ModelServer
 
-_PROBE: Text = ("The tower is high.", "The tower is high.")
+_PROBE = Pair("The tower is high.", "The tower is high.")
+_Predict: TypeAlias = Callable[[Sequence[Pair]], Sequence[float]]
 
 
 def open_remote(
@@ -59,9 +57,7 @@ def open_remote(
                 why="that server reads the outputs of its model by itself",
                 fix="Set it there, and leave it out here.",
             )
-        pairs = RemotePairs(classifier, threshold)
-        pairs.predict([Pair(*_PROBE)])
-        return pairs
+        return RemoteModel(classifier, classifier.model, threshold, _pairs_as_they_are(classifier))
     name = f"{named} by {classifier.kind}"
     if settings.label is not None:
         name += f" with {settings.label} as entailment"
@@ -71,103 +67,49 @@ def open_remote(
             "Run citeproof serve there.",
         )
     if preset is None:
-        encoder = RemoteCrossEncoder(
-            classifier,
-            threshold,
-            name=name,
-            label=settings.label,
-            tokenizer=lambda: load_tokenizer(model, offline=offline),
-        )
-        encoder.predict([Pair(*_PROBE)])
-        return encoder
+        tokenizer = cache(lambda: load_tokenizer(model, offline=offline))
+        predict = _pairs_in_windows(classifier, tokenizer, name, settings.label)
+        return RemoteModel(classifier, name, threshold, predict)
     if preset.kind != "classifier" or preset.weights != "transformers":
         raise SettingsError(
             f"entailment.model = {model!r} can be at an address only if citeproof serve has it",
             why="no other server loads it as it is published",
             fix="Run citeproof serve there, or leave out entailment.base_url.",
         )
-    reader = RemoteClassifier(
-        classifier, preset, model, name=name, threshold=threshold, label=settings.label,
-        offline=offline,
-    )  # fmt: skip
-    reader.predict([Pair(*_PROBE)])
-    return reader
+    source = preset.model if model == preset.name else model
+    how = {"name": name, "label": settings.label, "offline": offline}
+    reader = _RemoteReader(classifier, preset, source, **how)
+    return RemoteModel(classifier, name, threshold, reader.predict)
 
 
-class RemotePairs:
-    """A model of `citeproof serve`, which cuts, asks and calibrates as in process.
+class RemoteModel:
+    """A classifier at a server; it is asked for a score at once, so that errors there show.
 
     Args:
         classifier: The model at the server.
-        threshold: Scores from here on count as entailed.
-    """
-
-    def __init__(self, classifier: Classifier, threshold: float) -> None:
-        self.name = classifier.model
-        self.threshold = threshold
-        self._classifier = classifier
-        self._entailed = entailment_index(classifier.labels, self.name)
-        self._against = contradiction_index(classifier.labels)
-        self._batcher = Batcher(_or_outage(self.predict), abandoned=True)
-
-    @property
-    def place(self) -> str:
-        """Where it is."""
-        return _place(self._classifier)
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order.
-
-        Raises:
-            VerifierOutageError: The server gives no scores.
-        """
-        return await self._batcher.scores(pairs)
-
-    def predict(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        """The same, for a caller that may block.
-
-        Raises:
-            ModelError: The server gives no scores.
-        """
-        found = self._classifier.predict([(pair.premise, pair.hypothesis) for pair in pairs])
-        return _scores(self._classifier, found, self._entailed, self._against)
-
-
-class RemoteCrossEncoder:
-    """A cross-encoder of text-embeddings-inference, or with one output of vLLM.
-
-    Args:
-        classifier: The model at the server.
-        threshold: Scores from here on count as entailed.
         name: Its name in reports and kept scores.
-        label: The output that is entailment, by its label or number.
-        tokenizer: Gives the model's tokenizer, when it comes to that.
+        threshold: Scores from here on count as entailed.
+        predict: Gives the scores of pairs, in order, with its help.
+
+    Raises:
+        ModelError: It gives no scores.
     """
 
     def __init__(
-        self,
-        classifier: Classifier,
-        threshold: float,
-        *,
-        name: str,
-        label: str | None = None,
-        tokenizer: Callable[[], Any],
+        self, classifier: Classifier, name: str, threshold: float, predict: _Predict
     ) -> None:
+        predict([_PROBE])
         self.name = name
         self.threshold = threshold
         self._classifier = classifier
-        self._label = label
-        self._load = tokenizer
-        self._batcher = Batcher(_or_outage(self.predict), abandoned=True)
+        self._predict = predict
+        self._batcher = Batcher(self._predict_or_outage, abandoned=True)
 
     @property
     def place(self) -> str:
         """Where it is."""
-        return _place(self._classifier)
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return self._load()
+        kinds = {"citeproof": "citeproof serve", "tei": "text-embeddings-inference", "vllm": "vLLM"}
+        return f"{kinds[self._classifier.kind]} at {self._classifier.server.shown}"
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order.
@@ -177,58 +119,50 @@ class RemoteCrossEncoder:
         """
         return await self._batcher.scores(pairs)
 
-    def predict(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        """The same, for a caller that may block.
-
-        Raises:
-            ModelError: The server gives no scores, or the tokenizer cannot be loaded.
-        """
-        limit = self._classifier.limit or self._tokenizer.model_max_length
-        items = cut_pairs(self._tokenizer, limit, pairs)
-        found = self._classifier.predict([(item.window, item.hypothesis) for item in items])
-        labels = self._classifier.labels or {0: "entailment"}  # vLLM scores one output only
-        entailed = entailment_index(labels, self.name, self._label)
-        scores = _scores(self._classifier, found, entailed, contradiction_index(labels))
-        return list(best_scores(len(pairs), items, scores))
+    def _predict_or_outage(self, pairs: Sequence[Pair]) -> Sequence[float]:
+        """Turn errors into outages: the server has answered before, and finished work is kept."""
+        try:
+            return self._predict(pairs)
+        except ModelError as error:
+            raise VerifierOutageError(error.what, why=error.why, fix=error.fix) from error
 
 
-class RemoteClassifier(TextClassifier):
-    """A published verifier at text-embeddings-inference or vLLM; see `TextClassifier`.
+def _pairs_as_they_are(classifier: Classifier) -> _Predict:
+    """For `citeproof serve`, which cuts, asks and calibrates as in process."""
+    entailed = entailment_index(classifier.labels, classifier.model)
+    against = contradiction_index(classifier.labels)
 
-    Args:
-        classifier: The model at the server.
-        preset: Template, chunks and output.
-        source: Where the tokenizer is, a hub path or a folder.
-        label: The output that is entailment, in place of the preset's.
-        options: Name, threshold and whether offline.
-    """
+    def predict(pairs: Sequence[Pair]) -> Sequence[float]:
+        found = classifier.predict([(pair.premise, pair.hypothesis) for pair in pairs])
+        return _scores(classifier, found, entailed, against)
 
-    def __init__(
-        self,
-        classifier: Classifier,
-        preset: Preset,
-        source: str,
-        *,
-        label: str | None = None,
-        **options: Unpack[PresetOptions],
-    ) -> None:
-        if source == preset.name:
-            source = preset.model
-        super().__init__(preset, source, label=label, **options)
+    return predict
+
+
+def _pairs_in_windows(
+    classifier: Classifier, tokenizer: Callable[[], Any], name: str, label: str | None
+) -> _Predict:
+    """For a cross-encoder of text-embeddings-inference, or with one output of vLLM."""
+
+    def predict(pairs: Sequence[Pair]) -> Sequence[float]:
+        items = cut_pairs(tokenizer(), classifier.limit or tokenizer().model_max_length, pairs)
+        found = classifier.predict([(item.window, item.hypothesis) for item in items])
+        labels = classifier.labels or {0: "entailment"}  # vLLM scores one output only
+        entailed = entailment_index(labels, name, label)
+        scores = _scores(classifier, found, entailed, contradiction_index(labels))
+        return best_scores(len(pairs), items, scores)
+
+    return predict
+
+
+class _RemoteReader(TextClassifier):
+    """A published verifier at text-embeddings-inference or vLLM; its tokenizer is here."""
+
+    def __init__(self, classifier: Classifier, preset: Preset, source: str, **options: Any) -> None:
+        super().__init__(preset, source, **options)
         self._classifier = classifier
-        self._batcher = Batcher(_or_outage(self.predict), abandoned=True)
 
-    @property
-    def place(self) -> str:
-        """Where it is."""
-        return _place(self._classifier)
-
-    def predict(self, pairs: Sequence[Pair]) -> list[float]:
-        """The scores of pairs, for a caller that may block.
-
-        Raises:
-            ModelError: The server gives no scores, or the tokenizer cannot be loaded.
-        """
+    def predict(self, pairs: Sequence[Pair]) -> Sequence[float]:
         return self._predict(pairs)
 
     def _load(self) -> tuple[Any, Any]:
@@ -262,22 +196,3 @@ def _of(chances: dict[int, float], index: int, classifier: Classifier) -> float:
     if index not in chances:
         raise classifier.server.refuse(f"it gave no probability of output {index}")
     return chances[index]
-
-
-def _place(classifier: Classifier) -> str:
-    kinds = {"citeproof": "citeproof serve", "tei": "text-embeddings-inference", "vllm": "vLLM"}
-    return f"{kinds[classifier.kind]} at {classifier.server.shown}"
-
-
-def _or_outage(
-    predict: Callable[[Sequence[Pair]], Sequence[float]],
-) -> Callable[[Sequence[Pair]], Sequence[float]]:
-    """Turn errors into outages: the server has answered before, and finished work is kept."""
-
-    def scores(pairs: Sequence[Pair]) -> Sequence[float]:
-        try:
-            return predict(pairs)
-        except ModelError as error:
-            raise VerifierOutageError(error.what, why=error.why, fix=error.fix) from error
-
-    return scores

@@ -2,72 +2,32 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from citeproof.errors import ModelError
 from citeproof.tools.entailment.base import Pair
-from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.chunks import cut, fit
-from citeproof.tools.entailment.presets import PRESETS, Preset
-from citeproof.tools.entailment.pretrained import load
+from citeproof.tools.entailment.preset_model import PresetModel
 from citeproof.tools.entailment.text_classifier import defuse_marks
+from citeproof.tools.entailment.windows import token_counter
 
 
-class Seq2Seq:
+class Seq2Seq(PresetModel):
     """A T5 that answers with 1 or 0.
 
     The score is the probability of 1 against 0 at the first token in which the two differ (TRUE;
     the papers' verifier); at the default threshold of 0.5 its decisions are those of the
     generated token. The best chunk of a premise counts.
-
-    Args:
-        model: A transformers model name, or a folder.
-        threshold: Scores from here on count as entailed; 0.5 by default.
-        batch_size: Texts in one forward pass.
-        offline: Whether only what is on this machine may be loaded.
-        preset: Template and chunks; by default TRUE's, `premise: … hypothesis: …` and no chunks.
-        name: Its name in reports and kept scores; by default the model's name.
     """
 
-    def __init__(
-        self,
-        model: str,
-        threshold: float | None = None,
-        batch_size: int = 32,
-        *,
-        offline: bool = False,
-        preset: Preset | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.name = name or model
-        self.threshold = 0.5 if threshold is None else threshold
-        self._source = model
-        self._preset = preset or PRESETS["true"]
-        self._batch_size = batch_size
-        self._offline = offline
-        self._loaded: tuple[Any, Any] | None = None
-        self._loading = threading.Lock()
-        self._batcher = Batcher(self._predict)
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order.
-
-        Where the preset has a limit, a hypothesis that takes more than three quarters of it
-        scores 0.
-
-        Raises:
-            MissingExtraError: transformers is not installed.
-            ModelError: The model cannot be loaded.
-        """
-        return await self._batcher.scores(pairs)
+    batch_size = 32
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
         import torch
 
-        model, tokenizer = self._model()
+        with self._lock:
+            model, tokenizer = self._load()
         begun, one, zero = _answers(tokenizer)
         texts = [
             (index, text)
@@ -96,11 +56,7 @@ class Seq2Seq:
 
     def _texts(self, tokenizer: Any, pair: Pair) -> list[str]:
         """The text that is read of a pair, chunk by chunk."""
-        preset = self._preset
-
-        @cache
-        def length(text: str) -> int:
-            return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
+        preset, length = self._preset, token_counter(tokenizer)
 
         def text(premise: str) -> str:
             end = tokenizer.eos_token or ""
@@ -115,17 +71,6 @@ class Seq2Seq:
                 return []
             chunks = [part for chunk in chunks for part in fit(chunk, room, length)]
         return [text(chunk) for chunk in chunks]
-
-    def _model(self) -> tuple[Any, Any]:
-        with self._loading:
-            if self._loaded is None:
-                import torch
-
-                half = torch.bfloat16 if torch.cuda.is_available() else torch.float32
-                self._loaded = load(
-                    "AutoModelForSeq2SeqLM", self._source, offline=self._offline, dtype=half
-                )
-            return self._loaded
 
 
 def _answers(tokenizer: Any) -> tuple[list[int], int, int]:

@@ -6,7 +6,7 @@ alone to .73 with four others around it. So passages are scored apart, and toget
 and threes; what no such set entails is not proved. Of 47 false claims that no passage proves, a
 pair of three near passages scores over the threshold for 12, and half-way from there to 1 for 2:
 that is what is asked of two passages, of three again half-way from there, and of both that they
-speak of one another (`links.py`).
+speak of one another (`are_linked`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Literal
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
-from citeproof.tools.entailment.links import are_linked
 from citeproof.types import Passage, Verdict
 
 Premise = Literal["fewest", "whole"]
@@ -38,6 +37,7 @@ _ABOUT = 0.6
 _SAME = 0.75
 """Share of the claim's longer words that stand in the titles, from which on its texts are read
 without these."""
+_ASIDE = re.compile(r"\s*[(,:]")
 
 
 @dataclass(frozen=True)
@@ -242,3 +242,42 @@ def _rests_on_titles(passages: Iterable[Passage], claim: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w{4,}|\d+", text.lower())
+
+
+def are_linked(passages: Iterable[Passage], claim: str) -> bool:
+    """Whether a chain of links joins all passages.
+
+    A model of entailment joins what it reads: a town where *Maximum Overdrive* was shot in 1986,
+    and a film of 1986 that Randal Kleiser directed, "prove" that he directed *Maximum Overdrive*.
+    Nothing but the year links the two passages.
+
+    Two are linked if they are parts of one document, if the text of one names the title of the
+    other, or if the claim names both titles. A title is named by what stands before its comma or
+    bracket, or by its last word: "Lee" for "Ann Lee (architect)". One without a title can be
+    linked with any. Of 53 pairs of passages that answer a question of HotpotQA together, this rule
+    links all, and of passages drawn at random one in fifty; of 27 of MuSiQue, whose links are
+    looser, two thirds.
+    """
+    reached, *left = passages
+    waiting = [reached]
+    while waiting and left:
+        one = waiting.pop()
+        near = [other for other in left if _are_two_linked(one, other, claim)]
+        left = [other for other in left if other not in near]
+        waiting += near
+    return not left
+
+
+def _are_two_linked(one: Passage, other: Passage, claim: str) -> bool:
+    if not (one.title and other.title) or (one.title, one.source) == (other.title, other.source):
+        return True
+    named = _names(claim, one.title) and _names(claim, other.title)
+    return named or _names(one.text, other.title) or _names(other.text, one.title)
+
+
+def _names(text: str, title: str) -> bool:
+    text, name = text.casefold(), _ASIDE.split(title, maxsplit=1)[0].strip().casefold()
+    last = re.findall(r"\w+", name)[-1:]
+    return (bool(name) and name in text) or bool(
+        last and len(last[0]) > 3 and last[0] in re.findall(r"\w+", text)
+    )

@@ -4,41 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
-
-from typing_extensions import Unpack
 
 from citeproof.errors import ModelError
 from citeproof.tools.entailment.base import Pair
 from citeproof.tools.entailment.chunks import combine, cut, fit, sentences
 from citeproof.tools.entailment.labels import entailment_index
-from citeproof.tools.entailment.preset_model import PresetModel, PresetOptions
-from citeproof.tools.entailment.presets import Preset
+from citeproof.tools.entailment.preset_model import PresetModel
+from citeproof.tools.entailment.windows import token_counter
 
 
 class TextClassifier(PresetModel):
     """A published classifier that reads premise and hypothesis in one text, or as a pair.
 
     The premise is cut as the preset says; the best chunk counts.
-
-    Args:
-        preset: Template, chunks and output.
-        source: See `PresetModel`, as the other options.
-        label: The output that is entailment, in place of the preset's.
-        options: Name, threshold, batch size and whether offline.
     """
-
-    def __init__(
-        self,
-        preset: Preset,
-        source: str | None = None,
-        *,
-        label: str | None = None,
-        **options: Unpack[PresetOptions],
-    ) -> None:
-        super().__init__(preset, source, **options)
-        self._label = label
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
         with self._lock:
@@ -80,11 +60,7 @@ class TextClassifier(PresetModel):
 
     def _readings(self, tokenizer: Any, pair: Pair) -> list[list[ReadText]]:
         """For each sentence of the hypothesis, what is read of each chunk of the premise."""
-        preset = self._preset
-
-        @cache
-        def length(text: str) -> int:
-            return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
+        preset, length = self._preset, token_counter(tokenizer)
 
         def text(premise: str, hypothesis: str) -> ReadText:
             if not preset.template:
@@ -113,8 +89,8 @@ class TextClassifier(PresetModel):
 
     def _index(self, labels: Mapping[int, str]) -> int:
         """The output that is entailment, of those that a model has."""
-        if self._label is not None:
-            return entailment_index(labels, self.name, self._label)
+        if self._chosen_label is not None:
+            return entailment_index(labels, self.name, self._chosen_label)
         if self._preset.label >= len(labels):
             raise ModelError(
                 f"The model {self.name!r} is not {self._preset.name}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +12,7 @@ from citeproof.tools.entailment.base import Pair
 from citeproof.tools.entailment.chunks import fit
 from citeproof.tools.entailment.preset_model import PresetModel
 from citeproof.tools.entailment.text_classifier import defuse_marks
+from citeproof.tools.entailment.windows import token_counter
 
 __all__ = ["TokenLabels", "UnsupportedSpan"]
 
@@ -108,12 +108,7 @@ class TokenLabels(PresetModel):
 
     def _texts(self, tokenizer: Any, pair: Pair) -> list[tuple[str, str]]:
         """The text of a pair: the prompt with each window of the premise, and the hypothesis."""
-        preset = self._preset
-
-        @cache
-        def length(text: str) -> int:
-            return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
-
+        preset, length = self._preset, token_counter(tokenizer)
         # The hypothesis stays as it is: spans are told in its characters.
         premise = defuse_marks(pair.premise, tuple(tokenizer.all_special_tokens))
         limit = preset.limit or tokenizer.model_max_length

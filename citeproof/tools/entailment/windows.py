@@ -23,6 +23,17 @@ class Window:
     """Of both together, at most as many as the model reads."""
 
 
+def token_counter(tokenizer: Any) -> Callable[[str], int]:
+    """Counts the tokens of a text, without those that the tokenizer adds at its ends."""
+
+    @cache
+    def length(text: str) -> int:
+        # Not verbose: it would warn that a premise is longer than the window.
+        return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+    return length
+
+
 def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]:
     """The windows of pairs that a cross-encoder reads.
 
@@ -33,11 +44,7 @@ def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]
         limit: Tokens that the model reads.
         pairs: The pairs to cut.
     """
-
-    @cache
-    def length(text: str) -> int:
-        # Not verbose: it would warn that a premise is longer than the window.
-        return len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
+    length = token_counter(tokenizer)
 
     @cache
     def cut(premise: str, room: int) -> list[str]:

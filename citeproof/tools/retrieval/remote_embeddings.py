@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
+from citeproof.errors import MissingExtraError
 from citeproof.models.manifest import MINILM
 from citeproof.models.progress import Progress
 from citeproof.settings import EmbeddingSettings, Settings
-from citeproof.tools.model_server import ModelServer
-
-_MOST_CHARACTERS = 200_000
-"""Of a request: servers limit its bytes, `citeproof serve` to a million."""
+from citeproof.tools.model_server import ModelServer, in_requests
 
 
 class RemoteEmbeddings(Embeddings):
@@ -69,7 +67,7 @@ class RemoteEmbeddings(Embeddings):
     def _embed(
         self, texts: Sequence[str], model: str | None = None, *, retries: int | None = None
     ) -> list[list[float]]:
-        parts = list(self._parts(texts))
+        parts = list(in_requests(texts, self._settings.batch_size or 64, len))
         asked = [{"model": model or self._model, "input": part} for part in parts]
         replies = self.server.post(f"{self.server.url}/embeddings", asked, retries=retries)
         found: list[list[float]] = []
@@ -81,17 +79,6 @@ class RemoteEmbeddings(Embeddings):
         if len(set(map(len, found))) > 1:
             raise self.server.refuse("its vectors are not of one length")
         return found
-
-    def _parts(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        part: list[str] = []
-        for text in texts:
-            full = sum(map(len, part)) + len(text) > _MOST_CHARACTERS
-            if part and (full or len(part) == (self._settings.batch_size or 64)):
-                yield part
-                part = []
-            part.append(text)
-        if part:
-            yield part
 
     def _read(self, reply: Any) -> list[list[float]]:
         try:
@@ -121,13 +108,18 @@ def open_embedder(settings: Settings, progress: Progress | None = None) -> Embed
     is installed and the retriever searches by words alone.
 
     Raises:
-        MissingExtraError: It is not installed.
+        MissingExtraError: It is not installed, and the retriever goes by vectors.
         ModelError: The settings name a folder that does not exist, or a server that is not reached.
     """
     if settings.embedding.base_url is None:
-        from citeproof.models.embedder import embedder_for
+        from citeproof.models.embedder import load_embedder
 
-        return embedder_for(settings, progress)
+        try:
+            return load_embedder(settings.embedding, settings.models, progress=progress)
+        except MissingExtraError:
+            if settings.retriever.kind == "bm25":
+                return None
+            raise
     embeddings = RemoteEmbeddings(settings.embedding)
     if settings.retriever.kind != "bm25":
         embeddings.check()
