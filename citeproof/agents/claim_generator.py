@@ -12,9 +12,8 @@ from citeproof.runtime.events import ClaimDelta, ClaimDrafted, emit
 from citeproof.state import Draft, Update, WritingState, memory_passages, text_so_far
 from citeproof.tools.citations.answer_text import introduce
 from citeproof.tools.citations.cited_json import is_answer_json
-from citeproof.tools.citations.marked_text import unwrap
+from citeproof.tools.citations.marked_text import read_reply, unwrap
 from citeproof.tools.citations.marks import adds_nothing
-from citeproof.tools.citations.mentions import read_reply
 from citeproof.tools.llm.replies import END, is_end
 
 __all__ = ["UNLIMITED", "ClaimGenerator"]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from citeproof.errors import InputError
 from citeproof.tools.documents.base import Document, Part, whole
@@ -18,10 +18,8 @@ _LONGEST = 20_000
 """Characters of one extract."""
 
 
-class Extract(BaseModel):
+class Extract(BaseModel, frozen=True, use_attribute_docstrings=True):
     """The text of a passage, or a piece of a document's."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     title: str
     source: str

@@ -12,7 +12,7 @@ from citeproof.memory.index import Index
 from citeproof.memory.postgres import PostgresPassages
 from citeproof.settings import Settings
 from citeproof.tools.retrieval import Retriever
-from citeproof.tools.retrieval.factory import make_retriever
+from citeproof.tools.retrieval.sources import make_retriever
 
 
 class OwnRetriever:

@@ -14,7 +14,7 @@ from citeproof import Answer, build_vtg
 from citeproof.errors import InputError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.runtime.nested import run_apart
+from citeproof.tools.retrieval.llatrieval_retriever import run_apart
 from tests.graphs.scripts import BUILT, Script
 
 

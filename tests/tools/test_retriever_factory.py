@@ -6,7 +6,7 @@ import pytest
 
 from citeproof.errors import SettingsError
 from citeproof.settings import Settings
-from citeproof.tools.retrieval.factory import make_retriever
+from citeproof.tools.retrieval.sources import make_retriever
 from citeproof.trust import trust
 
 MODULE = """

@@ -9,9 +9,8 @@ from citeproof.prompts import fill, template
 from citeproof.runtime.events import ClaimDelta, emit
 from citeproof.tools.citations.cited_json import answer_schema, is_answer_json, read_answer_json
 from citeproof.tools.citations.marked_list import read_marked_list, read_marked_name
-from citeproof.tools.citations.marked_text import MarkedSentence
+from citeproof.tools.citations.marked_text import MarkedSentence, read_reply
 from citeproof.tools.citations.marks import cite, marks
-from citeproof.tools.citations.mentions import read_reply
 from citeproof.tools.llm.model import LLM
 from citeproof.types import Claim, Passage, Verdict
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from langchain_core.utils.json import parse_partial_json
 
-from citeproof.tools.citations.marked_text import MarkedSentence
-from citeproof.tools.citations.mentions import read_reply
+from citeproof.tools.citations.marked_text import MarkedSentence, read_reply
 
 MOST_SENTENCES = 5
 """Most sentences of an answer; without an end the model would fill its whole reply."""

@@ -1,4 +1,4 @@
-"""Reads text that bears citation marks: which sentence cites which numbers."""
+"""Reads text that cites by marks, or in words: which sentence cites which numbers."""
 
 from __future__ import annotations
 
@@ -38,6 +38,18 @@ _QUOTES = ('"', '"'), ("“", "”")
 _BULLET = re.compile(r"^(?:[-*+•◦‣▪●#>:]+|o(?=\t)|\d{1,3}[.)]|[ivx]{2,5}[.)])\s+")
 _LABEL = re.compile(r"[ivx]{1,5}[.)]")
 _BELOW = re.compile(r"[^\S\n]*\n[^\S\n]*[\"“'‘(*_]*(\w)")
+# "as stated in passage 1", and "According to passages 1 and 2, …".
+_CITED = r"\[?\d{1,3}\]?"
+_PASSAGES = rf"(?:the\s+)?passages?\s+(?P<numbers>{_CITED}(?:(?:,|,?\s+and|,?\s+or)\s+{_CITED})*)"
+_STATED = r"as\s+(?:stated|mentioned|noted|described|reported|shown|said|indicated|explained|seen)"
+_BY = rf"(?:{_STATED}\s+(?:in|by)|according\s+to|based\s+on)\s+{_PASSAGES}"
+_BEHIND = re.compile(
+    rf"(?<!\s),?[^\S\n]{{1,3}}\(?{_BY}\)?(?=[^\S\n]*(?:[.,;!?)]|and\b|but\b|$))", re.I | re.M
+)
+_BEFORE = re.compile(
+    rf"(?P<start>^|(?<=[.!?])[^\S\n]{{1,3}}){_BY},\s+(?P<said>\W?\w[^\n]*?)(?P<stop>[.!?](?=\s|$)|$)",
+    re.I | re.M,
+)
 
 
 class MarkedSentence(NamedTuple):
@@ -73,6 +85,26 @@ def read_marked(text: str) -> list[MarkedSentence]:
         for span, numbers in zip(spans, cited, strict=True)
     ]
     return [sentence for sentence in found if any(map(str.isalnum, sentence.text))]
+
+
+def read_reply(reply: str) -> list[MarkedSentence]:
+    """The sentences of a model's reply, each with the numbers it cites by marks or in words."""
+    return read_marked(mark_mentions(reply))
+
+
+def mark_mentions(reply: str) -> str:
+    """A reply with marks in place of mentions of passages.
+
+    A claim that says where it is stated is not entailed by that passage, which says no such thing
+    of itself.
+
+    >>> mark_mentions("The tower is old, as stated in passage 1.")
+    'The tower is old [1].'
+    >>> mark_mentions("According to passages 1 and 2, it was lit in 1871.")
+    'It was lit in 1871 [1][2].'
+    """
+    moved = _BEFORE.sub(_move, reply)
+    return _BEHIND.sub(lambda found: f" {_numbered(found)}", moved)
 
 
 def unwrap(text: str, *, quotes: bool = True) -> str:
@@ -117,3 +149,12 @@ def _numbers(inside: str) -> Iterator[int]:
     for first, last in _PART.findall(inside):
         low, high = int(first), int(last or first)
         yield from range(low, min(high, low + _LONGEST_RANGE) + 1)
+
+
+def _move(found: re.Match[str]) -> str:
+    said = re.sub(r"\w", lambda first: first[0].upper(), found["said"], count=1)
+    return f"{found['start']}{said} {_numbered(found)}{found['stop']}"
+
+
+def _numbered(found: re.Match[str]) -> str:
+    return "".join(f"[{number}]" for number in re.findall(r"\d+", found["numbers"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 from functools import partial
 from typing import Any
 
@@ -12,13 +14,16 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 
+from citeproof.errors import InputError
 from citeproof.runtime.background import run_in_background
-from citeproof.runtime.nested import run_apart
+from citeproof.runtime.events import AnswerReady, emit
+from citeproof.runtime.meter import note, spend
 from citeproof.state import Retrieval
 from citeproof.tools.retrieval.base import check_k
 from citeproof.tools.retrieval.langchain import to_document
-from citeproof.types import Passage
+from citeproof.types import Answer, Passage
 
 __all__ = ["LLatrievalRetriever"]
 
@@ -56,25 +61,71 @@ class LLatrievalRetriever(BaseRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        if not query.strip():
-            return []
-        config: RunnableConfig = {"callbacks": run_manager.get_child()}
-        return _documents(await run_apart(self.graph, query, config=config, answer=False))
+        return await self._documents(query, {"callbacks": run_manager.get_child()})
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
+        config: RunnableConfig = {"callbacks": run_manager.get_child()}
+        return run_in_background(partial(self._documents, query, config))
+
+    async def _documents(self, query: str, config: RunnableConfig) -> list[Document]:
         if not query.strip():
             return []
-        config: RunnableConfig = {"callbacks": run_manager.get_child()}
-        search = partial(run_apart, self.graph, query, config=config, answer=False)
-        return _documents(run_in_background(search))
+        result = await run_apart(self.graph, query, config=config, answer=False)
+        retrieval: Retrieval = result["retrieval"]
+        told = {"verified": retrieval.verified, "rounds": len(retrieval.rounds)}
+        documents = [to_document(passage) for passage in retrieval.passages]
+        for document in documents:
+            document.metadata |= told
+        return documents
 
 
-def _documents(result: dict[str, Any]) -> list[Document]:
-    retrieval: Retrieval = result["retrieval"]
-    told = {"verified": retrieval.verified, "rounds": len(retrieval.rounds)}
-    documents = [to_document(passage) for passage in retrieval.passages]
-    for document in documents:
-        document.metadata |= told
-    return documents
+async def run_apart(
+    graph: Any, question: str, *, config: RunnableConfig | None = None, **context: Any
+) -> dict[str, Any]:
+    """The graph's result for a question, in a run beside the current one and not part of it.
+
+    It has no checkpointer, so a tool may run it several times at once, and keeps to its own budget.
+    Its events, its notes and, once it is done, its cost become those of the node that asks; the one
+    retrieval that the node counts for itself is left out.
+
+    Args:
+        graph: Gives an `Answer` under the key `answer`.
+        question: The question to ask it.
+        config: LangChain's configuration of the run, such as its callbacks.
+        **context: Parameters of the run.
+
+    Raises:
+        InputError: The graph's result holds no `Answer`.
+    """
+
+    async def run() -> dict[str, Any]:
+        lone = graph.copy(update={"checkpointer": None})
+        stream = lone.astream(
+            {"question": question}, config, context=context, stream_mode=["custom", "values"]
+        )
+        values: dict[str, Any] = {}
+        async for mode, part in stream:
+            if mode == "values":
+                values = part
+            elif not isinstance(part, AnswerReady):  # the run around it has an answer of its own
+                around.run(emit, part)
+        return values
+
+    around = contextvars.copy_context()
+    beside = contextvars.copy_context()
+    beside.run(var_child_runnable_config.set, None)  # else LangGraph takes it for a subgraph
+    result = await asyncio.create_task(run(), context=beside)
+    answer = result.get("answer")
+    if not isinstance(answer, Answer):
+        raise InputError(
+            f"The graph {graph.name} cannot be searched with",
+            why="it gave no Answer",
+            fix="Give what build_llatrieval gives.",
+        )
+    left = max(answer.usage.retrievals - 1, 0)
+    spend(answer.usage.model_copy(update={"retrievals": left}))
+    for text in answer.notes:
+        note(text)
+    return result

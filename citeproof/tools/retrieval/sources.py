@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,8 +11,9 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
-from citeproof.errors import InputError
+from citeproof.errors import CiteproofError, InputError, SettingsError
 from citeproof.runtime.gather import together
+from citeproof.settings import Settings
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.retrieval.base import Retriever
@@ -76,6 +79,44 @@ def coerce_retriever(source: object) -> Retriever:
     )
 
 
+def make_retriever(source: str, settings: Settings) -> Retriever:
+    """Import a factory and call it, with the settings if it takes an argument.
+
+    Args:
+        source: `python:package.module:factory`; the module must be installed or on PYTHONPATH.
+        settings: The settings, for a factory that takes them.
+
+    Raises:
+        SettingsError: It cannot be imported or fails, or it makes no retriever.
+    """
+    module, colon, name = source.removeprefix("python:").partition(":")
+    what = f"The retriever {source!r} cannot be made"
+    if not (module and colon and name):
+        raise SettingsError(what, fix="Write it as python:package.module:factory.")
+    try:
+        factory = getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        fix = "Install the package, or add its folder to PYTHONPATH."
+        raise SettingsError(what, why=str(error), fix=fix) from error
+    except AttributeError as error:
+        raise SettingsError(what, why=str(error), fix=f"Name a function of {module}.") from error
+    except Exception as error:  # whatever a module does when it is imported
+        raise SettingsError(what, why=f"{type(error).__name__}: {error}") from error
+    if not callable(factory):
+        raise SettingsError(what, why=f"{name} is a {type(factory).__name__}, and no function")
+    try:
+        made = factory(settings) if _takes_one(factory) else factory()
+    except CiteproofError:
+        raise
+    except Exception as error:
+        raise SettingsError(what, why=f"{name} raised {type(error).__name__}: {error}") from error
+    try:
+        return coerce_retriever(made)
+    except InputError as error:
+        fix = "Return a LangChain retriever, or an object with `async def retrieve(query, k)`."
+        raise SettingsError(what, why=f"{name} gave a {type(made).__name__}", fix=fix) from error
+
+
 async def retrieve_many(
     retriever: Retriever, queries: Sequence[str], k: int
 ) -> list[list[Passage]]:
@@ -86,3 +127,11 @@ async def retrieve_many(
     found = await together(jobs, _AT_ONCE)
     # Anyone's retriever may repeat a passage, or give more than it is asked for.
     return [list({passage.id: passage for passage in one}.values())[:k] for one in found]
+
+
+def _takes_one(factory: object) -> bool:
+    try:
+        inspect.signature(factory).bind(object())  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # of what is built in there is no signature
+        return False
+    return True

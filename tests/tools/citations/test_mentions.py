@@ -5,7 +5,7 @@ import pytest
 from citeproof.agents.claim_generator import sentences
 from citeproof.testing import passage
 from citeproof.tools.citations.answer_text import read_claims
-from citeproof.tools.citations.mentions import mark_mentions
+from citeproof.tools.citations.marked_text import mark_mentions
 
 
 @pytest.mark.parametrize(
