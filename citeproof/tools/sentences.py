@@ -13,11 +13,13 @@ takes a twentieth of the time, which grows with the text and not with its square
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+import Stemmer
 from sentencex import get_sentence_boundaries
 
 BLOCK = 2000
@@ -53,6 +55,16 @@ _LETTERS = rf"(?:[^\W{UNSPACED}][{MARKS}]*)+"
 _WORD = re.compile(rf"[{UNSPACED}]|{_LETTERS}(?:['’.,:-]{_LETTERS})*")
 _WRAPPED = 40
 """A line this long that ends without a full stop was wrapped; the sentence goes on below."""
+
+
+class _Stemmers(threading.local):
+    """A stemmer for each thread: PyStemmer's cannot be shared."""
+
+    def __init__(self) -> None:
+        self.english = Stemmer.Stemmer("english")
+
+
+_stemmers = _Stemmers()
 
 
 class Span(NamedTuple):
@@ -140,3 +152,8 @@ def _is_between(flat: str, cut: int) -> bool:
     if behind.islower() and _EXCLAIMED.search(before):
         return False
     return not (behind.isdigit() and _COUNTED.search(before))
+
+
+def stems(words: Iterable[str]) -> list[str]:
+    """The stems of English words in lower case; words of other languages change little."""
+    return list(_stemmers.english.stemWords(list(words)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from citeproof.errors import InputError
 from citeproof.tools.checking.paragraphs import paragraphs
-from citeproof.tools.citations.marked_text import MarkedSentence, read_marked
+from citeproof.tools.citations.marked_text import join_sentences, read_marked
 from citeproof.tools.citations.marks import quote, strip_flags
 from citeproof.tools.entailment import Entailment, Pair, denies, find_supports
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
@@ -144,9 +144,7 @@ def _read(text: str) -> Iterator[_Said]:
         sentences = read_marked(paragraph.text)
         # A name or a row is one sentence, even with full stops in it.
         if sentences and paragraph.kind != "prose":
-            said = " ".join(sentence.text for sentence in sentences)
-            cited = dict.fromkeys(n for sentence in sentences for n in sentence.numbers)
-            sentences = [MarkedSentence(said, tuple(cited))]
+            sentences = [join_sentences(sentences)]
         for sentence in sentences:
             said = " ".join(sentence.text.replace("`", "").split())
             asks = paragraph.kind == "prose" and said.endswith(_STATES_NOTHING)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from citeproof.tools.citations.marked_text import MarkedSentence, read_marked, unwrap
+from citeproof.tools.citations.marked_text import (
+    MarkedSentence,
+    join_sentences,
+    read_marked,
+    unwrap,
+)
 
 # A name ends behind its marks, where another one follows.
 _AFTER_MARKS = re.compile(r"(?<=\])\s*[,;.]?\s+(?!\[)|(?<=\])[,;](?!\s*\[)")
@@ -31,20 +36,22 @@ def read_marked_list(text: str) -> list[MarkedSentence]:
     leading = ""
     for piece in pieces:
         # A full stop before the marks belongs to the name: `Washington, D.C. [1].`
-        read = read_marked(leading + _END.sub("", _BEGIN.sub("", piece)))
-        name = unwrap(" ".join(sentence.text for sentence in read).strip(_EDGES))
-        numbers = (number for sentence in read for number in sentence.numbers)
-        if name:
-            found.setdefault(name.casefold(), MarkedSentence(name, tuple(dict.fromkeys(numbers))))
-        leading = "" if name else piece
+        name = _read_name(leading + _END.sub("", _BEGIN.sub("", piece)))
+        if name.text:
+            found.setdefault(name.text.casefold(), name)
+        leading = "" if name.text else piece
     return list(found.values())
 
 
 def read_marked_name(text: str) -> list[MarkedSentence]:
     """The first line of a text as a single name, commas included; none if the text is empty."""
     for line in text.splitlines():
-        read = read_marked(_END.sub("", _BEGIN.sub("", line)))
-        if name := unwrap(" ".join(sentence.text for sentence in read).strip(_EDGES)):
-            numbers = (number for sentence in read for number in sentence.numbers)
-            return [MarkedSentence(name, tuple(dict.fromkeys(numbers)))]
+        name = _read_name(_END.sub("", _BEGIN.sub("", line)))
+        if name.text:
+            return [name]
     return []
+
+
+def _read_name(text: str) -> MarkedSentence:
+    read = join_sentences(read_marked(text))
+    return read._replace(text=unwrap(read.text.strip(_EDGES)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from citeproof.tools.sentences import split
@@ -85,6 +85,12 @@ def read_marked(text: str) -> list[MarkedSentence]:
         for span, numbers in zip(spans, cited, strict=True)
     ]
     return [sentence for sentence in found if any(map(str.isalnum, sentence.text))]
+
+
+def join_sentences(sentences: Sequence[MarkedSentence]) -> MarkedSentence:
+    """Several sentences as one, which cites what any of them cites."""
+    numbers = dict.fromkeys(number for sentence in sentences for number in sentence.numbers)
+    return MarkedSentence(" ".join(sentence.text for sentence in sentences), tuple(numbers))
 
 
 def read_reply(reply: str) -> list[MarkedSentence]:

@@ -6,14 +6,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TypedDict
-
-import Stemmer
 
 from citeproof.tools.citations.marked_text import MARK
 from citeproof.tools.documents.passages import boxes_within
-from citeproof.tools.sentences import MARKS, UNSPACED, split
+from citeproof.tools.sentences import MARKS, UNSPACED, split, stems
 from citeproof.types import Box, Citation, Claim, Passage
 
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
@@ -139,15 +136,9 @@ def content(text: str) -> set[str]:
 
 def _content_list(text: str) -> list[str]:
     words = [word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text))]
-    kept = [word for word in words if word not in _FUNCTION_WORDS]
-    return [str(stem) for stem in _stemmer().stemWords(kept)]
+    return stems(word for word in words if word not in _FUNCTION_WORDS)
 
 
 def _is_subsequence(few: list[str], many: list[str]) -> bool:
     rest = iter(many)
     return all(word in rest for word in few)
-
-
-@cache
-def _stemmer() -> Stemmer.Stemmer:
-    return Stemmer.Stemmer("english")

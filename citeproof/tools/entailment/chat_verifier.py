@@ -5,9 +5,8 @@ The model is the one of the role `judge`: a vLLM server, or any that speaks Open
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from citeproof.tools.entailment.base import Pair
 from citeproof.tools.entailment.chunks import combine, sentences
 from citeproof.tools.entailment.presets import Preset
 from citeproof.tools.llm.model import LLM
+from citeproof.tools.llm.replies import option_probabilities, scored_tokens
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -103,18 +103,10 @@ class ChatVerifier:
 
 def _risk(reply: BaseMessage) -> float | None:
     """The probability of yes against no behind the last `<score>`; None where neither stands."""
-    logprobs = reply.response_metadata.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     said, risk = "", None
-    for token in content or ():
-        if _OPENED.search(said):
-            chances = {"yes": 0.0, "no": 0.0}
-            for other in token.get("top_logprobs") or [token]:
-                word = str(other["token"]).strip().lower()
-                if word in chances and other["logprob"] is not None:
-                    chances[word] += math.exp(other["logprob"])
-            if total := sum(chances.values()):
-                risk = chances["yes"] / total
+    for token in scored_tokens(reply):
+        if _OPENED.search(said) and (chances := option_probabilities(token, ("yes", "no"))):
+            risk = chances["yes"]
         said += str(token["token"])
     if risk is None and (found := _SCORE.findall(reply.text)):
         risk = float(found[-1].lower() == "yes")

@@ -230,7 +230,8 @@ class LLM:
             (prompt, {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}),
             (prompt, {"max_tokens": 16}),
         )
-        if (found := replies.option_probabilities(message, options)) is not None:
+        tokens = replies.scored_tokens(message)
+        if tokens and (found := replies.option_probabilities(tokens[0], options)):
             return found
         note(f"{self.name} gave no probabilities for a choice; its reply counts as certain.")
         said = self._said(message)

@@ -82,22 +82,23 @@ def first_object(text: str) -> dict[str, Any] | None:
     return None
 
 
-def option_probabilities(message: BaseMessage, options: Sequence[str]) -> dict[str, float] | None:
-    """The probability of each option as the first token; they add up to 1.
-
-    None where the provider gives no probabilities, or no option is among the likely tokens.
-    """
+def scored_tokens(message: BaseMessage) -> Sequence[Any]:
+    """The tokens of a reply with their probabilities, as OpenAI gives them; empty without."""
     logprobs = message.response_metadata.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    if not content:
-        return None
-    first = content[0]
+    return (logprobs.get("content") if isinstance(logprobs, Mapping) else None) or ()
+
+
+def option_probabilities(token: Any, options: Sequence[str]) -> dict[str, float] | None:
+    """The probability of each option in the place of a scored token; they add up to 1.
+
+    None where no option is among the likely tokens.
+    """
     folded = {option.strip().casefold(): option for option in options}
     found = dict.fromkeys(options, 0.0)
-    for token in first.get("top_logprobs") or [first]:
-        option = folded.get(str(token["token"]).strip().casefold())
-        if option is not None and token["logprob"] is not None:
-            found[option] += math.exp(token["logprob"])
+    for likely in token.get("top_logprobs") or [token]:
+        option = folded.get(str(likely["token"]).strip().casefold())
+        if option is not None and likely["logprob"] is not None:
+            found[option] += math.exp(likely["logprob"])
     total = sum(found.values())
     return {option: value / total for option, value in found.items()} if total > 0 else None
 

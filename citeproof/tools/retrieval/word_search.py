@@ -18,16 +18,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-import Stemmer
 from filelock import FileLock
 
 from citeproof.errors import StoreError
-from citeproof.tools.sentences import MARKS, UNSPACED
+from citeproof.tools.sentences import MARKS, UNSPACED, stems
 
 _V = TypeVar("_V")
 
@@ -303,7 +301,7 @@ class Words:
 def tokens(text: str) -> list[str]:
     """The searchable form of a text: its words, folded and stemmed, without stop words."""
     found = _TOKEN.findall(_fold(text.lower()))
-    return list(_stemmer().stemWords([word for word in found if word not in _STOP_WORDS]))
+    return stems(word for word in found if word not in _STOP_WORDS)
 
 
 def _chunks(values: Iterable[_V]) -> Iterator[list[_V]]:
@@ -315,19 +313,6 @@ def _chunks(values: Iterable[_V]) -> Iterator[list[_V]]:
 
 def _marks(values: Collection[str]) -> str:
     return ", ".join("?" * len(values))
-
-
-@cache
-def _local() -> threading.local:
-    return threading.local()
-
-
-def _stemmer() -> Any:
-    """A stemmer of this thread's own: PyStemmer's cannot be shared."""
-    own = _local()
-    if not hasattr(own, "stemmer"):
-        own.stemmer = Stemmer.Stemmer("english")
-    return own.stemmer
 
 
 def _fold(text: str) -> str:
