@@ -188,10 +188,12 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         self._start(run_id, parent_run_id, f"retrieval {name}", attributes)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
-        """The tool, or the retriever, has answered."""
+        """The tool has answered."""
         self._end(run_id)
 
-    on_retriever_end = on_tool_end
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, **more: Any) -> None:
+        """The retriever has answered."""
+        self._end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         """A graph or node has failed, or waits for a person; or a model, a tool or a retriever."""
