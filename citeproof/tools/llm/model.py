@@ -348,8 +348,7 @@ class LLM:
         else:
             asked = "\n\n".join(str(m.text) for m in messages)
             said = object_text(message)
-            told = LLMCalled(role=self.role, model=self.name, prompt=asked, reply=said, usage=spent)
-            emit(told)
+            emit(LLMCalled(role=self.role, model=self.name, prompt=asked, reply=said, usage=spent))
             count = spent.prompt_tokens, spent.completion_tokens
             _log.debug("%s of %s replied: %d tokens in, %d out.", self.role, self.name, *count)
             return message
