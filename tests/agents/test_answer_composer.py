@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langgraph.graph import START, StateGraph
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import StoreError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
-from citeproof.state import NodeCost, VTGState
+from citeproof.state import NodeCost
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer, Citation, Claim, Verdict
 from tests.agents.calm_states import BUILT, KEPT, LIT, claim
@@ -283,21 +282,6 @@ async def test_what_is_dropped_is_not_recorded() -> None:
     log = Log()
     await composed(recording(log, unverified="drop"), claims=HALF)
     assert [record["claim"] for record in log.records] == [LIT]
-
-
-@pytest.mark.parametrize(("name", "recorded"), [("draft", []), ("answer", [LIT])])
-async def test_what_is_drafted_for_another_graph_is_not_recorded(
-    name: str, recorded: list[str]
-) -> None:
-    log = Log()
-    inner: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-    inner.add_node("composer", recording(log))
-    inner.add_edge(START, "composer")
-    outer: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-    outer.add_node(name, inner.compile())
-    outer.add_edge(START, name)
-    await outer.compile().ainvoke(state(claims=[proved(LIT, 2)]))
-    assert [record["claim"] for record in log.records] == recorded
 
 
 async def test_a_log_that_fails_costs_the_record_not_the_answer() -> None:

@@ -123,23 +123,6 @@ async def test_no_passages_is_no_call() -> None:
 LIST: dict[str, Any] = {**NEXT, "kept": [claim("Ann Lee", 2), claim("Bo Ray", 2)]}
 
 
-async def test_the_prompt_of_a_list() -> None:
-    node, model = corrector("Final answer: x [2]", form="list", answer_tokens=50)
-    await node(candidate(**LIST))
-    [call] = model.calls
-    for shown in (
-        "Draft: Ann Lee [2], Bo Ray [2]\n",
-        "at most 150 words",
-        '"Final answer:"',
-        "exactly one number",
-        "by commas",
-        "at least five",
-        "start from nothing",
-    ):
-        assert shown in call.prompt
-    assert call.arguments["max_tokens"] == 300
-
-
 async def test_the_assessment_before_a_list_is_not_read_as_names() -> None:
     node, _ = corrector(
         "The draft misses Cy Fox [3].\nFinal Answer: Ann Lee [2], Cy Fox [3].", form="list"

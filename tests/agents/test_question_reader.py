@@ -12,8 +12,7 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from citeproof.agents.question_reader import QuestionReader
-from citeproof.agents.retriever import Retriever
-from citeproof.errors import InputError, SettingsError
+from citeproof.errors import InputError
 from citeproof.parameters import Parameters
 from citeproof.settings import BudgetSettings
 from citeproof.state import (
@@ -23,15 +22,14 @@ from citeproof.state import (
     KeptState,
     LLatrievalState,
     NodeCost,
-    Question,
     R2MGAState,
     VTGState,
 )
-from citeproof.testing import ListRetriever, passage
+from citeproof.testing import passage
 from citeproof.types import Answer, Passage, Usage
 from tests.agents.calm_states import BUILT, claim
 from tests.agents.r2_mga_states import FAULTY
-from tests.agents.states import A, B, state
+from tests.agents.states import A, state
 
 ASKED: Any = {"question": "Who?"}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -190,19 +188,6 @@ async def test_a_document_of_no_use_is_an_error() -> None:
         await QuestionReader()(asked(documents=["One.", ""]))
 
 
-async def test_the_documents_are_those_of_one_question_only() -> None:
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState, input_schema=Question)
-    builder.add_node("question_reader", QuestionReader())
-    builder.add_node("retriever", Retriever(ListRetriever([A])))
-    builder.add_edge(START, "question_reader")
-    builder.add_edge("question_reader", "retriever")
-    graph = builder.compile(checkpointer=InMemorySaver())
-    asked = {"question": "Who built the tower?"}
-    first = await graph.ainvoke({**asked, "documents": [B]}, THREAD)
-    second = await graph.ainvoke(asked, THREAD)
-    assert (first["passages"], second["passages"]) == ([B], [A])
-
-
 # Budgets
 
 
@@ -276,20 +261,3 @@ async def test_a_subgraph_takes_over_the_corpus_around_it_and_leaves_its_ledger(
     alone = await reading(VTGState).ainvoke(asked(corpus=[A], ledger=around))
     assert alone["corpus"] == [], "of the outermost graph it is an earlier run's"
     assert "earlier:1" not in alone["ledger"]
-
-
-# What is refused
-
-
-@pytest.mark.parametrize("question", ["", " \n", None])
-async def test_an_empty_question_is_an_error(question: Any) -> None:
-    with pytest.raises(InputError, match="The question is empty"):
-        await QuestionReader()({"question": question})
-
-
-REVIEW = QuestionReader(review=True)
-
-
-async def test_a_review_that_nothing_would_keep_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"A review needs a checkpointer.*checkpointer=…"):
-        await reading(VTGState, node=REVIEW).ainvoke(ASKED)

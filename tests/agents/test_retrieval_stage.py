@@ -113,12 +113,6 @@ async def test_documents_replace_the_index(search: bool, key: str) -> None:
     assert script.retriever.queries == []
 
 
-async def test_documents_of_no_use_are_an_error() -> None:
-    asked: Any = {**ASKED, "documents": [7]}
-    with pytest.raises(InputError, match="Document 1 is not a passage: it is a int"):
-        await retrieval_stage(Script())(asked)
-
-
 @pytest.mark.parametrize("search", [True, False])
 async def test_errors_pass_through(search: bool) -> None:
     def fail(query: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof.agents.retriever import CandidateRetriever, Retriever
-from citeproof.errors import InputError, RetrievalError
+from citeproof.errors import InputError
 from citeproof.runtime.events import PassagesRetrieved
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
@@ -82,19 +82,6 @@ async def test_a_list_of_passages_is_searched() -> None:
 def test_what_is_no_retriever_is_refused() -> None:
     with pytest.raises(InputError, match="A int cannot be used as a retriever"):
         Retriever(7)
-
-
-async def test_neither_retriever_nor_documents_is_an_error() -> None:
-    with pytest.raises(InputError, match="There is nothing to answer from"):
-        await Retriever()(asked(documents=[]))
-
-
-async def test_a_retriever_that_fails_is_an_error() -> None:
-    def fail(query: str) -> list[Passage]:
-        raise RetrievalError("The index is gone")
-
-    with pytest.raises(RetrievalError, match="The index is gone"):
-        await Retriever(ListRetriever(fail))(ASKED)
 
 
 # A pool, of which the main LM reads the top first (CaLM)

@@ -169,23 +169,6 @@ def test_a_file_without_events_is_refused(tmp_path: Path) -> None:
         read_trace(tmp_path / "b.jsonl")
 
 
-def test_a_trace_appears_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.jsonl"
-    write_trace(path, trace())
-    before = path.read_bytes()
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(InputError, match="cannot be written: No space left"):
-        write_trace(path, trace(timed()[:5]))
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A run of three examples, of which two kept their events."""

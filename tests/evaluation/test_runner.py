@@ -173,13 +173,6 @@ async def test_events_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
     assert read_trace(find_trace(folder, "1")) == whole
 
 
-async def test_events_are_not_kept_unless_asked_for(tmp_path: Path) -> None:
-    await run(vtg(), "vtg", examples(tmp_path, 1), tmp_path / "run")
-    assert not (tmp_path / "run/traces").exists()
-    with pytest.raises(InputError, match="kept no events. Run citeproof eval with --trace"):
-        find_trace(tmp_path / "run", None)
-
-
 async def test_a_torn_last_line_is_dropped_and_its_example_asked_again(tmp_path: Path) -> None:
     asked, folder = examples(tmp_path, 5), tmp_path / "run"
     await run(vtg(), "vtg", asked, folder)

@@ -79,23 +79,6 @@ def test_what_is_not_corroborated_goes_and_its_passages_with_it() -> None:
     assert {claim.verdict.trials for claim in answer.claims} == {2}
 
 
-def test_nothing_kept_starts_the_next_round_from_fresh_passages() -> None:
-    script = Script(main=[WRONG, told(5)], verifier=[told(1), told(5)])
-    answer, _ = script.run()
-    assert script.shown(MAIN) == [[1, 2, 3], [4, 5, 6]]
-    assert "Draft: (none)" in script.calls(MAIN)[1].prompt
-    assert answer.passages == (POOL[4],)
-
-
-def test_an_answer_that_cites_nothing_costs_no_verifier_call_and_keeps_nothing() -> None:
-    script = Script(main=["Fact 1 is told here.", told(4)], verifier=[told(4)])
-    answer, rounds = script.run()
-    assert script.counts == (2, 1)
-    assert script.shown(MAIN) == [[1, 2, 3], [4, 5, 6]]
-    assert (rounds[0].verifier_answer, rounds[0].rouge_2) == ("", 0.0)
-    assert answer.status == "answered"
-
-
 # The end of the rounds
 
 
@@ -280,16 +263,6 @@ def test_the_final_claims_are_proved_and_corroboration_alone_is_no_proof() -> No
     assert [claim.verdict.status for claim in answer.claims] == ["supported", "unsupported"]
     assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
     assert answer.usage.nli_pairs == 2
-
-
-def test_an_exhausted_pool_leaves_no_claim_unproved() -> None:
-    script = Script(main=[told(1)], verifier=["Something else."], pool=POOL[:3])
-    answer = proved(script, TableEntailment(lambda *_: 0.9))
-    assert [claim.verdict.status for claim in answer.claims] == ["supported"]
-    assert (answer.status, answer.reason) == (
-        "partial",
-        "All 3 passages were read before the two models agreed.",
-    )
 
 
 def test_a_budget_that_the_proof_spends_is_told_though_the_models_agreed() -> None:

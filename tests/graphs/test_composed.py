@@ -12,12 +12,10 @@ from langgraph.types import Command
 from citeproof import Answer, Verdict
 from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
-from citeproof.runtime.events import AnswerReady, LLMCalled
 from citeproof.state import Reflection
 from tests.graphs.composed_scripts import QUESTION, ROLES, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
-from tests.watching import started, watch
 
 flow: Any = partial(build_composed, assess="llm")
 WRONG = "Cy Fox built the tower."
@@ -72,21 +70,6 @@ async def test_passages_that_do_not_suffice_are_chosen_anew_from_all_candidates(
     prompt = script.calls("claim_generator")[0].prompt
     assert C.text in prompt
     assert B.text not in prompt
-
-
-async def test_what_is_missing_is_searched_for_until_the_rounds_are_over() -> None:
-    script = Script(
-        retrieval_verifier=["No", "No", "No"],
-        document_selector=[{"numbers": [1, 2]}, {"numbers": [1, 3]}],
-        missing_info=["A storm came."],
-        passages={"": [A, B, C], "A storm": [D]},
-    )
-    result = await script.run(k=2, search_rounds=2)
-    retrieval = result["retrieval"]
-    assert retrieval is not None
-    assert [done.query for done in retrieval.rounds] == [QUESTION, "A storm came."]
-    assert (retrieval.verified, retrieval.passages) == (False, (A, D))
-    assert result["answer"].text == ONE, "passages that may not suffice are answered from"
 
 
 async def test_candidates_are_read_in_one_window_and_summarised_only_if_asked() -> None:
@@ -261,36 +244,6 @@ async def test_refine_false_ends_with_the_first_answer_and_leaves_no_case(bank: 
     assert (result["rounds"], result["case_id"], await bank.count()) == ([], "", 0)
 
 
-async def test_an_unreadable_assessment_leaves_the_answer_and_no_case(bank: Bank) -> None:
-    result = await Script(bank=bank, assessor=["?", "?"]).run()
-    assert (result["answer"].text, result["case_id"]) == (ONE, "")
-    assert [note.split(":")[0] for note in result["answer"].notes] == ["assessor"]
-
-
-async def test_a_plan_without_actions_leaves_the_answer() -> None:
-    script = refined(planner=["?", "?"])
-    result = await script.run()
-    assert result["answer"].text == ONE
-    assert "refiner" not in script.counts
-    assert [note.split(":")[0] for note in result["answer"].notes] == ["planner"]
-
-
-@pytest.mark.parametrize("replies", [("", "Done!"), (f"{WRONG[:-1]} [1]. {ONE}",)])
-async def test_a_refinement_that_changes_nothing_is_not_proved(replies: tuple[str, ...]) -> None:
-    script = refined(*replies, **HALF)
-    graph = flow(script.toolbox(), max_trials=0)
-    moments = await watch(graph, {"question": QUESTION})
-    events = [moment.event for moment in moments]
-    assert started(moments)[-4:] == [
-        "draft_refiner",
-        "refinement_selector",
-        "case_recorder",
-        "answer_composer",
-    ]
-    [ready] = [event for event in events if isinstance(event, AnswerReady)]
-    assert [claim.text for claim in ready.answer.claims] == [WRONG, BUILT]
-
-
 async def test_without_the_verifier_claims_stay_unchecked() -> None:
     script = refined(f"Refined answer: {BOTH}")
     answer = (await script.run(verify=False, unverified="keep"))["answer"]
@@ -318,14 +271,6 @@ async def test_an_answer_that_is_not_proved_leaves_no_case(bank: Bank) -> None:
         assert bool(result["case_id"]) is kept
 
 
-async def test_an_answer_that_lost_a_claim_leaves_no_case(bank: Bank) -> None:
-    """All that is left of it is supported."""
-    script = Script(bank=bank, **HALF)
-    result = await script.run(unverified="drop", assess="nli", max_trials=0)
-    assert (result["answer"].text, result["answer"].status) == (ONE, "partial")
-    assert (result["case_id"], await bank.count()) == ("", 0)
-
-
 # Budgets, input, parameters
 
 
@@ -344,14 +289,6 @@ async def test_a_budget_ends_the_run_with_what_is_proved(calls: int, text: str) 
     assert (answer.text, answer.usage.llm_calls) == (text, calls)
     spent = f"The budget of {calls} calls is spent."
     assert answer.reason == ("" if calls == 7 else spent)
-
-
-async def test_a_run_may_override_the_parameters_that_the_graph_was_built_with() -> None:
-    script = Script()
-    graph = flow(script.toolbox(), refine=True)
-    context: Any = {"refine": False, "search": False, "demonstrate": False}
-    await graph.ainvoke({"question": QUESTION}, context=context)
-    assert script.counts == {"claim_generator": 2, "citation_generator": 1}
 
 
 async def reviewed(script: Script, decision: str, text: str = "", assess: str = "llm") -> Answer:
@@ -396,15 +333,6 @@ async def test_what_a_person_has_decided_is_not_refined(
     assert not {"assessor", "planner", "refiner"} & script.counts.keys()
 
 
-async def test_a_claim_of_a_refinement_that_a_person_approves_stands() -> None:
-    script = refined(
-        f"Refined answer: {ONE} {WRONG[:-1]} [1].", evidence_finder=[{"questions": ["?"]}]
-    )
-    answer = await reviewed(script, "approve")
-    assert answer.text == f"{ONE} {WRONG[:-1]} [1]. [unverified]"
-    assert (answer.status, answer.notes) == ("partial", ())
-
-
 # What every graph can do
 
 
@@ -417,23 +345,3 @@ async def test_every_prompt_of_a_run_begins_with_the_same_passages(bank: Bank) -
     shared = prompts[0][: prompts[0].rindex("</passage>")]
     assert all(text in shared for text in (A.text, B.text, C.text))
     assert all(prompt.startswith(shared) for prompt in prompts)
-
-
-async def test_events_tell_the_search_and_the_writing() -> None:
-    graph = flow(refined(f"Refined answer: {BOTH}").toolbox())
-    moments = await watch(graph, {"question": QUESTION})
-    events = [moment.event for moment in moments]
-    assert [event.role for event in events if isinstance(event, LLMCalled)] == [
-        "retrieval_verifier",
-        "claim_generator",
-        "citation_generator",
-        "claim_generator",
-        "assessor",
-        "planner",
-        "refiner",
-    ]
-    nodes = started(moments)
-    assert nodes[:3] == ["question_reader", "retrieval_stage", "question_reader"]
-    assert nodes[-1] == "answer_composer"
-    [ready] = [event for event in events if isinstance(event, AnswerReady)]
-    assert ready.answer.text == BOTH

@@ -11,15 +11,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, START, StateGraph
 
 from citeproof import LLM, Passage, Toolbox, Usage, build_vtg
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.graphs.vtg import VTGParameters
-from citeproof.parameters import Parameters
 from citeproof.runtime.events import AnswerReady
 from citeproof.runtime.moments import NodeStarted
-from citeproof.state import Result
 from citeproof.testing import ScriptedChatModel
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
 from tests.watching import finished, watch
@@ -168,20 +165,3 @@ def test_a_run_changes_only_the_parameters_that_it_sets(context: Any) -> None:
     graph = build_vtg(wrong.toolbox(), **built_with)
     answer = graph.invoke({"question": "Who built the tower?"}, context=context)["answer"]
     assert [claim.verdict.trials for claim in answer.claims] == [2]
-
-
-def test_a_graph_in_a_graph_has_parameters_of_its_own() -> None:
-    class Around(Parameters):
-        max_trials: int = 0
-
-    class Both(Result):
-        question: str
-
-    inner = build_vtg(long_run(), k=9, max_claims=3)
-    builder: Any = StateGraph(Both, context_schema=Around)
-    builder.add_node("inner", inner)
-    builder.add_edge(START, "inner")
-    builder.add_edge("inner", END)
-    given: Any = {"question": "Who built the tower?"}
-    result = builder.compile().invoke(given, context=Around())
-    assert len(result["answer"].claims) == 3

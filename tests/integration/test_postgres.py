@@ -20,9 +20,6 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.types import Command
 from typer.testing import CliRunner
 
 from citeproof import Toolbox, build_vtg, cli
@@ -122,44 +119,6 @@ class Failing(Script):
 
 def script() -> Failing:
     return Failing([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
-
-
-@pytest.mark.parametrize("at", [1, 4, 7])
-def test_a_node_that_failed_is_all_that_is_done_again(database: str, at: int) -> None:
-    told, thread = script(), {"configurable": {"thread_id": "t"}}
-    told.at = at
-    for _ in range(2):
-        with PostgresSaver.from_conn_string(database) as saver:
-            saver.setup()
-            graph: Any = build_vtg(told.toolbox(), max_trials=0, checkpointer=saver)
-            if told.at >= 0:
-                with pytest.raises(Exception, match="ScriptedChatModel failed"):
-                    graph.invoke({"question": "Who?"}, thread, durability="sync")
-                told.at = -1
-            else:
-                answer = graph.invoke(None, thread, durability="sync")["answer"]
-    assert answer.text == "Cy Fox built the tower [1]. [unverified] The tower was lit in 1871 [2]."
-    assert told.calls == {"claim_generator": 4, "citation_generator": 3, "evidence_finder": 1}
-    assert answer.usage.llm_calls == sum(told.calls.values()) == 8
-
-
-async def test_a_run_waits_in_the_database_for_a_person(database: str) -> None:
-    told, thread = script(), {"configurable": {"thread_id": "t"}}
-    told.at = -1
-    replies: list[Any] = [{"question": "Who?"}, "?", {"decision": "edit", "text": "Cy Fox helped."}]
-    shown = []
-    for given in [replies[0], *(Command(resume=reply) for reply in replies[1:])]:
-        async with AsyncPostgresSaver.from_conn_string(database) as saver:
-            await saver.setup()
-            graph: Any = build_vtg(told.toolbox(), max_trials=0, review=True, checkpointer=saver)
-            [interrupt] = (await graph.ainvoke(given, thread))["__interrupt__"]
-            shown.append((interrupt.value["claim"]["text"], bool(interrupt.value["problem"])))
-    assert shown == [(WRONG, False), (WRONG, True), ("Cy Fox helped.", False)]
-    async with AsyncPostgresSaver.from_conn_string(database) as saver:
-        graph = build_vtg(told.toolbox(), max_trials=0, review=True, checkpointer=saver)
-        answer = (await graph.ainvoke(Command(resume={"decision": "drop"}), thread))["answer"]
-    assert answer.text == "The tower was lit in 1871 [1]."
-    assert answer.usage.llm_calls == sum(told.calls.values()) == 8
 
 
 def test_the_program_of_the_page_runs(database: str) -> None:

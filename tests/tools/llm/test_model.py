@@ -873,19 +873,6 @@ async def test_any_other_model_is_asked_in_words_to_go_on() -> None:
     assert "continue_final_message" not in stub.requests[0]
 
 
-async def test_a_model_that_only_streams_slowly_can_be_cancelled() -> None:
-    class Slow(Plain):
-        async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            await asyncio.sleep(60)
-            yield None
-
-    call = asyncio.create_task(LLM(Slow(replies=[])).text(ASK, on_delta=lambda _: None))
-    await asyncio.sleep(0.1)
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
-
-
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}
 
 
