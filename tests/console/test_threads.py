@@ -81,13 +81,6 @@ def test_a_finished_run_starts_anew(script: Failing) -> None:
     assert script.queries == [QUESTION, QUESTION]
 
 
-def test_a_file_that_is_no_store_is_told(script: Failing) -> None:
-    Path(".citeproof/threads.sqlite").write_text("no database, but a long enough text " * 9)
-    result = run(cli.app, ["ask", QUESTION, "--thread", "t"])
-    assert result.exit_code == 2
-    assert "The run cannot be kept in .citeproof/threads.sqlite" in result.output
-
-
 @pytest.mark.parametrize(
     ("where", "told"),
     [

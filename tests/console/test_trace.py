@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -223,11 +222,6 @@ def test_what_is_no_run_is_told(tmp_path: Path) -> None:
         find_trace(file, "1")
     for name in ("~$run", "x" * 300):
         assert find_trace(Path(name), None) == Path(name)
-
-
-def test_placeholders_of_the_page_stay_text() -> None:
-    own = trace(question="@@style@@ </title><script>", answer=None)
-    assert len(re.findall("<script>", render_trace(own))) == 1
 
 
 def test_a_run_that_broke_off_tells_what_it_cost() -> None:

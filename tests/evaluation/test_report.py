@@ -276,15 +276,6 @@ async def test_mauve_that_cannot_be_had_is_told_before_the_judge_is_asked(
     assert asked.pairs == []
 
 
-async def test_runs_that_share_no_example_have_no_difference(tmp_path: Path) -> None:
-    one = await made(tmp_path / "one", 2)
-    other = tmp_path / "other"
-    asked = [e.model_copy(update={"id": f"x{e.id}"}) for e in examples(tmp_path, 2)]
-    await run(build_vtg(toolbox(), max_claims=1), "vtg", asked, other)
-    with pytest.raises(InputError, match="other and one share no example"):
-        await report([one, other], against=one)
-
-
 async def test_questions_that_share_but_a_place_in_a_file_are_not_compared(
     tmp_path: Path,
 ) -> None:

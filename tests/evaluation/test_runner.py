@@ -19,7 +19,6 @@ from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.results import Result, append, mend, read_lines, read_results
 from citeproof.evaluation.runner import run
-from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.traces import find_trace, read_trace
 from tests.evaluation.scripted import examples, reply, toolbox, write
 from tests.watching import started
@@ -65,21 +64,6 @@ async def test_each_answer_is_on_disk_before_it_is_told_of_and_ends_in_order(
     assert (manifest.totals.answered, manifest.totals.waiting) == (6, 0)
     assert manifest.totals.usage.llm_calls == 12
     assert list(read_lines(folder / "examples.jsonl", Example)) == asked
-
-
-async def test_the_results_are_also_written_as_alce_reads_them(tmp_path: Path) -> None:
-    asked = examples(tmp_path, 2)
-    await run(vtg(), "vtg", asked, tmp_path / "run")
-    data = json.loads((tmp_path / "run/alce.json").read_text("utf-8"))["data"]
-    assert data[1]["output"] == "Number 1 is green [1]."
-    assert data[1]["docs"] == [{"id": "d1", "title": "Numbers", "text": "Number 1 is green."}]
-    assert data[1]["gold_passages"] == ["d1"]
-    own = open_run(tmp_path / "run")
-    same = open_run(tmp_path / "run/alce.json")
-    assert [output.text for _, output, _ in own.items()] == [
-        output.text for _, output, _ in same.items()
-    ]
-    assert (own.method, same.method, same.name) == ("vtg", "", "alce")
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
