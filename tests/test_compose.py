@@ -106,12 +106,6 @@ def test_a_wrong_citation_gives_way_to_the_passage_that_proves_the_claim() -> No
     assert answer.claims[0].verdict.tier == "memory"
 
 
-def test_needless_citations_are_trimmed() -> None:
-    assert proved(nothing(), drafted(claim(BUILT, 2, 1, 3))).passages == (A,)
-    kept = proved(nothing(), drafted(claim(BUILT, 2, 1)), simplify=False)
-    assert kept.text == "Ann Lee built the tower [1][2]."
-
-
 def test_new_evidence_proves_a_claim_in_its_own_words() -> None:
     script = searching("What broke the lamp?", **{"What broke": [D]})
     answer = proved(script, drafted(claim(BROKE, 1), claim(BUILT, 1), passages=(A,)))

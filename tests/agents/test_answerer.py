@@ -98,27 +98,6 @@ async def test_a_label_is_no_part_of_the_answer(label: str, numbers: list[int]) 
 # What is asked
 
 
-async def test_the_prompt_shows_the_memory_and_its_numbers() -> None:
-    node, model = answerer("x")
-    await node(state(long_term=["b", "c"]))
-    [call] = model.calls
-    assert call.prompt.index("1871") < call.prompt.index("Bo Ray") < call.prompt.index("such as")
-    assert "such as [2]" in call.prompt
-    assert "numbered 2, 3." in call.prompt
-    assert "DONE" not in call.prompt
-    assert "example" not in call.prompt.lower()
-
-
-@pytest.mark.parametrize("form", FORMS)
-async def test_the_demonstration_of_the_state_stands_between_passages_and_task(form: Any) -> None:
-    node, model = answerer("x", form=form)
-    await node(state(demonstration="<example>E</example>"))
-    prompt = model.calls[0].prompt
-    words = "An example of such an answer, to another question from other passages:\n"
-    shown = prompt.index(f"{words}<example>E</example>\n\n")
-    assert prompt.rindex("</passage>") < shown < prompt.rindex("Who built the tower?")
-
-
 async def test_length_temperature_and_abstaining_are_knobs() -> None:
     node, model = answerer("x", answer_tokens=44, temperature=0.8, may_abstain=True)
     await node(state())
@@ -161,18 +140,6 @@ async def test_so_many_examples_are_shown_with_their_passages(form: Any, shots: 
     assert call.prompt.index(A.text) < call.prompt.rindex("Who built the tower?")
     if shots:
         assert call.prompt.rindex("An example") < call.prompt.index(A.text)
-
-
-async def test_the_examples_come_first_so_that_all_questions_share_them() -> None:
-    model = ScriptedChatModel([SAID, SAID])
-    node = Answerer(LLM(model), shots=2)
-    await node(state())
-    await node(state(question="When was it lit?"))
-    one, other = (call.prompt for call in model.calls)
-    examples = one.index("Question: Who built the tower?")
-    assert "An example of an answer" in one[:examples]
-    assert one[:examples] == other[:examples]
-    assert "\n\nQuestion: Who built the tower?\n\n<passage" in one
 
 
 async def test_examples_are_shown_as_json_where_the_answer_is_asked_for_so() -> None:

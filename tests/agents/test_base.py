@@ -695,12 +695,6 @@ async def test_a_place_tells_graph_context_and_thread() -> None:
     assert [(place.context, place.thread) for place in seen] == [(None, None)] * 2
 
 
-def test_outside_of_a_graph_each_place_is_another() -> None:
-    one, other = current_place(), current_place()
-    assert one.call != other.call
-    assert (one.graph, one.context, one.thread, one.drafts) == ("", None, None, False)
-
-
 # Nodes with several prompts: `prompt` replaces that which the node asks
 
 SEARCH: Any = {**ASKED, "rounds": [SearchRound(query="?", found=1, new=1)]}

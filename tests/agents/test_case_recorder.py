@@ -129,12 +129,6 @@ async def test_nothing_is_kept_read_only_or_without_feedback(bank: Bank) -> None
     assert await bank.count() == 0
 
 
-async def test_a_namespace_of_its_own(bank: Bank) -> None:
-    await CaseRecorder(bank, namespace="other")(finished(*PROVED))
-    assert await bank.count() == 0
-    assert await bank.within("other").count() == 1
-
-
 @pytest.mark.parametrize("error", [StoreError("The disk is full"), ModelError("The disk is full")])
 async def test_a_bank_that_fails_costs_the_case_not_the_answer(
     bank: Bank, monkeypatch: pytest.MonkeyPatch, error: Exception

@@ -27,22 +27,6 @@ def corrector(*replies: str, **knobs: Any) -> tuple[Corrector, ScriptedChatModel
     return Corrector(LLM(model), **knobs), model
 
 
-async def test_the_prompt_has_the_draft_and_the_passages_of_the_round() -> None:
-    node, model = corrector("x [2].")
-    await node(candidate(**NEXT))
-    prompt = model.calls[0].prompt
-    for shown in (
-        "Draft: The tower was lit in 1871 [2].",
-        "rests on the first passage, number 2.",
-        "at least one number and at most three",
-        "such as [2]",
-        "numbered 2, 3, 4.",
-    ):
-        assert shown in prompt
-    assert BUILT not in prompt
-    assert prompt.index('number="2"') < prompt.index('number="3"') < prompt.index("Correct a draft")
-
-
 @pytest.mark.parametrize(
     ("kept", "long_term", "draft", "rests"),
     [

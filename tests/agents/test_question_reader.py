@@ -8,7 +8,6 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from citeproof.agents.question_reader import QuestionReader
@@ -80,24 +79,6 @@ def asked(**changes: Any) -> Any:
 
 
 # What an earlier run has left
-
-
-async def test_all_that_an_earlier_run_left_is_cleared() -> None:
-    update: dict[str, Any] = dict(await QuestionReader()(ASKED))
-    passages, ledger = update.pop("passages"), update.pop("ledger")
-    assert (passages, ledger) == (Overwrite([]), Overwrite({}))
-    [added] = update.pop("messages")
-    assert (added.type, added.text) == ("human", "Who?")
-    assert update == {
-        **EMPTY,
-        **ALONE,
-        "question": "Who?",
-        "asked": "Who?",
-        "answer": None,
-        "corpus": [],
-        "documents": [],
-        "budget": None,
-    }
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,10 @@ import pytest
 
 from citeproof.agents.retriever import CandidateRetriever, Retriever
 from citeproof.errors import InputError
-from citeproof.runtime.events import PassagesRetrieved
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, passage
 from citeproof.types import Passage
-from tests.agents.one_node import told
 from tests.agents.search_states import BY_NAME, FIRST, search_state
 from tests.agents.states import A, B, C
 
@@ -36,11 +34,6 @@ async def test_the_k_best_passages_fill_the_long_term_memory() -> None:
         "corpus": [],
     }
     assert meter.used.retrievals == 1
-
-
-async def test_what_is_found_is_told() -> None:
-    events = await told(Retriever(ListRetriever(lambda _: [C, A, B]), k=2), ASKED)
-    assert events == [PassagesRetrieved(passages=(C, A))]
 
 
 async def test_documents_are_ranked_for_the_question() -> None:
@@ -168,13 +161,3 @@ async def test_with_reread_only_those_of_d_do_not_wait_again() -> None:
     update = await node(state)
     assert update["waiting"] == ["c", "h"]
     assert update["rounds"][-1].new == 1
-
-
-async def test_documents_with_the_question_are_searched() -> None:
-    documents = ["Bo Ray kept the light.", "Cats sleep all day."]
-    node = CandidateRetriever(k=1, candidates=1)
-    state: Any = {**empty(query="Who kept the light?"), "documents": documents}
-    update = await node(state)
-    assert update["passages"] == [passage(documents[0], source="document 1")]
-    corpus: Any = {**empty(query="Who kept the light?"), "corpus": [B, C]}
-    assert (await node(corpus))["passages"] == [C]

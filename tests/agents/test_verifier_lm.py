@@ -9,22 +9,12 @@ import pytest
 from citeproof import LLM
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.testing import ScriptedChatModel
-from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
+from tests.agents.calm_states import BUILT, LIT, candidate, claim
 
 
 def verifier(*replies: str, **knobs: Any) -> tuple[VerifierLM, ScriptedChatModel]:
     model = ScriptedChatModel(replies)
     return VerifierLM(LLM(model), LLM(ScriptedChatModel([])), **knobs), model
-
-
-async def test_it_reads_only_the_cited_passages_under_their_own_numbers() -> None:
-    node, model = verifier(f"{LIT[:-1]} [2][1].")
-    state = candidate(claims=[claim(LIT, 2)], short_term=["a", "b", "c"])
-    [said] = (await node(state))["verifier_claims"]
-    [call] = model.calls
-    assert (LIT in call.prompt, BUILT in call.prompt, KEPT in call.prompt) == (True, False, False)
-    assert 'number="2"' in call.prompt
-    assert (said.text, [c.number for c in said.citations]) == (LIT, [2])
 
 
 @pytest.mark.parametrize("claims", [[], [claim(BUILT), claim(LIT)]])

@@ -149,12 +149,6 @@ def test_a_budget_that_ends_before_the_choice_leaves_an_answer() -> None:
     assert answer.text
 
 
-def test_cot_reasons_first() -> None:
-    run = Run("cot", f"Passage 1 names Ann Lee [1].\nAnswer: {GOOD}")
-    assert run().text == GOOD
-    assert "think it through" in run.calls()[0].prompt
-
-
 def test_reasoning_goes_with_the_others_too() -> None:
     run = Run("usc", f"Lee [1].\nAnswer: {GOOD}", reasoning=True, samples=3)
     assert run().text == GOOD

@@ -157,20 +157,6 @@ def test_a_hypothetical_answer_may_be_the_first_query() -> None:
     assert shown(search.of("passage")[0]) == []
 
 
-def test_the_missing_info_query_may_be_a_question() -> None:
-    search = two_rounds()
-    search.search(**SMALL, query_style="question")
-    assert search.queries == [QUESTION, "Who was Bo?"]
-    assert search.calls["passage"] == 0
-
-
-def test_verification_by_score_goes_by_the_threshold() -> None:
-    search = two_rounds(verifier_score=[{"score": 5}, {"score": 6}])
-    found = search.search(**SMALL, verification="score", threshold=6)
-    assert [(done.score, done.sufficient) for done in found.rounds] == [(5.0, False), (6.0, True)]
-    assert search.calls["verifier"] == 0
-
-
 def test_the_selector_reads_summaries_and_the_verifier_the_passages() -> None:
     search = two_rounds()
     search.search(**SMALL)

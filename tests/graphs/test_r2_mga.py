@@ -17,7 +17,6 @@ from tests.graphs.r2_mga_scripts import (
     PLAN,
     QUESTION,
     ROLES,
-    WHY,
     Script,
     empty_bank,
 )
@@ -63,18 +62,6 @@ async def test_an_answer_that_needs_no_refinement_is_left_alone() -> None:
     assert script.counts == (1, 1, 0, 0, 0)
     assert result["answer"].text == FINAL
     assert [(r.feedback, r.actions) for r in result["rounds"]] == [(GOOD, ())]
-
-
-async def test_every_prompt_begins_alike_and_ends_with_its_task(bank: Bank) -> None:
-    await Script(bank=bank).run()
-    script = Script(bank=bank, demonstrator=[WHY] * 3)
-    await script.run()
-    prompts = [call.prompt for role in ROLES for call in script.calls(role)]
-    assert len(prompts) == 8
-    shared = prompts[0][: prompts[0].index("Keeper")]
-    assert 'number="3"' in shared
-    assert all(prompt.startswith(shared) for prompt in prompts)
-    assert all(f"{C.text}\n</passage>\n\n" in prompt for prompt in prompts)
 
 
 # The memory bank
@@ -160,13 +147,6 @@ async def test_a_refinement_that_changes_nothing_ends_the_rounds() -> None:
 
 
 # What goes wrong
-
-
-async def test_an_unreadable_assessment_leaves_the_answer_and_no_case(bank: Bank) -> None:
-    script = Script(bank=bank, answerer=[FINAL], assessor=["?", "?"])
-    result = await script.run(gate="nli")
-    assert (result["answer"].text, result["case_id"]) == (FINAL, "")
-    assert [note.split(":")[0] for note in result["answer"].notes] == ["assessor"]
 
 
 async def test_an_unreadable_plan_leaves_the_answer() -> None:
