@@ -130,20 +130,20 @@ async def test_the_first_candidates_fill_d_and_all_of_them_wait() -> None:
     assert update["rounds"] == [SearchRound(query="a query", found=4, new=4)]
 
 
-async def test_at_most_n_candidates_are_found() -> None:
-    node, _ = candidates("abcdefgh", candidates=3)
-    assert (await node(empty()))["waiting"] == ["a", "b", "c"]
-
-
-async def test_n_is_never_less_than_k() -> None:
-    node, _ = candidates("abcdefgh", candidates=1)
-    assert (await node(empty()))["long_term"] == ["a", "b"]
-
-
-async def test_no_more_than_k_leave_nothing_to_choose() -> None:
-    node, _ = candidates("ab")
+@pytest.mark.parametrize(
+    ("found", "most", "chosen", "waiting"),
+    [
+        ("abcdefgh", 3, "ab", "abc"),
+        ("abcdefgh", 1, "ab", ""),  # never fewer than k
+        ("ab", 50, "ab", ""),  # nothing to choose
+    ],
+)
+async def test_at_most_n_candidates_are_found(
+    found: str, most: int, chosen: str, waiting: str
+) -> None:
+    node, _ = candidates(found, candidates=most)
     update = await node(empty())
-    assert (update["long_term"], update["waiting"]) == (["a", "b"], [])
+    assert (update["long_term"], update["waiting"]) == (list(chosen), list(waiting))
 
 
 async def test_passages_of_earlier_rounds_do_not_wait_again() -> None:

@@ -114,38 +114,35 @@ def test_what_cannot_be_done_is_told_and_the_chat_goes_on(line: str, told: str) 
     assert "✓ The tower was lit in 1871. [1]" in result.stdout
 
 
-def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
-    script.interrupted = 1
-    out, err = io.StringIO(), io.StringIO()
+def chat_here(script: Talk, *lines: str) -> tuple[str, str]:
+    """A chat in this process, which an interrupt can reach; its output and what it complains of."""
 
     def build(**more: Any) -> Any:
         return build_vtg(script.toolbox(), **more)
 
-    talk = Chat(
-        LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err, width=99)
-    )
-    script.claims = [BUILT, LIT, "DONE"]
-    assert talk.run(io.StringIO(f"{BEFORE}\n{ASKED}\n")) == 0
-    assert err.getvalue() == "Stopped.\n"
-    assert out.getvalue().endswith(
+    out, err = io.StringIO(), io.StringIO()
+    consoles = (Console(file=file, width=99) for file in (out, err))
+    assert Chat(LocalRuns(build), Thread("chat"), *consoles).run(io.StringIO("\n".join(lines))) == 0
+    return out.getvalue(), err.getvalue()
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
+    script.interrupted, script.claims = 1, [BUILT, LIT, "DONE"]
+    out, err = chat_here(script, BEFORE, ASKED)
+    assert err == "Stopped.\n"
+    assert out.endswith(
         f"> {ASKED}\n✓ The tower was lit in 1871. [1]\n1 of 1 claim proved · 1 source: /sources\n"
     )
 
 
 def test_asked_the_same_again_a_stopped_answer_goes_on(script: Talk) -> None:
     script.interrupted = 3
-    out, err = io.StringIO(), io.StringIO()
-
-    def build(**more: Any) -> Any:
-        return build_vtg(script.toolbox(), **more)
-
-    talk = Chat(LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err))
     script.claims, script.citations = [BUILT, LIT, "DONE"], [[1], [2], [2]]
-    assert talk.run(io.StringIO(f"{BEFORE}\n{BEFORE}\n")) == 0
-    assert err.getvalue() == "Stopped.\n"
+    out, err = chat_here(script, BEFORE, BEFORE)
+    assert err == "Stopped.\n"
     assert script.queries == [BEFORE], "it has searched once"
     assert script.calls == {"claim_generator": 3, "citation_generator": 3}
-    assert out.getvalue().splitlines()[2:] == [
+    assert out.splitlines()[2:] == [
         f"> {BEFORE}",
         "✓ The tower was lit in 1871. [1]",
         "",

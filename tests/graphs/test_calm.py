@@ -32,8 +32,11 @@ def texts(claims: Any) -> list[str]:
 
 
 def test_two_answers_that_agree_end_the_run() -> None:
+    """The main LM reads the top of the pool, the verifier what is cited."""
     script = Script(main=[told(1, 3)], verifier=[told(1, 3)])
-    answer, rounds = script.run()
+    answer, rounds = script.run(pool=7)
+    assert (script.shown(MAIN), script.shown(VERIFIER)) == ([[1, 2, 3]], [[1, 3]])
+    assert script.retriever.queries == ["What is told?"]
     assert answer.text == "Fact 1 is told here [1]. Fact 3 is told here [2]."
     assert (answer.method, answer.status, answer.reason) == ("calm", "answered", "")
     assert answer.passages == (POOL[0], POOL[2])
@@ -44,14 +47,6 @@ def test_two_answers_that_agree_end_the_run() -> None:
         "corroborated by the verifier LM, not by entailment: “Fact 1 is told here.”",
         "corroborated by the verifier LM, not by entailment: “Fact 3 is told here.”",
     ]
-
-
-def test_the_main_lm_reads_the_top_of_the_pool_and_the_verifier_what_is_cited() -> None:
-    script = Script(main=[told(1, 3)], verifier=[told(1, 3)])
-    script.run(pool=7)
-    assert script.shown(MAIN) == [[1, 2, 3]]
-    assert script.shown(VERIFIER) == [[1, 3]]
-    assert script.retriever.queries == ["What is told?"]
 
 
 def test_the_verifiers_prompt_is_of_the_same_kind() -> None:

@@ -121,13 +121,6 @@ async def test_a_proved_answer_demonstrates_how_the_next_question_is_answered(ba
     assert "Why two." in script.calls("assessor")[0].prompt
 
 
-async def test_without_a_bank_a_built_in_case_is_shown_and_nothing_is_kept() -> None:
-    script = Script()
-    result = await script.run()
-    assert "Marl Street" in script.calls("claim_generator")[0].prompt
-    assert (result["case_id"], "demonstrator" in script.counts) == ("", False)
-
-
 async def test_demonstrate_false_writes_without_an_example(bank: Bank) -> None:
     await Script(bank=bank).run()
     script = Script(bank=bank)
@@ -140,8 +133,11 @@ async def test_demonstrate_false_writes_without_an_example(bank: Bank) -> None:
 
 
 async def test_an_answer_assessed_as_right_is_left_alone() -> None:
+    """Without a bank a built-in case is shown, and nothing is kept."""
     script = Script()
     result = await script.run()
+    assert "Marl Street" in script.calls("claim_generator")[0].prompt
+    assert (result["case_id"], "demonstrator" in script.counts) == ("", False)
     assert result["rounds"] == [
         Reflection(number=1, answer=ONE, feedback=GOOD, complete=True, correct=True, cited=True)
     ]

@@ -222,12 +222,6 @@ def test_unknown_and_impossible_parameters_are_errors(
         METHODS[name].sketch(**parameters)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_the_papers_parameters_can_be_built(name: str) -> None:
-    for data in METHODS[name].papers:
-        METHODS[name].sketch(**METHODS[name].paper_parameters(data))
-
-
 @pytest.mark.parametrize("name", SEARCHING)
 def test_the_schema_tells_the_parameters_that_the_graph_was_built_with(name: str) -> None:
     schema = METHODS[name].sketch(k=2).get_context_jsonschema()
