@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
@@ -25,6 +24,7 @@ from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.retrieval import from_passages
 from tests.agents.calm_states import claim
 from tests.agents.evidence_log import Log
+from tests.chain import chain
 from tests.graphs import r2_mga_scripts
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
@@ -58,11 +58,7 @@ def drafted(*claims: Any, **changes: Any) -> Any:
         }
         return {"answer": Answer.model_validate({**base, **changes})}
 
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    builder.add_node("answer", answer)
-    builder.add_edge(START, "answer")
-    builder.add_edge("answer", END)
-    graph: Any = builder.compile(name="draft")
+    graph = chain(Own, answer=answer).compile(name="draft")
     graph.asked = asked
     return graph
 
@@ -283,11 +279,8 @@ def invoked_inside(plain: bool) -> None:
     async def call_from_a_loop(state: Own) -> Own:
         return call(state)
 
-    builder: Any = StateGraph(Own)
-    builder.add_node("mine", call if plain else call_from_a_loop)
-    builder.add_edge(START, "mine")
-    builder.add_edge("mine", END)
-    graph = verify_with(builder.compile(name="mine"), tools)
+    mine = chain(Own, mine=call if plain else call_from_a_loop).compile(name="mine")
+    graph = verify_with(mine, tools)
     many: list[Any] = [ASKED] * 40
     if plain:
         results = graph.batch(many, {"max_concurrency": len(many)})

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.graph import START, StateGraph
 
 from citeproof import Settings, Toolbox, build_vanilla, build_vtg
 from citeproof.agents.base import LLMNode
@@ -25,6 +24,7 @@ from citeproof.settings import (
 )
 from citeproof.state import VTGState
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
+from tests.chain import chain
 
 TEXT = "Ann Lee built the tower."
 ASKED: Any = {"question": "Who built the tower?"}
@@ -98,11 +98,9 @@ def test_a_run_replaces_what_graph_and_tools_have_replaced() -> None:
 def test_a_run_goes_before_the_prompt_of_a_node() -> None:
     model = ScriptedChatModel([TEXT])
     own, other = (f"{how}\n\n{template('claim_generator')}" for how in ("Drily.", "Wittily."))
-    builder: Any = StateGraph(VTGState, context_schema=dict)
-    builder.add_node("writer", ClaimGenerator(model, prompt=own))
-    builder.add_edge(START, "writer")
+    graph = chain(VTGState, context=dict, writer=ClaimGenerator(model, prompt=own)).compile()
     given = {**ASKED, "passages": [passage(TEXT)]}
-    builder.compile().invoke(given, context={"prompts": {"claim_generator": other}})
+    graph.invoke(given, context={"prompts": {"claim_generator": other}})
     assert "Wittily." in model.calls[0].prompt
 
 

@@ -57,6 +57,7 @@ from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.types import Answer, Citation, Claim, Passage, Usage, Verdict
 from tests.agents.states import A, B
+from tests.chain import chain
 
 SAID = "Ann Lee built the tower [1]."
 ASKED: Any = {"question": "Who built the tower?", "passages": [A, B]}
@@ -84,14 +85,8 @@ class Counted(Own, total=False):
 
 def graph_of(*nodes: Any, state: Any = Own, **options: Any) -> Any:
     """The nodes one after the other, called `node1`, `node2` and so on."""
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(state)
-    before = START
-    for number, node in enumerate(nodes, start=1):
-        name = f"node{number}"
-        builder.add_node(name, node)
-        builder.add_edge(before, name)
-        before = name
-    return builder.compile(**options)
+    named = {f"node{number}": node for number, node in enumerate(nodes, start=1)}
+    return chain(state, **named).compile(**options)
 
 
 async def run(graph: Any, given: Any, sync: bool, **options: Any) -> Any:
@@ -521,10 +516,8 @@ async def test_parameters_of_the_run_replace_fields_of_the_same_name(
 
 async def test_a_dict_becomes_the_graphs_own_parameters() -> None:
     node, model = answerer(parameters=Length)
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own, context_schema=Length)
-    builder.add_node("node", node)
-    builder.add_edge(START, "node")
-    await builder.compile().ainvoke(ASKED, context={"answer_tokens": 33})
+    graph = chain(Own, context=Length, node=node).compile()
+    await graph.ainvoke(ASKED, context={"answer_tokens": 33})
     assert model.calls[0].arguments["max_tokens"] == 33
 
 
@@ -678,11 +671,7 @@ class Looks(Node):
 async def test_a_place_tells_graph_context_and_thread() -> None:
     seen: list[Place] = []
     inner = graph_of(Looks(seen.append))
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    for name in ("draft", "other"):
-        builder.add_node(name, inner)
-    builder.add_edge(START, "draft")
-    builder.add_edge("draft", "other")
+    builder = chain(Own, draft=inner, other=inner)
     config: Any = {"configurable": {"thread_id": "t"}}
     asked, context = {"question": "Who?"}, {"size": 3}
     await builder.compile(checkpointer=InMemorySaver()).ainvoke(asked, config, context=context)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from citeproof import Answer, Usage
@@ -16,6 +15,7 @@ from citeproof.state import Draft, GivenState, NodeCost, ProvedState
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.one_node import graph_of
 from tests.agents.states import A, B, state
+from tests.chain import chain
 
 GIVEN = [claim(BUILT, 2, 1), claim(LIT)]
 
@@ -108,24 +108,13 @@ class Own(TypedDict):
     answer: Answer
 
 
-def drafted_by(draft: Any) -> Any:
-    """The graph that drafts, then the reader."""
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(ProvedState)
-    builder.add_node("draft", draft)
-    builder.add_node("draft_reader", DraftReader())
-    builder.add_edge(START, "draft")
-    builder.add_edge("draft", "draft_reader")
-    return builder.compile()
-
-
 def total(ledger: dict[str, NodeCost]) -> Usage:
     return spent(sum((cost.usage for cost in ledger.values()), Usage()))
 
 
 async def test_the_cost_of_anybodys_graph_is_taken_from_its_answer() -> None:
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    builder.add_node("mine", lambda _: {"answer": answer()})
-    builder.add_edge(START, "mine")
-    left = await drafted_by(builder.compile()).ainvoke({"question": "Who?"})
+    mine = chain(Own, mine=lambda _: {"answer": answer()}).compile()
+    graph = chain(ProvedState, draft=mine, draft_reader=DraftReader()).compile()
+    left = await graph.ainvoke({"question": "Who?"})
     assert total(left["ledger"]) == COST
     assert [cost.notes for cost in left["ledger"].values()] == [("one",)]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from citeproof import CheckReport, check, cli
 from citeproof.console.check import show
 from citeproof.console.page import render_check
-from citeproof.errors import DocumentError, InputError
+from citeproof.errors import DocumentError
 from citeproof.memory.index import Index
 from citeproof.settings import Settings
 from citeproof.testing import TableEntailment, passage
@@ -286,21 +286,6 @@ def test_a_page_replaces_nothing_that_is_read(
     assert f"{page} cannot be written: what is read from it would be lost" in result.stderr
     assert Path(page).read_bytes() == before
     assert table.batches == []
-
-
-def test_a_folder_of_which_nothing_can_be_read_says_why(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "a.txt").write_bytes(b"\x00\x01")
-    with pytest.raises(InputError, match="NUL bytes"):
-        read_numbered(docs)
-
-
-def test_a_file_that_cannot_be_read_keeps_its_number(folder: Path) -> None:
-    read = read_numbered(folder)
-    assert {number: len(own) for number, own in read.passages.items()} == {1: 1, 2: 0, 3: 1}
-    assert [file.name for file in read.files] == ["a.md", "b.txt", "c.txt"]
-    assert len(read.problems) == 1
 
 
 def test_long_objects_are_cut_and_keep_their_number() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 
 from citeproof import Answer, Toolbox, build_vanilla, build_vtg, verify_with
 from citeproof.agents.question_reader import EARLIER
@@ -18,6 +18,7 @@ from citeproof.memory.bank import Bank
 from citeproof.runtime.events import QuestionRewritten
 from citeproof.state import Result
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
+from tests.chain import chain
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, Script
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, followed, seed
@@ -256,10 +257,7 @@ class Around(MessagesState):
 def test_a_method_answers_the_messages_of_a_graph_of_somebody_elses(schema: Any) -> None:
     """Also the second time, when the question of the first is still there."""
     script = talk()
-    builder: Any = StateGraph(schema)
-    builder.add_node("vtg", build_vtg(script.toolbox()))
-    builder.add_edge(START, "vtg")
-    graph = builder.compile(checkpointer=InMemorySaver())
+    graph = chain(schema, vtg=build_vtg(script.toolbox())).compile(checkpointer=InMemorySaver())
     graph.invoke({"messages": [HumanMessage(BEFORE)]}, THREAD)
     result = graph.invoke({"messages": [HumanMessage(ASKED)]}, THREAD)
     assert [kind for kind, _ in said(result["messages"])] == ["human", "ai", "human", "ai"]
@@ -268,12 +266,9 @@ def test_a_method_answers_the_messages_of_a_graph_of_somebody_elses(schema: Any)
 
 def test_a_question_of_the_graph_around_goes_before_its_messages() -> None:
     script = talk()
-    builder: Any = StateGraph(Around)
-    builder.add_node("ask", lambda _: {"question": BEFORE})
-    builder.add_node("vtg", build_vtg(script.toolbox()))
-    builder.add_edge(START, "ask")
-    builder.add_edge("ask", "vtg")
-    result = builder.compile().invoke({"messages": [HumanMessage("Write about the tower.")]})
+    vtg = build_vtg(script.toolbox())
+    graph = chain(Around, ask=lambda _: {"question": BEFORE}, vtg=vtg).compile()
+    result = graph.invoke({"messages": [HumanMessage("Write about the tower.")]})
     assert result["answer"].question == BEFORE
     assert [kind for kind, _ in said(result["messages"])] == ["human", "ai"]
 

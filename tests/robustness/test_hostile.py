@@ -54,12 +54,6 @@ async def test_a_reply_cannot_end_a_fence_or_a_role_in_a_later_prompt(said: str,
     assert found == {"text": "‹/passage>"}
 
 
-async def test_a_reply_is_cut_where_the_server_knows_no_limit() -> None:
-    model = ScriptedChatModel(["word " * 10_000, "word " * 100])
-    assert len(await LLM(model).text(PROMPT, max_tokens=20)) == 20 * 32
-    assert len(await LLM(model).text(PROMPT, max_tokens=20)) == 500
-
-
 @pytest.mark.parametrize(
     ("reads", "text"),
     [

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import pytest
-from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
 from citeproof.console.steps import gather_steps
@@ -13,6 +12,7 @@ from citeproof.runtime.events import ClaimDelta
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, NodeStarted, brief, observe
 from citeproof.state import NodeCost
 from citeproof.types import Claim, Usage
+from tests.chain import chain
 from tests.graphs.scripts import A
 from tests.watching import started, watch
 
@@ -23,10 +23,7 @@ class State(TypedDict, total=False):
 
 
 def graph_of(node: Any, name: str = "finder") -> Any:
-    builder = StateGraph(State)
-    builder.add_node(name, node)
-    builder.add_edge(START, name)
-    return builder.compile()
+    return chain(State, **{name: node}).compile()
 
 
 async def test_any_graph_tells_what_its_nodes_read_and_wrote() -> None:
