@@ -1,4 +1,4 @@
-"""A scripted VTG run: what each node's model replies, and what entails what."""
+"""Scripted runs: what each node's model replies, what is found, and what entails what."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from citeproof import Answer, Passage, Toolbox, build_vtg
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.memory.bank import Bank
+from citeproof.testing import Call, ListRetriever, ScriptedChatModel, TableEntailment
 
 A = Passage(id="a", title="Tower", text="Ann Lee built the tower.")
 B = Passage(id="b", title="Light", text="The tower was lit in 1871.")
@@ -27,7 +28,7 @@ def timeless(answer: Answer) -> Answer:
 
 @dataclass
 class Script:
-    """Replies of the three LLM nodes, in order, and the texts that a claim needs to be entailed.
+    """VTG: replies of its LLM nodes, in order, and the texts that a claim needs to be entailed.
 
     A claim is entailed by a premise that holds every text of `needs[claim]`; by default the
     claim itself.
@@ -89,3 +90,50 @@ class Script:
         answer = graph.invoke({"question": question})["answer"]
         assert isinstance(answer, Answer)
         return answer
+
+
+class RoleScript:
+    """Replies of each role, in order; a claim is entailed by a premise that holds its text.
+
+    Args:
+        bank: A memory bank.
+        passages: Part of the query → what the retriever finds; the longest part that fits.
+        replies: Role → its replies, where they are not those of `usual`.
+    """
+
+    usual: ClassVar[dict[str, Sequence[Any]]]
+    """Role → its replies."""
+
+    def __init__(
+        self,
+        *,
+        bank: Bank | None = None,
+        passages: Mapping[str, Sequence[Passage]] | None = None,
+        **replies: Sequence[Any],
+    ) -> None:
+        assert replies.keys() <= self.usual.keys()
+        self.passages = {"": [A, B, C]} if passages is None else passages
+        self.bank = bank
+        self.models = {
+            role: ScriptedChatModel(said) for role, said in {**self.usual, **replies}.items()
+        }
+        self.retriever = ListRetriever(self._found)
+        self.entailment = TableEntailment(lambda text, claim: 0.9 if claim in text else 0.1)
+
+    def _found(self, query: str) -> Sequence[Passage]:
+        keys = [key for key in self.passages if key in query]
+        return self.passages[max(keys, key=len)] if keys else []
+
+    def toolbox(self, **more: Any) -> Toolbox:
+        """Tools in which any role but those of the script has nothing to say."""
+        tools: dict[str, Any] = {
+            "retriever": self.retriever,
+            "entailment": self.entailment,
+            "roles": self.models,
+            "bank": self.bank,
+        }
+        return Toolbox(ScriptedChatModel([]), **{**tools, **more})
+
+    def calls(self, role: str) -> list[Call]:
+        """The calls of a role, in order."""
+        return self.models[role].calls

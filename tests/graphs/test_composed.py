@@ -13,7 +13,7 @@ from citeproof import Answer, Verdict
 from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
 from citeproof.state import Reflection
-from tests.graphs.composed_scripts import QUESTION, ROLES, Script, cite
+from tests.graphs.composed_scripts import QUESTION, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
 from tests.graphs.scripts import BUILT, LIT, A, B, C, D
 
@@ -290,7 +290,7 @@ async def test_every_prompt_of_a_run_begins_with_the_same_passages(bank: Bank) -
     await Script(bank=bank).run()
     script = refined(f"Refined answer: {BOTH}", bank=bank, demonstrator=[WHY] * 3)
     await script.run(OTHER)
-    prompts = [call.prompt for role in ROLES for call in script.calls(role)]
+    prompts = [call.prompt for role in script.usual for call in script.calls(role)]
     assert len(prompts) == 9
     shared = prompts[0][: prompts[0].rindex("</passage>")]
     assert all(text in shared for text in (A.text, B.text, C.text))

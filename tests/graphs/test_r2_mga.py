@@ -16,7 +16,6 @@ from tests.graphs.r2_mga_scripts import (
     GOOD,
     PLAN,
     QUESTION,
-    ROLES,
     Script,
     empty_bank,
 )
@@ -77,7 +76,7 @@ async def test_a_right_answer_becomes_the_demonstration_of_the_next_question(ban
 
     script = Script(bank=bank, demonstrator=["Why one.", "Why two.", "Why three."])
     await script.run(OTHER)
-    shown = {role: script.calls(role)[0].prompt for role in ROLES[:3]}
+    shown = {role: script.calls(role)[0].prompt for role in [*script.usual][:3]}
     for prompt, reason in zip(shown.values(), ("one", "two", "three"), strict=True):
         assert f"<example>\nQuestion: {QUESTION}\n" in prompt
         assert f"Why {reason}." in prompt

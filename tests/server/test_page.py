@@ -12,22 +12,12 @@ import httpx
 import pytest
 
 from citeproof.testing import ScriptedChatModel
-from tests.integration.chromium import Tab, installed, tab
+from tests.integration.chromium import Tab
 from tests.server.serving import QUESTION, reply, served, toolbox, word_index
 from tests.tools.model_stub import Reply, serve
 
-pytestmark = pytest.mark.skipif(installed() is None, reason="there is no Chromium")
-
 TOWER = "Ann Lee built the tower."
 CARD = "!document.getElementById('card').hidden && document.getElementById('card').innerText"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    program = installed()
-    assert program is not None
-    with tab(program, tmp_path_factory.mktemp("chromium")) as opened:
-        yield opened
 
 
 @pytest.fixture
