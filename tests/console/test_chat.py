@@ -16,14 +16,14 @@ from citeproof import Toolbox, build_vtg, cli
 from citeproof.console.chat import Chat
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Thread
-from tests.graphs.scripts import BUILT, LIT, A, B, Script
+from tests.graphs.scripts import BUILT, LIT, Script
 
 run = CliRunner().invoke
 BEFORE, ASKED, WHOLE = "Who built the tower?", "And when was it lit?", "When was the tower lit?"
 
 
 class Talk(Script):
-    """A script with a rewriting of the follow-up, whose model is interrupted at some call."""
+    """A script whose model is interrupted at some call."""
 
     interrupted: int = -1
 
@@ -31,12 +31,12 @@ class Talk(Script):
         if sum(self.calls.values()) == self.interrupted:
             self.interrupted = -1
             os.kill(os.getpid(), signal.SIGINT)
-        return WHOLE if "New question: " in prompt else super().reply(prompt)
+        return super().reply(prompt)
 
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
-    made = Talk([BUILT, "DONE", LIT, "DONE"], [[1], [2]], passages={"": [A, B]})
+    made = Talk([BUILT, "DONE", LIT, "DONE"], [[1], [2]], rewriting=WHOLE)
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".citeproof").mkdir()
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: made.toolbox())

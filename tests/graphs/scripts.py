@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,16 +41,23 @@ class Script:
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     passages: Mapping[str, Sequence[Passage]] = field(default_factory=lambda: {"": [A, B]})
     """Part of the query → what the retriever finds."""
+    rewriting: str = ""
+    """What a follow-up becomes; by default it stays as it is."""
+    lasts: float = math.inf
+    """After so many calls the model is gone."""
+    failure: Exception = field(default_factory=lambda: RuntimeError("The plug was pulled"))
     calls: Counter[str] = field(default_factory=Counter)
     prompts: list[tuple[str, str]] = field(default_factory=list)
     pairs: list[tuple[str, str]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
 
     def reply(self, prompt: str) -> str:
-        """The next reply of the node whose task ends the prompt; a follow-up stays as it is."""
+        """The next reply of the node whose task ends the prompt."""
+        if sum(self.calls.values()) >= self.lasts:
+            raise self.failure
         if "New question: " in prompt:
             self.calls["question_rewriter"] += 1
-            return prompt.rpartition("New question: ")[2].partition("\n")[0]
+            return self.rewriting or prompt.rpartition("New question: ")[2].partition("\n")[0]
         if '{"citations"' in prompt:
             return self._next("citation_generator", self.citations, prompt)
         if '{"questions"' in prompt:

@@ -6,6 +6,7 @@ that may be filled, in `CITEPROOF_TEST_POSTGRES`.
 
 from __future__ import annotations
 
+import math
 import os
 import pwd
 import re
@@ -102,25 +103,6 @@ def test_a_process_that_is_killed_goes_on_in_another_and_repeats_no_call(
     assert second.calls == whole.calls
 
 
-class FailedError(Exception):
-    """A model is gone for good."""
-
-
-class Failing(Script):
-    """A script whose model fails at a call."""
-
-    at: int = 0
-
-    def reply(self, prompt: str) -> str:
-        if sum(self.calls.values()) == self.at:
-            raise FailedError
-        return super().reply(prompt)
-
-
-def script() -> Failing:
-    return Failing([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
-
-
 def test_the_program_of_the_page_runs(database: str) -> None:
     page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -135,15 +117,15 @@ def test_the_program_of_the_page_runs(database: str) -> None:
 def test_the_command_line_goes_on_with_a_run(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = script()
+    told = Script([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
     (tmp_path / ".citeproof").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: told.toolbox())
     ask = ["ask", "Who?", "--set", f"checkpointer={database}", "--set", "max_trials=0"]
-    told.at = 4
+    told.lasts = 4
     lost = CliRunner().invoke(cli.app, ask)
     [name] = re.findall(r"with --thread (run-[0-9a-f-]+), it goes on", lost.stderr)
-    told.at = -1
+    told.lasts = math.inf
     done = CliRunner().invoke(cli.app, [*ask, "--thread", name])
     assert done.exit_code == 0, done.output
     assert told.calls == {"claim_generator": 4, "citation_generator": 3, "evidence_finder": 1}
