@@ -121,8 +121,9 @@ def chat_here(script: Talk, *lines: str) -> tuple[str, str]:
         return build_vtg(script.toolbox(), **more)
 
     out, err = io.StringIO(), io.StringIO()
-    consoles = (Console(file=file, width=99) for file in (out, err))
-    assert Chat(LocalRuns(build), Thread("chat"), *consoles).run(io.StringIO("\n".join(lines))) == 0
+    console, complaints = (Console(file=file, width=99) for file in (out, err))
+    own = Chat(LocalRuns(build), Thread("chat"), console, complaints)
+    assert own.run(io.StringIO("\n".join(lines))) == 0
     return out.getvalue(), err.getvalue()
 
 

@@ -105,12 +105,14 @@ class RoleScript:
 
     Args:
         bank: A memory bank.
-        passages: Part of the query → what the retriever finds; the longest part that fits.
+        passages: Part of the query → what the retriever finds, where it is not `found`.
         replies: Role → its replies, where they are not those of `usual`.
     """
 
     usual: ClassVar[dict[str, Sequence[Any]]]
     """Role → its replies."""
+    found: ClassVar[Mapping[str, Sequence[Passage]]] = {"": [A, B, C]}
+    """Part of the query → what the retriever finds; the longest part that fits."""
 
     def __init__(
         self,
@@ -120,7 +122,7 @@ class RoleScript:
         **replies: Sequence[Any],
     ) -> None:
         assert replies.keys() <= self.usual.keys()
-        self.passages = {"": [A, B, C]} if passages is None else passages
+        self.passages = self.found if passages is None else passages
         self.bank = bank
         self.models = {
             role: ScriptedChatModel(said) for role, said in {**self.usual, **replies}.items()
