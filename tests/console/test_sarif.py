@@ -86,13 +86,12 @@ RUN = an_object(
     results=a_list(RESULT),
     properties={"type": "object"},
 )
-SARIF = an_object(
-    "version",
-    "runs",
-    version={"const": "2.1.0"},
-    runs=a_list(RUN),
-    **{"$schema": {"type": "string", "format": "uri"}},
-)
+FILE: Any = {
+    "version": {"const": "2.1.0"},
+    "runs": a_list(RUN),
+    "$schema": {"type": "string", "format": "uri"},
+}
+SARIF = an_object("version", "runs", **FILE)
 """What the published schema of SARIF 2.1.0 says of the properties that are written."""
 
 
