@@ -200,7 +200,7 @@ async def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds a run. Go on with it"):
         await run(vtg(), "vtg", asked, folder, about=about)
     other = build_vtg(toolbox(), max_claims=2)
-    with pytest.raises(InputError, match=r"parameters.max_claims \(1 there, 2 here\)"):
+    with pytest.raises(InputError, match=r"parameters.max_claims \(1 there, 2 here\)\. Name"):
         await run(other, "vtg", asked, folder, about=about, resume=True)
     with pytest.raises(InputError, match=r"data.examples \(3 there, 2 here\); data.chosen"):
         await run(vtg(), "vtg", asked[:2], folder, about=about, resume=True)
