@@ -494,28 +494,25 @@ def test_curves_tell_how_far_methods_had_come() -> None:
     assert (found.of, found.shares) == ("questions whose passages suffice", (0, 1))
 
 
-async def test_quality_is_plotted_over_a_growing_bank(tmp_path: Path) -> None:
-    folder = await made(tmp_path / "a", 12)
-    results = list(read_results(folder / "results.jsonl").values())
-    grown = [result.model_copy(update={"bank": n}) for n, result in enumerate(results)]
-    write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in grown))
+async def drawing(folder: Path, caption: str, *changes: dict[str, Any]) -> ET.Element:
+    """The drawing of that caption in the report of a run whose results are changed so."""
+    file = await made(folder, len(changes)) / "results.jsonl"
+    results = zip(read_results(file).values(), changes, strict=True)
+    told = [result.model_copy(update=change) for result, change in results]
+    write_whole(file, (f"{result.model_dump_json()}\n" for result in told))
     page = render_report(await report([folder]))
-    [drawing] = re.findall(
-        r"<figcaption>EM recall as the bank grows</figcaption>(<svg .*?</svg>)", page
-    )
-    dots = [dot for dot in ET.fromstring(drawing).iter("circle") if dot.attrib["r"] == "3"]
-    assert len(dots) == 6
+    [found] = re.findall(rf"<figcaption>{caption}</figcaption>(<svg .*?</svg>)", page)
+    return ET.fromstring(found)
+
+
+async def test_quality_is_plotted_over_a_growing_bank(tmp_path: Path) -> None:
+    grown = [{"bank": n} for n in range(12)]
+    found = await drawing(tmp_path / "a", "EM recall as the bank grows", *grown)
+    assert len([dot for dot in found.iter("circle") if dot.attrib["r"] == "3"]) == 6
 
 
 async def test_rounds_are_plotted(tmp_path: Path) -> None:
-    folder = await made(tmp_path / "a", 2)
-    results = list(read_results(folder / "results.jsonl").values())
-    rounds = {"rounds": [{"agreed": False}, {"agreed": True}]}
-    told = [result.model_copy(update={"details": rounds}) for result in results]
-    write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in told))
-    page = render_report(await report([folder]))
-    [drawing] = re.findall(
-        r"<figcaption>Answers agreed on, by iteration</figcaption>(<svg .*?</svg>)", page
-    )
-    [way] = ET.fromstring(drawing).iter("path")
+    told = {"details": {"rounds": [{"agreed": False}, {"agreed": True}]}}
+    found = await drawing(tmp_path / "a", "Answers agreed on, by iteration", told, told)
+    [way] = found.iter("path")
     assert way.attrib["d"].count("L") == 1
