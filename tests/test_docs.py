@@ -116,13 +116,19 @@ def test_the_roles_are_those_that_there_are() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_links_lead_somewhere(page: Path) -> None:
-    wrong = []
-    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", without_blocks(page)):
-        file, _, heading = link.partition("#")
-        target = (ROOT / page).parent / file if file else ROOT / page
-        if not target.exists() or (heading and heading not in anchors(target)):
-            wrong.append(link)
-    assert wrong == []
+    assert [link for link in links(without_blocks(page)) if not leads(ROOT / page, link)] == []
+
+
+def links(text: str) -> list[str]:
+    """The links that lead to no other site."""
+    return re.findall(r"\]\((?!https?:)([^)\s]+)\)", text)
+
+
+def leads(page: Path, link: str) -> bool:
+    """Whether a link of a page leads somewhere."""
+    file, _, heading = link.partition("#")
+    target = (page.parent / file).resolve() if file else page
+    return target.exists() and (not heading or heading in anchors(target))
 
 
 def anchors(page: Path) -> list[str]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.errors import GraphRecursionError
 
 from citeproof import LLM, Passage, Toolbox, Usage, build_vtg
@@ -64,34 +62,6 @@ async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
     assert first.reads["question"] == "Who?"
     assert done[2].writes["draft"] == f"text={BUILT}"
     assert sum((e.usage for e in done), Usage()).llm_calls == 5
-
-
-def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
-    """The outage hits the second claim; the first is not written again."""
-    failing = Script(claims=[BUILT], citations=[[1]])
-
-    def reply(prompt: str) -> str:
-        if "Your reply so far" in prompt:
-            raise ConnectionError("the server is gone")
-        return failing.reply(prompt)
-
-    config: Any = {"configurable": {"thread_id": "t"}}
-    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
-        tools = failing.toolbox()
-        broken = Toolbox(
-            LLM(ScriptedChatModel(reply), retries=0),
-            retriever=tools.retriever,
-            entailment=tools.entailment,
-        )
-        with pytest.raises(ModelOutageError, match="the server is gone"):
-            build_vtg(broken, checkpointer=saver).invoke({"question": "Who?"}, config)
-    rest = Script(claims=[LIT, "DONE"], citations=[[2]])
-    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
-        graph = build_vtg(rest.toolbox(), checkpointer=saver)
-        answer = graph.invoke(None, config)["answer"]
-    assert answer.text == TEXT
-    assert rest.calls == {"claim_generator": 2, "citation_generator": 1}
-    assert rest.queries == []
 
 
 SENTENCES = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
