@@ -14,6 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from citeproof.memory.bank import Bank
+    from tests.integration.chromium import Tab
 
 TESTS = Path(__file__).parent
 INTEGRATION = TESTS / "integration"
@@ -111,6 +112,15 @@ def _is_here(address: Any) -> bool:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
         return False
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    """A page of a headless Chromium."""
+    from tests.integration.chromium import tab
+
+    with tab(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
 
 
 @pytest.fixture

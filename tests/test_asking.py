@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
-from langgraph.graph import START, StateGraph
 
 from citeproof import Answer, aanswer, answer, astream_events, build_vtg
 from citeproof.errors import InputError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.state import QuestionInput
 from citeproof.testing import passage
+from tests.chain import chain
 from tests.graphs.scripts import Script
 
 QUESTION = "Who built the tower?"
@@ -28,10 +28,7 @@ def scripted(**parameters: Any) -> Any:
 
 def one_step(step: Any) -> Any:
     """A graph of somebody else's."""
-    builder = StateGraph(QuestionInput)
-    builder.add_node("step", step)
-    builder.add_edge(START, "step")
-    return builder.compile()
+    return chain(QuestionInput, step=step).compile()
 
 
 def test_an_answer() -> None:

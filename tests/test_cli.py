@@ -59,15 +59,6 @@ def test_ask_of_a_store_that_cannot_be_says_what_to_do(store: str) -> None:
 
 
 @pytest.mark.usefixtures("opened")
-def test_ask_of_an_empty_index_says_what_to_do(folder: Path) -> None:
-    store = folder / "other"
-    store.mkdir()
-    result = run(cli.app, ["ask", "Who built the tower?", "--store", str(store)])
-    assert result.exit_code == 2
-    assert "There are no documents in the index" in result.stderr
-
-
-@pytest.mark.usefixtures("opened")
 def test_index_of_an_empty_folder_says_so(folder: Path) -> None:
     (folder / "nothing").mkdir()
     result = run(cli.app, ["index", "nothing"])
@@ -140,16 +131,6 @@ def test_ask_as_json_prints_the_answer_and_nothing_else() -> None:
     assert (answer.status, answer.claims[0].text) == ("answered", BUILT)
     assert result.stderr == ""
     assert BUILT in Path("a.html").read_text("utf-8")
-
-
-@pytest.mark.usefixtures("opened")
-def test_ask_writes_the_page_and_traces() -> None:
-    result = run(cli.app, ["ask", "Who built the tower?", "--trace", "--html", "a.html"])
-    assert "· claim_generator · " in result.stdout
-    assert result.stdout.endswith("Page: a.html\n")
-    page = Path("a.html").read_text("utf-8")
-    assert "How this answer was made" in page
-    assert "generation verifier" in page
 
 
 def test_ask_reads_documents_into_memory_first(opened: list[Settings], tmp_path: Path) -> None:
@@ -449,31 +430,6 @@ def test_the_page_of_a_run_does_not_replace_the_run() -> None:
     before = Path("a.jsonl").read_bytes()
     made = run(cli.app, ["trace", "a.jsonl", "--html", "a.jsonl"])
     assert (made.exit_code, Path("a.jsonl").read_bytes()) == (2, before)
-
-
-@pytest.mark.usefixtures("opened")
-def test_json_stays_json_where_the_run_is_kept() -> None:
-    result = run(cli.app, ["ask", "Who built the tower?", "--json", "--events", "a.jsonl"])
-    assert Answer.model_validate_json(result.stdout).status == "answered"
-    assert Path("a.jsonl").is_file()
-
-
-@pytest.mark.usefixtures("opened")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["trace", "no.jsonl"], "no.jsonl cannot be read: No such file"),
-        (["trace", "a.toml"], "a.toml, line 1, is no part of a trace: Invalid JSON"),
-        (["trace", "a.toml", "3"], "a.toml is no folder of a run. Leave '3' out"),
-        (["trace", ".", "3"], ". is no run: there is no manifest.json"),
-        (["ask", "?", "--events", "no/a.jsonl"], "no/a.jsonl cannot be written: there is no"),
-    ],
-)
-def test_what_is_no_trace_is_told(arguments: list[str], message: str) -> None:
-    Path("a.toml").write_text("[llm]", "utf-8")
-    result = run(cli.app, arguments)
-    assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1].startswith(message)
 
 
 @pytest.mark.parametrize("store", [[], ["--store", "other"]])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-import re
 import runpy
 from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from tests.memory.fakes import WordEmbeddings
-from tests.test_docs import BUILT, REPLIES, ROOT, anchors
+from tests.test_docs import BUILT, REPLIES, ROOT, leads, links
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -124,15 +123,8 @@ def test_it_uses_public_names_only(path: Path) -> None:
 @pytest.mark.parametrize("path", [*NOTEBOOKS, FOLDER / "README.md"], ids=lambda path: path.stem)
 def test_links_lead_somewhere(path: Path) -> None:
     text = prose(path) if path.suffix == ".ipynb" else path.read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)", text)
-    wrong = []
-    for link in links:
-        file, _, heading = link.partition("#")
-        target = (FOLDER / file).resolve()
-        if not target.exists() or (heading and heading not in anchors(target)):
-            wrong.append(link)
-    assert links
-    assert wrong == []
+    assert links(text)
+    assert [link for link in links(text) if not leads(path, link)] == []
 
 
 @every

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
 
 from citeproof import Settings, Toolbox, build_vanilla, build_vtg
 from citeproof.agents.base import LLMNode
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import ClaimGenerator
-from citeproof.agents.refiner import DraftRefiner
-from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.errors import PromptError
 from citeproof.evaluation.manifest import hash_prompts as hashes
 from citeproof.graphs.registry import METHODS
@@ -27,6 +24,7 @@ from citeproof.settings import (
 )
 from citeproof.state import VTGState
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
+from tests.chain import chain
 
 TEXT = "Ann Lee built the tower."
 ASKED: Any = {"question": "Who built the tower?"}
@@ -97,29 +95,12 @@ def test_a_run_replaces_what_graph_and_tools_have_replaced() -> None:
     assert "like a lawyer" not in sent(tools)
 
 
-@pytest.mark.parametrize("kind", ["text", "file"])
-def test_a_node_has_its_own_prompt_in_any_graph(kind: str, tmp_path: Path) -> None:
-    text = f"Write drily.\n\n{template('claim_generator')}"
-    file = tmp_path / "dry.md"
-    file.write_text(text, encoding="utf-8")
-    model = ScriptedChatModel([TEXT])
-    builder: Any = StateGraph(VTGState)
-    builder.add_node("writer", ClaimGenerator(model, prompt=text if kind == "text" else file))
-    builder.add_edge(START, "writer")
-    builder.add_edge("writer", END)
-    given = {**ASKED, "passages": [passage(TEXT)]}
-    assert builder.compile().invoke(given)["draft"].text == TEXT
-    assert "Write drily." in model.calls[0].prompt
-
-
 def test_a_run_goes_before_the_prompt_of_a_node() -> None:
     model = ScriptedChatModel([TEXT])
     own, other = (f"{how}\n\n{template('claim_generator')}" for how in ("Drily.", "Wittily."))
-    builder: Any = StateGraph(VTGState, context_schema=dict)
-    builder.add_node("writer", ClaimGenerator(model, prompt=own))
-    builder.add_edge(START, "writer")
+    graph = chain(VTGState, context=dict, writer=ClaimGenerator(model, prompt=own)).compile()
     given = {**ASKED, "passages": [passage(TEXT)]}
-    builder.compile().invoke(given, context={"prompts": {"claim_generator": other}})
+    graph.invoke(given, context={"prompts": {"claim_generator": other}})
     assert "Wittily." in model.calls[0].prompt
 
 
@@ -128,15 +109,6 @@ def test_the_system_line_is_a_prompt_like_others() -> None:
     build_vtg(tools, max_claims=1).invoke(ASKED)
     assert "You are brief." in sent(tools)
     assert template("system") not in sent(tools)
-
-
-@pytest.mark.parametrize(
-    ("node", "name"), [(VerifierLM, "answerer"), (DraftRefiner, "refiner")], ids=lambda v: str(v)
-)
-def test_a_node_that_asks_as_another_has_that_ones_prompt(node: Any, name: str) -> None:
-    more = {"main_llm": None} if node is VerifierLM else {}
-    own = node(ScriptedChatModel([]), prompt=f"Be brief.\n{template(name)}", **more)
-    assert own.template().startswith("Be brief.")
 
 
 def test_every_prompt_of_a_node_can_be_replaced() -> None:

@@ -48,11 +48,6 @@ def test_usages_add_up() -> None:
     assert total == Usage(llm_calls=3, prompt_tokens=10, nli_pairs=3, seconds=0.5)
 
 
-def test_the_premise_has_a_title_line_where_there_is_a_title() -> None:
-    assert Passage(id="p", text="It is old.", title="Tower").premise == "Title: Tower\nIt is old."
-    assert Passage(id="p", text="It is old.").premise == "It is old."
-
-
 def test_ids_depend_on_source_place_and_text() -> None:
     ids = {Passage.make_id("a", "t"), Passage.make_id("b", "t"), Passage.make_id("a", "t", 5)}
     assert len(ids) == 3

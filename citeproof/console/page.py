@@ -146,8 +146,8 @@ def _answer_values(
 
 
 def _making(moments: Sequence[Moment]) -> list[str]:
-    """The models and the day of an answer, without the addresses of servers."""
-    made: dict[str, list[str]] = {"Written by": [], "Checked by": [], "Answered on": []}
+    """The day and the models of an answer, without the addresses of servers."""
+    made: dict[str, list[str]] = {"Answered on": [], "Written by": [], "Checked by": []}
     for moment in moments:
         match moment.event:
             case LLMCalled(model=model):

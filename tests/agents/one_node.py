@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any, get_type_hints
 
-from langgraph.graph import START, StateGraph
-
 from citeproof import LLM
 from citeproof.agents.base import Node
 from citeproof.testing import ScriptedChatModel
+from tests.chain import chain
 
 
 def graph_of(node: Node, **options: Any) -> Any:
     """The compiled graph; its node is called `node`."""
     state = get_type_hints(node.__call__)["state"]
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(state)
-    builder.add_node("node", node)
-    builder.add_edge(START, "node")
-    return builder.compile(**options)
+    return chain(state, node=node).compile(**options)
 
 
 async def told(node: Node, given: Any) -> list[Any]:

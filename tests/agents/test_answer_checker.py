@@ -6,11 +6,12 @@ from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 
 from citeproof.agents.answer_checker import AnswerChecker
 from citeproof.testing import ListRetriever, TableEntailment, passage
 from citeproof.types import CheckReport
+from tests.chain import chain
 
 BUILT, LIT, BURNT = "Ann Lee built it.", "It was lit in 1871.", "It burnt down."
 ENTAILED = TableEntailment(lambda premise, claim: 0.9 if claim in premise else 0.1)
@@ -22,10 +23,7 @@ class State(MessagesState, total=False):
 
 
 def run(checker: AnswerChecker, *messages: Any, **more: Any) -> Any:
-    builder: Any = StateGraph(State)
-    builder.add_node("check", checker)
-    builder.add_edge(START, "check")
-    return builder.compile().invoke({"messages": list(messages), **more})
+    return chain(State, check=checker).compile().invoke({"messages": list(messages), **more})
 
 
 def test_the_answer_is_annotated_in_its_place() -> None:
@@ -43,10 +41,9 @@ def test_the_answer_is_annotated_in_its_place() -> None:
 
 
 def test_it_works_where_the_state_has_messages_alone() -> None:
-    builder: Any = StateGraph(MessagesState)
-    builder.add_node("check", AnswerChecker(ENTAILED, retriever=ListRetriever([passage(BUILT)])))
-    builder.add_edge(START, "check")
-    result = builder.compile().invoke({"messages": [AIMessage(BUILT)]})
+    checker = AnswerChecker(ENTAILED, retriever=ListRetriever([passage(BUILT)]))
+    graph = chain(MessagesState, check=checker).compile()
+    result = graph.invoke({"messages": [AIMessage(BUILT)]})
     [message] = result["messages"]
     assert message.content_blocks[0]["annotations"][0]["cited_text"] == BUILT
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langgraph.graph import START, StateGraph
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import StoreError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
-from citeproof.state import NodeCost, VTGState
+from citeproof.state import NodeCost
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer, Citation, Claim, Verdict
 from tests.agents.calm_states import BUILT, KEPT, LIT, claim
@@ -185,12 +184,6 @@ async def test_why_there_is_no_answer(knobs: Any, changes: dict[str, Any], reaso
     assert (answer.status, answer.reason, answer.text) == ("not_found", reason, "")
 
 
-async def test_of_claims_that_are_all_dropped_nothing_is_left() -> None:
-    answer = await composed(AnswerComposer(unverified="drop"), claims=HALF[1:])
-    assert (answer.status, answer.text, answer.claims) == ("not_found", "", ())
-    assert answer.reason == "No claim could be proved from the passages."
-
-
 # An answer that is judged as a whole, as CaLM's
 
 CLAIMS = [claim(LIT, 2), claim(BUILT, 2, 1), claim(KEPT)]
@@ -239,12 +232,6 @@ async def test_where_there_is_no_answer_there_is_no_doubt(doubt: str | None) -> 
     )
 
 
-async def test_of_an_answer_judged_as_a_whole_unproved_claims_are_told() -> None:
-    node = AnswerComposer("calm", "keep", agreement=True, doubt=UNREAD)
-    answer = await composed(node, claims=HALF, doubt="")
-    assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
-
-
 # Events
 
 
@@ -277,27 +264,6 @@ async def test_what_is_cited_is_recorded() -> None:
         {**same, "claim": "One.", "passages": [C, A], "status": "supported"},
         {**same, "claim": "Three.", "passages": [B], "status": "unsupported"},
     ]
-
-
-async def test_what_is_dropped_is_not_recorded() -> None:
-    log = Log()
-    await composed(recording(log, unverified="drop"), claims=HALF)
-    assert [record["claim"] for record in log.records] == [LIT]
-
-
-@pytest.mark.parametrize(("name", "recorded"), [("draft", []), ("answer", [LIT])])
-async def test_what_is_drafted_for_another_graph_is_not_recorded(
-    name: str, recorded: list[str]
-) -> None:
-    log = Log()
-    inner: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-    inner.add_node("composer", recording(log))
-    inner.add_edge(START, "composer")
-    outer: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-    outer.add_node(name, inner.compile())
-    outer.add_edge(START, name)
-    await outer.compile().ainvoke(state(claims=[proved(LIT, 2)]))
-    assert [record["claim"] for record in log.records] == recorded
 
 
 async def test_a_log_that_fails_costs_the_record_not_the_answer() -> None:

@@ -86,14 +86,6 @@ async def test_a_reply_that_says_nothing_is_no_claim(reply: str) -> None:
     assert await node(state()) == {"claims": []}
 
 
-async def test_a_name_that_begins_with_the_end_token_is_no_end() -> None:
-    node, _ = answerer("Done Deal was released in 1998 [1]. It was lit in 1871 [2].")
-    assert await claims_of(node) == [
-        ("Done Deal was released in 1998.", [1]),
-        ("It was lit in 1871.", [2]),
-    ]
-
-
 @pytest.mark.parametrize(
     ("label", "numbers"),
     [("**Answer:** ", [1]), ("Answer: ", [1]), ("Answer:\n", [1]), ("answer: [2] ", [2, 1])],
@@ -106,52 +98,12 @@ async def test_a_label_is_no_part_of_the_answer(label: str, numbers: list[int]) 
 # What is asked
 
 
-async def test_the_prompt_shows_the_memory_and_its_numbers() -> None:
-    node, model = answerer("x")
-    await node(state(long_term=["b", "c"]))
-    [call] = model.calls
-    assert call.prompt.index("1871") < call.prompt.index("Bo Ray") < call.prompt.index("such as")
-    assert "such as [2]" in call.prompt
-    assert "numbered 2, 3." in call.prompt
-    assert "DONE" not in call.prompt
-    assert "example" not in call.prompt.lower()
-
-
-@pytest.mark.parametrize("form", FORMS)
-async def test_the_demonstration_of_the_state_stands_between_passages_and_task(form: Any) -> None:
-    node, model = answerer("x", form=form)
-    await node(state(demonstration="<example>E</example>"))
-    prompt = model.calls[0].prompt
-    words = "An example of such an answer, to another question from other passages:\n"
-    shown = prompt.index(f"{words}<example>E</example>\n\n")
-    assert prompt.rindex("</passage>") < shown < prompt.rindex("Who built the tower?")
-
-
 async def test_length_temperature_and_abstaining_are_knobs() -> None:
     node, model = answerer("x", answer_tokens=44, temperature=0.8, may_abstain=True)
     await node(state())
     [call] = model.calls
     assert call.arguments == {"max_tokens": 44, "temperature": 0.8}
     assert call.prompt.endswith("If the passages do not answer the question, write only DONE.")
-
-
-# JSON
-
-
-async def test_a_model_may_be_asked_for_json() -> None:
-    node, model = in_json(JSON)
-    assert await claims_of(node) == [
-        ("Ann Lee built the tower.", [1]),
-        ("It was lit in 1871.", [2, 1]),
-    ]
-    assert '{"answer": [{"sentence"' in model.calls[0].prompt
-    assert "square brackets" not in model.calls[0].prompt
-
-
-async def test_abstaining_in_json_is_an_empty_list() -> None:
-    node, model = in_json({"answer": []}, may_abstain=True)
-    assert await node(state()) == {"claims": []}
-    assert "write an empty list" in model.calls[0].prompt
 
 
 # Events
@@ -168,19 +120,6 @@ async def test_neither_samples_nor_reasoning_are_told_as_they_come(knobs: Any) -
     node = Answerer(LLM(ScriptedChatModel(["Answer: One [1].", "Two [2]."])), **knobs)
     events = await told(node, state())
     assert [event.type for event in events] == ["llm_called"] * knobs.get("samples", 1)
-
-
-# Lists and names
-
-
-async def test_the_prompt_of_a_list() -> None:
-    node, model = answerer("x", form="list", answer_tokens=44, temperature=0.5)
-    await node(state())
-    [call] = model.calls
-    assert call.prompt.index("1871") < call.prompt.index("List the answers")
-    for asked in ("exactly one number", "by commas", "at least five", "numbered 1, 2.", "as [1]"):
-        assert asked in call.prompt
-    assert call.arguments == {"max_tokens": 44, "temperature": 0.5}
 
 
 # Examples and short forms
@@ -201,18 +140,6 @@ async def test_so_many_examples_are_shown_with_their_passages(form: Any, shots: 
     assert call.prompt.index(A.text) < call.prompt.rindex("Who built the tower?")
     if shots:
         assert call.prompt.rindex("An example") < call.prompt.index(A.text)
-
-
-async def test_the_examples_come_first_so_that_all_questions_share_them() -> None:
-    model = ScriptedChatModel([SAID, SAID])
-    node = Answerer(LLM(model), shots=2)
-    await node(state())
-    await node(state(question="When was it lit?"))
-    one, other = (call.prompt for call in model.calls)
-    examples = one.index("Question: Who built the tower?")
-    assert "An example of an answer" in one[:examples]
-    assert one[:examples] == other[:examples]
-    assert "\n\nQuestion: Who built the tower?\n\n<passage" in one
 
 
 async def test_examples_are_shown_as_json_where_the_answer_is_asked_for_so() -> None:
@@ -297,17 +224,6 @@ async def test_they_are_asked_for_at_once_each_with_a_seed_of_its_own() -> None:
     await Answerer(llm, samples=4)(state())
     assert llm.most == 4
     assert sorted(llm.samples) == [0, 1, 2, 3]
-
-
-async def test_no_passages_are_empty_samples_and_no_call() -> None:
-    model = ScriptedChatModel([])
-    assert await Answerer(LLM(model), samples=2)(state(long_term=[])) == {"samples": [[], []]}
-
-
-async def test_one_sample_is_a_sample_all_the_same() -> None:
-    node, _ = answerer("One [1].", samples=1)
-    update = await node(state())
-    assert [read(claims) for claims in update["samples"]] == [[("One.", [1])]]
 
 
 # Without passages

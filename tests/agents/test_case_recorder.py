@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langgraph.graph import START, StateGraph
 
 from citeproof import Answer, Claim, Verdict
 from citeproof.agents import case_recorder
@@ -14,7 +13,7 @@ from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.state import R2MGAState, Reflection
+from citeproof.state import Reflection
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.r2_mga_states import FAULTY, reflecting
 from tests.agents.states import A, B, C
@@ -128,25 +127,6 @@ async def test_nothing_is_kept_read_only_or_without_feedback(bank: Bank) -> None
     assert await CaseRecorder(bank, gate="nli")(finished(*PROVED, rounds=[blank])) == {}
     assert await CaseRecorder(bank, gate="nli")(finished(*PROVED, rounds=[])) == {}
     assert await bank.count() == 0
-
-
-async def test_a_namespace_of_its_own(bank: Bank) -> None:
-    await CaseRecorder(bank, namespace="other")(finished(*PROVED))
-    assert await bank.count() == 0
-    assert await bank.within("other").count() == 1
-
-
-@pytest.mark.parametrize(("name", "kept"), [("draft", 0), ("answer", 1)])
-async def test_a_draft_for_another_graph_is_not_kept(bank: Bank, name: str, kept: int) -> None:
-    inner: StateGraph[Any, Any, Any, Any] = StateGraph(R2MGAState)
-    inner.add_node("recorder", CaseRecorder(bank))
-    inner.add_edge(START, "recorder")
-    outer: StateGraph[Any, Any, Any, Any] = StateGraph(R2MGAState)
-    outer.add_node(name, inner.compile())
-    outer.add_edge(START, name)
-    left = await outer.compile().ainvoke(finished(*PROVED))
-    assert [entry.id for entry in await bank.cases()] == [left["case_id"]][:kept]
-    assert bool(left["case_id"]) is bool(kept)
 
 
 @pytest.mark.parametrize("error", [StoreError("The disk is full"), ModelError("The disk is full")])

@@ -9,12 +9,6 @@ from citeproof.testing import ScriptedChatModel
 from tests.agents.states import CLAIM, state
 
 
-async def test_numbers_become_ids_and_the_sentence_stays() -> None:
-    node = CitationGenerator(LLM(ScriptedChatModel([json.dumps({"citations": [2, 1]})])))
-    update = await node(state(draft=Draft(text=CLAIM)))
-    assert update == {"draft": Draft(text=CLAIM, cited=("b", "a"))}
-
-
 async def test_a_forgotten_passage_cannot_be_cited() -> None:
     node = CitationGenerator(LLM(ScriptedChatModel([json.dumps({"citations": [3]})])))
     assert await node(state()) == {"draft": Draft(text=CLAIM, cited=())}

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from citeproof import Citation, Claim, Verdict
-from citeproof.agents.claim_acceptor import APPROVED, ClaimAcceptor
+from citeproof.agents.claim_acceptor import ClaimAcceptor
 from citeproof.state import Draft
 from tests.agents.states import CLAIM, state
 
@@ -38,21 +34,3 @@ async def test_an_unproved_claim_leaves_the_memory_alone() -> None:
     update = await ClaimAcceptor(unverified="keep")(state(draft=draft))
     assert "long_term" not in update
     assert [claim.verdict for claim in update["claims"]] == [FAILED]
-
-
-@pytest.mark.parametrize("unverified", ["keep", "flag", "drop"])
-async def test_an_approved_claim_stands_and_stays_unsupported(unverified: Any) -> None:
-    draft = Draft(text=CLAIM, cited=("c",), verdict=FAILED, decision="approve")
-    update = await ClaimAcceptor(unverified)(state(draft=draft))
-    [claim] = update["claims"]
-    assert claim.verdict == FAILED.model_copy(update={"reason": APPROVED})
-    assert "long_term" not in update
-    assert "dropped" not in update
-
-
-@pytest.mark.parametrize("unverified", ["keep", "flag", "drop"])
-async def test_a_claim_that_a_person_drops_is_dropped(unverified: Any) -> None:
-    draft = Draft(text=CLAIM, cited=("c",), verdict=FAILED, decision="drop")
-    update = await ClaimAcceptor(unverified)(state(draft=draft))
-    assert update["dropped"] == [CLAIM]
-    assert "claims" not in update

@@ -26,6 +26,7 @@ LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if 
         ("- Ann Lee built it.", ["Ann Lee built it."]),
         ("It was lit [passage 2].", ["It was lit."]),
         ("Done Deal was released in 1998.", ["Done Deal was released in 1998."]),
+        ("Donegal is a county.", ["Donegal is a county."]),
         (
             "Dr. Lee built it in the 1870s, i.e. late.",
             ["Dr. Lee built it in the 1870s, i.e. late."],
@@ -49,18 +50,3 @@ async def test_what_is_written_already_is_passed_over() -> None:
     node = ClaimGenerator(LLM(ScriptedChatModel([f"{CLAIM} It was lit in 1871."])))
     draft = (await node(state(draft=None, claims=accepted)))["draft"]
     assert draft == Draft(text="It was lit in 1871.")
-
-
-async def test_a_name_that_begins_like_the_end_token_is_no_end() -> None:
-    node = ClaimGenerator(LLM(ScriptedChatModel(["Donegal is a county."])))
-    draft = (await node(state(draft=None)))["draft"]
-    assert draft is not None
-    assert draft.text == "Donegal is a county."
-
-
-async def test_the_prompt_has_the_memory_and_not_what_was_forgotten() -> None:
-    model = ScriptedChatModel([CLAIM])
-    await ClaimGenerator(LLM(model))(state(draft=None))
-    [call] = model.calls
-    assert "Ann Lee built the tower" in call.prompt
-    assert "Bo Ray" not in call.prompt

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from citeproof import Answer, Usage, Verdict, build_vtg
+from citeproof import Answer, Usage
 from citeproof.agents.claim_source import ClaimSource, DraftReader
 from citeproof.errors import InputError
 from citeproof.runtime.meter import Meter, use_meter
@@ -16,7 +15,7 @@ from citeproof.state import Draft, GivenState, NodeCost, ProvedState
 from tests.agents.calm_states import BUILT, LIT, claim
 from tests.agents.one_node import graph_of
 from tests.agents.states import A, B, state
-from tests.graphs.scripts import Script
+from tests.chain import chain
 
 GIVEN = [claim(BUILT, 2, 1), claim(LIT)]
 
@@ -54,7 +53,6 @@ async def test_nothing_given_is_the_end() -> None:
 # The answer of another graph is taken apart
 
 
-SPENT = "The budget of 3 calls is spent."
 CLAIMS = (claim(BUILT, 1), claim(LIT, 2))
 COST = Usage(llm_calls=3, prompt_tokens=40, completion_tokens=9, retrievals=1)
 
@@ -94,21 +92,6 @@ async def test_a_passage_that_is_repeated_bears_one_number() -> None:
     assert (update["passages"], update["long_term"]) == ([A, B], ["a", "b"])
 
 
-async def test_an_answer_without_claims_ends_the_run_with_its_reason() -> None:
-    abstained = answer(claims=(), status="not_found", reason=SPENT, notes=())
-    with use_meter(Meter()) as meter:
-        update = await DraftReader()({"answer": abstained})
-    assert (update["given"], update["stop"]) == ([], SPENT)
-    assert meter.notes == []
-
-
-async def test_a_partial_draft_is_noted_and_proved_all_the_same() -> None:
-    with use_meter(Meter()) as meter:
-        update = await DraftReader()({"answer": answer(status="partial", reason=SPENT)})
-    assert (update["given"], update["stop"]) == (list(CLAIMS), "")
-    assert meter.notes == ["one", f"the draft was partial: {SPENT}"]
-
-
 @pytest.mark.parametrize("given", [{}, {"answer": None}, {"answer": "Ann Lee"}])
 async def test_a_graph_that_gave_no_answer_is_an_error(given: Any) -> None:
     with pytest.raises(InputError, match="There is no draft to prove: the graph that drafts gave"):
@@ -125,36 +108,13 @@ class Own(TypedDict):
     answer: Answer
 
 
-def drafted_by(draft: Any) -> Any:
-    """The graph that drafts, then the reader."""
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(ProvedState)
-    builder.add_node("draft", draft)
-    builder.add_node("draft_reader", DraftReader())
-    builder.add_edge(START, "draft")
-    builder.add_edge("draft", "draft_reader")
-    return builder.compile()
-
-
 def total(ledger: dict[str, NodeCost]) -> Usage:
     return spent(sum((cost.usage for cost in ledger.values()), Usage()))
 
 
 async def test_the_cost_of_anybodys_graph_is_taken_from_its_answer() -> None:
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    builder.add_node("mine", lambda _: {"answer": answer()})
-    builder.add_edge(START, "mine")
-    left = await drafted_by(builder.compile()).ainvoke({"question": "Who?"})
+    mine = chain(Own, mine=lambda _: {"answer": answer()}).compile()
+    graph = chain(ProvedState, draft=mine, draft_reader=DraftReader()).compile()
+    left = await graph.ainvoke({"question": "Who?"})
     assert total(left["ledger"]) == COST
     assert [cost.notes for cost in left["ledger"].values()] == [("one",)]
-
-
-async def test_the_cost_of_a_graph_that_keeps_a_ledger_is_not_counted_again() -> None:
-    script = Script(claims=[BUILT, "DONE"], citations=[[1]])
-    left = await drafted_by(build_vtg(script.toolbox())).ainvoke({"question": "Who?"})
-    draft = left["answer"]
-    assert draft.usage.llm_calls == 3
-    assert total(left["ledger"]) == spent(draft.usage)
-    [claim] = left["given"]
-    assert (claim.text, claim.verdict.status) == (BUILT, "supported")
-    assert left["passages"] == list(draft.passages)
-    assert claim.verdict == Verdict(status="supported", tier="cited", score=0.9)

@@ -27,22 +27,6 @@ def corrector(*replies: str, **knobs: Any) -> tuple[Corrector, ScriptedChatModel
     return Corrector(LLM(model), **knobs), model
 
 
-async def test_the_prompt_has_the_draft_and_the_passages_of_the_round() -> None:
-    node, model = corrector("x [2].")
-    await node(candidate(**NEXT))
-    prompt = model.calls[0].prompt
-    for shown in (
-        "Draft: The tower was lit in 1871 [2].",
-        "rests on the first passage, number 2.",
-        "at least one number and at most three",
-        "such as [2]",
-        "numbered 2, 3, 4.",
-    ):
-        assert shown in prompt
-    assert BUILT not in prompt
-    assert prompt.index('number="2"') < prompt.index('number="3"') < prompt.index("Correct a draft")
-
-
 @pytest.mark.parametrize(
     ("kept", "long_term", "draft", "rests"),
     [
@@ -121,23 +105,6 @@ async def test_no_passages_is_no_call() -> None:
 # Lists
 
 LIST: dict[str, Any] = {**NEXT, "kept": [claim("Ann Lee", 2), claim("Bo Ray", 2)]}
-
-
-async def test_the_prompt_of_a_list() -> None:
-    node, model = corrector("Final answer: x [2]", form="list", answer_tokens=50)
-    await node(candidate(**LIST))
-    [call] = model.calls
-    for shown in (
-        "Draft: Ann Lee [2], Bo Ray [2]\n",
-        "at most 150 words",
-        '"Final answer:"',
-        "exactly one number",
-        "by commas",
-        "at least five",
-        "start from nothing",
-    ):
-        assert shown in call.prompt
-    assert call.arguments["max_tokens"] == 300
 
 
 async def test_the_assessment_before_a_list_is_not_read_as_names() -> None:

@@ -257,15 +257,6 @@ async def test_the_rationale_is_written_once_and_kept(bank: Bank) -> None:
     assert kept.rationale == "Passage 2 names Cy Fox [2].", "numbered as the case's passages are"
 
 
-async def test_each_kind_has_a_rationale_of_its_own(bank: Bank) -> None:
-    await bank.add(TOWER)
-    texts = [
-        await shown(demonstrator(f"Of {kind}.", bank=bank, kind=kind)[0], rounds=[FAULTY])
-        for kind in KINDS
-    ]
-    assert [text.rpartition(WHY)[2] for text in texts] == [f" Of {kind}." for kind in KINDS]
-
-
 async def test_without_rationales_none_is_written_or_shown(bank: Bank) -> None:
     built_in, _ = demonstrator(rationale=False)
     assert WHY not in await shown(built_in)

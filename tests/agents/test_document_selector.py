@@ -10,10 +10,9 @@ import pytest
 from citeproof import LLM
 from citeproof.agents.document_selector import DocumentSelector
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.state import Swap
 from citeproof.testing import ScriptedChatModel
-from tests.agents.search_states import BY_NAME, search_state
-from tests.graphs.llatrieval_scripts import shown, texts
+from tests.agents.search_states import search_state
+from tests.graphs.llatrieval_scripts import shown
 
 
 def selector(*replies: Any, **knobs: Any) -> tuple[DocumentSelector, ScriptedChatModel]:
@@ -30,26 +29,6 @@ async def test_d_stands_first_and_the_window_follows_in_retrieval_order() -> Non
     assert "numbered 1 to 5." in model.calls[0].prompt
     assert update["long_term"] == ["c", "a"]
     assert update["waiting"] == ["e", "f", "g"]
-
-
-async def test_what_a_window_swapped_is_told() -> None:
-    node, _ = selector([1, 5])
-    before = Swap(round=1)
-    update = await node(search_state(swaps=[before]))
-    swap = Swap(round=1, entered=(BY_NAME["e"],), left=(BY_NAME["b"],))
-    assert update["swaps"] == [before, swap]
-
-
-async def test_summaries_are_read_in_place_of_texts() -> None:
-    node, model = selector([1, 2])
-    await node(search_state(summaries={"b": "Short b.", "c": "Short c."}))
-    assert texts(model.calls[0].prompt) == [
-        "All about a.",
-        "Short b.",
-        "Short c.",
-        "All about d.",
-        "All about e.",
-    ]
 
 
 async def test_a_passage_that_is_in_d_and_in_the_window_is_shown_once() -> None:

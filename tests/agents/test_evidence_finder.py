@@ -26,16 +26,15 @@ async def test_the_passages_of_all_questions_in_order_without_repeats() -> None:
     assert update["short_term"] == ["c", "b", "a"]
 
 
-async def test_more_questions_than_asked_for_are_cut_and_blank_ones_dropped() -> None:
-    node, source = finder(["", "One?", "One?", "Two?", "Three?"], queries=2)
+@pytest.mark.parametrize(
+    ("questions", "searched"),
+    [(["", "One?", "One?", "Two?", "Three?"], ["One?", "Two?"]), ([" "], [CLAIM])],
+    ids=["more than asked for, and a blank one", "none, so that the claim is searched for"],
+)
+async def test_which_questions_are_searched_for(questions: list[str], searched: list[str]) -> None:
+    node, source = finder(questions, queries=2)
     await node(state())
-    assert source.queries == ["One?", "Two?"]
-
-
-async def test_no_question_at_all_searches_for_the_claim() -> None:
-    node, source = finder([" "])
-    await node(state())
-    assert source.queries == [CLAIM]
+    assert source.queries == searched
 
 
 @pytest.mark.parametrize("retriever", [True, False])

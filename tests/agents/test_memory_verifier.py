@@ -24,15 +24,6 @@ async def test_a_memory_that_only_as_a_whole_entails_the_claim_does_not_prove_it
     assert update["rejected"] == [CLAIM]
 
 
-async def test_a_failed_claim_keeps_its_own_citations_and_is_rejected() -> None:
-    update = await MemoryVerifier(TableEntailment({}, default=0.2))(state(rejected=["before"]))
-    verdict = Verdict(status="unsupported", tier="memory", score=0.2, trials=2)
-    assert update == {
-        "draft": Draft(text=CLAIM, cited=("a",), verdict=verdict),
-        "rejected": ["before", CLAIM],
-    }
-
-
 async def test_a_claim_that_a_passage_denies_is_contradicted() -> None:
     entailment = TableEntailment(lambda premise, _: Score(0.1, 0.9 if "Light" in premise else 0.0))
     given = state(draft=Draft(text="The light tower was lit in 1872.", cited=("a",)))

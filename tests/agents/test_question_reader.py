@@ -7,13 +7,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
-from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from citeproof.agents.question_reader import QuestionReader
-from citeproof.agents.retriever import Retriever
-from citeproof.errors import InputError, SettingsError
 from citeproof.parameters import Parameters
 from citeproof.settings import BudgetSettings
 from citeproof.state import (
@@ -23,15 +19,15 @@ from citeproof.state import (
     KeptState,
     LLatrievalState,
     NodeCost,
-    Question,
     R2MGAState,
     VTGState,
 )
-from citeproof.testing import ListRetriever, passage
+from citeproof.testing import passage
 from citeproof.types import Answer, Passage, Usage
 from tests.agents.calm_states import BUILT, claim
 from tests.agents.r2_mga_states import FAULTY
-from tests.agents.states import A, B, state
+from tests.agents.states import A, state
+from tests.chain import chain
 
 ASKED: Any = {"question": "Who?"}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -71,10 +67,7 @@ ANSWER = Answer(question="Who?", method="mine", status="not_found")
 
 def reading(kind: Any, *, checkpointer: Any = None, node: QuestionReader | None = None) -> Any:
     """A graph of nothing but the reader."""
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(kind)
-    builder.add_node("question_reader", node or QuestionReader())
-    builder.add_edge(START, "question_reader")
-    return builder.compile(checkpointer=checkpointer)
+    return chain(kind, question_reader=node or QuestionReader()).compile(checkpointer=checkpointer)
 
 
 def asked(**changes: Any) -> Any:
@@ -82,24 +75,6 @@ def asked(**changes: Any) -> Any:
 
 
 # What an earlier run has left
-
-
-async def test_all_that_an_earlier_run_left_is_cleared() -> None:
-    update: dict[str, Any] = dict(await QuestionReader()(ASKED))
-    passages, ledger = update.pop("passages"), update.pop("ledger")
-    assert (passages, ledger) == (Overwrite([]), Overwrite({}))
-    [added] = update.pop("messages")
-    assert (added.type, added.text) == ("human", "Who?")
-    assert update == {
-        **EMPTY,
-        **ALONE,
-        "question": "Who?",
-        "asked": "Who?",
-        "answer": None,
-        "corpus": [],
-        "documents": [],
-        "budget": None,
-    }
 
 
 @pytest.mark.parametrize(
@@ -185,24 +160,6 @@ async def test_the_documents_become_the_corpus() -> None:
     assert update["documents"] == documents, "the next step may read them as well"
 
 
-async def test_a_document_of_no_use_is_an_error() -> None:
-    with pytest.raises(InputError, match="Document 2 is not a passage: it is empty"):
-        await QuestionReader()(asked(documents=["One.", ""]))
-
-
-async def test_the_documents_are_those_of_one_question_only() -> None:
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState, input_schema=Question)
-    builder.add_node("question_reader", QuestionReader())
-    builder.add_node("retriever", Retriever(ListRetriever([A])))
-    builder.add_edge(START, "question_reader")
-    builder.add_edge("question_reader", "retriever")
-    graph = builder.compile(checkpointer=InMemorySaver())
-    asked = {"question": "Who built the tower?"}
-    first = await graph.ainvoke({**asked, "documents": [B]}, THREAD)
-    second = await graph.ainvoke(asked, THREAD)
-    assert (first["passages"], second["passages"]) == ([B], [A])
-
-
 # Budgets
 
 
@@ -238,14 +195,12 @@ class Frugal(Parameters):
 async def test_the_budget_of_a_subgraph_is_its_own_and_that_around_it() -> None:
     """Two calls and 30 tokens were spent around it."""
     usage = Usage(llm_calls=2, prompt_tokens=20, completion_tokens=10)
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-    builder.add_node("inner", reading(VTGState, node=QuestionReader(parameters=Frugal)))
-    builder.add_edge(START, "inner")
+    inner = reading(VTGState, node=QuestionReader(parameters=Frugal))
     around = {
         "ledger": {"earlier:1": NodeCost(usage=usage)},
         "budget": BudgetSettings(calls=9, tokens=60, seconds=3.0),
     }
-    left = await builder.compile().ainvoke(asked(**around))
+    left = await chain(VTGState, inner=inner).compile().ainvoke(asked(**around))
     assert left["budget"] == BudgetSettings(calls=7, tokens=60, seconds=3.0)
 
 
@@ -259,15 +214,9 @@ async def test_a_subgraph_takes_over_the_corpus_around_it_and_leaves_its_ledger(
     def look(state: VTGState) -> None:
         ledgers.append(state["ledger"])
 
-    inner: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-    inner.add_node("question_reader", QuestionReader())
-    inner.add_node("look", look)
-    inner.add_edge(START, "question_reader")
-    inner.add_edge("question_reader", "look")
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-    builder.add_node("inner", inner.compile())
-    builder.add_edge(START, "inner")
-    left = await builder.compile().ainvoke(asked(corpus=[A], ledger=around))
+    inner = chain(VTGState, question_reader=QuestionReader(), look=look).compile()
+    graph = chain(VTGState, inner=inner).compile()
+    left = await graph.ainvoke(asked(corpus=[A], ledger=around))
     assert left["corpus"] == [A]
     assert [call.partition(":")[0] for call in left["ledger"]] == ["earlier", "inner"]
     assert left["ledger"]["earlier:1"] == around["earlier:1"]
@@ -276,20 +225,3 @@ async def test_a_subgraph_takes_over_the_corpus_around_it_and_leaves_its_ledger(
     alone = await reading(VTGState).ainvoke(asked(corpus=[A], ledger=around))
     assert alone["corpus"] == [], "of the outermost graph it is an earlier run's"
     assert "earlier:1" not in alone["ledger"]
-
-
-# What is refused
-
-
-@pytest.mark.parametrize("question", ["", " \n", None])
-async def test_an_empty_question_is_an_error(question: Any) -> None:
-    with pytest.raises(InputError, match="The question is empty"):
-        await QuestionReader()({"question": question})
-
-
-REVIEW = QuestionReader(review=True)
-
-
-async def test_a_review_that_nothing_would_keep_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"A review needs a checkpointer.*checkpointer=…"):
-        await reading(VTGState, node=REVIEW).ainvoke(ASKED)

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 
 from citeproof import Answer
 from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.runtime.events import QuestionRewritten
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
+from tests.chain import chain
 
 ASKED = "And who succeeded her?"
 WHOLE = "Who succeeded Ann Lee as keeper?"
@@ -101,11 +102,9 @@ async def test_the_node_fits_a_graph_of_somebody_elses() -> None:
         question: str
         answer: Answer
 
-    builder: Any = StateGraph(State)
-    builder.add_node("rewrite", QuestionRewriter(ScriptedChatModel([WHOLE])))
-    builder.add_edge(START, "rewrite")
+    graph = chain(State, rewrite=QuestionRewriter(ScriptedChatModel([WHOLE]))).compile()
     given = {"question": ASKED, "messages": TURNS}
-    parts = builder.compile().astream(given, stream_mode=["custom", "values"])
+    parts = graph.astream(given, stream_mode=["custom", "values"])
     told = [part async for _, part in parts]
     assert QuestionRewritten(asked=ASKED, question=WHOLE) in told
     assert told[-1]["question"] == WHOLE

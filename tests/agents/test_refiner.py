@@ -135,16 +135,6 @@ async def test_a_refinement_that_changes_nothing_hands_in_none(replies: list[str
     assert await DraftRefiner(LLM(ScriptedChatModel(replies)))(refining()) == {}
 
 
-async def test_it_asks_in_the_words_of_the_run() -> None:
-    model = ScriptedChatModel(["Ann Lee built the tower [1]."])
-    words = "Refine {question}: {answer} {actions} {citing}{heading}"
-    node = DraftRefiner(LLM(model), prompts={"refiner": words, "system": "Be kind."})
-    await node(refining())
-    [call] = model.calls
-    assert call.prompt.startswith("Be kind.")
-    assert "Refine Who built the tower?: Ann Lee built the tower [2]. 1. Cite [1]. " in call.prompt
-
-
 async def test_sentences_beyond_the_most_are_left_out() -> None:
     model = ScriptedChatModel(["Ann Lee built the tower [1]. It was lit [2]. It is white [1]."])
     update = await DraftRefiner(LLM(model), max_claims=2)(refining())

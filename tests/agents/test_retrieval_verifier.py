@@ -12,7 +12,6 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Retrieval, SearchRound, Swap
 from citeproof.testing import Choice, ScriptedChatModel
 from tests.agents.search_states import BY_NAME, FIRST, search_state
-from tests.graphs.llatrieval_scripts import shown
 
 
 def verifier(*replies: Any, **knobs: Any) -> tuple[RetrievalVerifier, ScriptedChatModel]:
@@ -39,13 +38,6 @@ async def test_by_class(reply: Any, sufficient: bool) -> None:
     node, _ = verifier(reply)
     done = await verdict(node)
     assert (done.sufficient, done.score) == (sufficient, None)
-
-
-async def test_it_reads_the_chosen_passages_alone() -> None:
-    node, model = verifier("Yes")
-    await node(search_state(summaries={"a": "short"}))
-    assert shown(model.calls[0].prompt) == ["a", "b"]
-    assert "All about a." in model.calls[0].prompt
 
 
 @pytest.mark.parametrize("reply", ["Maybe", "Yesterday", "", "[YES]"])
@@ -147,13 +139,6 @@ async def test_a_budget_spent_after_the_search_leaves_it_verified() -> None:
     update = await recorded(rounds=[YES], stop=SPENT)
     assert (update["retrieval"].verified, update["retrieval"].reason) == (True, SUFFICE)
     assert update["doubt"] == ""
-
-
-async def test_what_the_budget_left_unread_is_no_candidate() -> None:
-    """a and b are chosen though they wait; g and h were never read."""
-    update = await recorded(waiting=list("abgh"), stop=SPENT)
-    assert update["retrieval"].candidates == 6
-    assert update["retrieval"].passages == (BY_NAME["a"], BY_NAME["b"])
 
 
 async def test_a_state_without_memory_has_chosen_nothing() -> None:

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from citeproof.agents.retriever import CandidateRetriever, Retriever
-from citeproof.errors import InputError, RetrievalError
-from citeproof.runtime.events import PassagesRetrieved
+from citeproof.errors import InputError
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, passage
 from citeproof.types import Passage
-from tests.agents.one_node import told
 from tests.agents.search_states import BY_NAME, FIRST, search_state
 from tests.agents.states import A, B, C
 
@@ -36,11 +34,6 @@ async def test_the_k_best_passages_fill_the_long_term_memory() -> None:
         "corpus": [],
     }
     assert meter.used.retrievals == 1
-
-
-async def test_what_is_found_is_told() -> None:
-    events = await told(Retriever(ListRetriever(lambda _: [C, A, B]), k=2), ASKED)
-    assert events == [PassagesRetrieved(passages=(C, A))]
 
 
 async def test_documents_are_ranked_for_the_question() -> None:
@@ -82,19 +75,6 @@ async def test_a_list_of_passages_is_searched() -> None:
 def test_what_is_no_retriever_is_refused() -> None:
     with pytest.raises(InputError, match="A int cannot be used as a retriever"):
         Retriever(7)
-
-
-async def test_neither_retriever_nor_documents_is_an_error() -> None:
-    with pytest.raises(InputError, match="There is nothing to answer from"):
-        await Retriever()(asked(documents=[]))
-
-
-async def test_a_retriever_that_fails_is_an_error() -> None:
-    def fail(query: str) -> list[Passage]:
-        raise RetrievalError("The index is gone")
-
-    with pytest.raises(RetrievalError, match="The index is gone"):
-        await Retriever(ListRetriever(fail))(ASKED)
 
 
 # A pool, of which the main LM reads the top first (CaLM)
@@ -150,20 +130,20 @@ async def test_the_first_candidates_fill_d_and_all_of_them_wait() -> None:
     assert update["rounds"] == [SearchRound(query="a query", found=4, new=4)]
 
 
-async def test_at_most_n_candidates_are_found() -> None:
-    node, _ = candidates("abcdefgh", candidates=3)
-    assert (await node(empty()))["waiting"] == ["a", "b", "c"]
-
-
-async def test_n_is_never_less_than_k() -> None:
-    node, _ = candidates("abcdefgh", candidates=1)
-    assert (await node(empty()))["long_term"] == ["a", "b"]
-
-
-async def test_no_more_than_k_leave_nothing_to_choose() -> None:
-    node, _ = candidates("ab")
+@pytest.mark.parametrize(
+    ("found", "most", "chosen", "waiting"),
+    [
+        ("abcdefgh", 3, "ab", "abc"),
+        ("abcdefgh", 1, "ab", ""),  # never fewer than k
+        ("ab", 50, "ab", ""),  # nothing to choose
+    ],
+)
+async def test_at_most_n_candidates_are_found(
+    found: str, most: int, chosen: str, waiting: str
+) -> None:
+    node, _ = candidates(found, candidates=most)
     update = await node(empty())
-    assert (update["long_term"], update["waiting"]) == (["a", "b"], [])
+    assert (update["long_term"], update["waiting"]) == (list(chosen), list(waiting))
 
 
 async def test_passages_of_earlier_rounds_do_not_wait_again() -> None:
@@ -181,13 +161,3 @@ async def test_with_reread_only_those_of_d_do_not_wait_again() -> None:
     update = await node(state)
     assert update["waiting"] == ["c", "h"]
     assert update["rounds"][-1].new == 1
-
-
-async def test_documents_with_the_question_are_searched() -> None:
-    documents = ["Bo Ray kept the light.", "Cats sleep all day."]
-    node = CandidateRetriever(k=1, candidates=1)
-    state: Any = {**empty(query="Who kept the light?"), "documents": documents}
-    update = await node(state)
-    assert update["passages"] == [passage(documents[0], source="document 1")]
-    corpus: Any = {**empty(query="Who kept the light?"), "corpus": [B, C]}
-    assert (await node(corpus))["passages"] == [C]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from citeproof import Citation, Claim, Verdict
@@ -15,6 +14,7 @@ from citeproof.errors import SettingsError
 from citeproof.runtime.events import ClaimDrafted, ClaimReviewed, Event, ReviewRequested
 from citeproof.state import Draft, VTGState
 from tests.agents.states import CLAIM, A, B, state
+from tests.chain import chain
 
 FAILED = Verdict(status="unsupported", tier="memory", score=0.1, trials=3)
 DRAFT = Draft(text=CLAIM, cited=("b", "a"), verdict=FAILED)
@@ -25,11 +25,7 @@ class Review:
     """A graph of nothing but the reviewer."""
 
     def __init__(self, checkpointer: Any) -> None:
-        builder: StateGraph[Any, Any, Any, Any] = StateGraph(VTGState)
-        builder.add_node("reviewer", Reviewer())
-        builder.add_edge(START, "reviewer")
-        builder.add_edge("reviewer", END)
-        self.graph: Any = builder.compile(checkpointer=checkpointer)
+        self.graph = chain(VTGState, reviewer=Reviewer()).compile(checkpointer=checkpointer)
 
     def go(self, given: Any) -> tuple[Any, list[Event]]:
         """What the graph gives, and what it tells."""

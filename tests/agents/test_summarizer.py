@@ -33,6 +33,9 @@ async def test_d_and_all_that_waits_are_summarised() -> None:
     update = await node(search_state(waiting=["d"]))
     assert update["summaries"] == {"a": "Sum: a.", "b": "Sum: b.", "d": "Sum: d."}
     assert {call.arguments["max_tokens"] for call in model.calls} == {33}
+    for call in model.calls:
+        assert "Question: Who?" in call.prompt
+        assert call.prompt.count("All about") == 1
 
 
 async def test_a_passage_is_summarised_once() -> None:
@@ -40,14 +43,6 @@ async def test_a_passage_is_summarised_once() -> None:
     update = await node(search_state(waiting=["c"], summaries={"a": "kept", "b": "too"}))
     assert update["summaries"] == {"a": "kept", "b": "too", "c": "Sum: c."}
     assert len(model.calls) == 1
-
-
-async def test_each_prompt_shows_the_question_and_one_passage() -> None:
-    node, model = summarizer()
-    await node(search_state(waiting=["c"]))
-    for call in model.calls:
-        assert "Question: Who?" in call.prompt
-        assert call.prompt.count("All about") == 1
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 6])

@@ -16,14 +16,14 @@ from citeproof import Toolbox, build_vtg, cli
 from citeproof.console.chat import Chat
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Thread
-from tests.graphs.scripts import BUILT, LIT, A, B, Script
+from tests.graphs.scripts import BUILT, LIT, Script
 
 run = CliRunner().invoke
 BEFORE, ASKED, WHOLE = "Who built the tower?", "And when was it lit?", "When was the tower lit?"
 
 
 class Talk(Script):
-    """A script with a rewriting of the follow-up, whose model is interrupted at some call."""
+    """A script whose model is interrupted at some call."""
 
     interrupted: int = -1
 
@@ -31,12 +31,12 @@ class Talk(Script):
         if sum(self.calls.values()) == self.interrupted:
             self.interrupted = -1
             os.kill(os.getpid(), signal.SIGINT)
-        return WHOLE if "New question: " in prompt else super().reply(prompt)
+        return super().reply(prompt)
 
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
-    made = Talk([BUILT, "DONE", LIT, "DONE"], [[1], [2]], passages={"": [A, B]})
+    made = Talk([BUILT, "DONE", LIT, "DONE"], [[1], [2]], rewriting=WHOLE)
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".citeproof").mkdir()
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: made.toolbox())
@@ -114,38 +114,36 @@ def test_what_cannot_be_done_is_told_and_the_chat_goes_on(line: str, told: str) 
     assert "✓ The tower was lit in 1871. [1]" in result.stdout
 
 
-def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
-    script.interrupted = 1
-    out, err = io.StringIO(), io.StringIO()
+def chat_here(script: Talk, *lines: str) -> tuple[str, str]:
+    """A chat in this process, which an interrupt can reach; its output and what it complains of."""
 
     def build(**more: Any) -> Any:
         return build_vtg(script.toolbox(), **more)
 
-    talk = Chat(
-        LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err, width=99)
-    )
-    script.claims = [BUILT, LIT, "DONE"]
-    assert talk.run(io.StringIO(f"{BEFORE}\n{ASKED}\n")) == 0
-    assert err.getvalue() == "Stopped.\n"
-    assert out.getvalue().endswith(
+    out, err = io.StringIO(), io.StringIO()
+    console, complaints = (Console(file=file, width=99) for file in (out, err))
+    own = Chat(LocalRuns(build), Thread("chat"), console, complaints)
+    assert own.run(io.StringIO("\n".join(lines))) == 0
+    return out.getvalue(), err.getvalue()
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_chat(script: Talk) -> None:
+    script.interrupted, script.claims = 1, [BUILT, LIT, "DONE"]
+    out, err = chat_here(script, BEFORE, ASKED)
+    assert err == "Stopped.\n"
+    assert out.endswith(
         f"> {ASKED}\n✓ The tower was lit in 1871. [1]\n1 of 1 claim proved · 1 source: /sources\n"
     )
 
 
 def test_asked_the_same_again_a_stopped_answer_goes_on(script: Talk) -> None:
     script.interrupted = 3
-    out, err = io.StringIO(), io.StringIO()
-
-    def build(**more: Any) -> Any:
-        return build_vtg(script.toolbox(), **more)
-
-    talk = Chat(LocalRuns(build), Thread("chat"), Console(file=out, width=99), Console(file=err))
     script.claims, script.citations = [BUILT, LIT, "DONE"], [[1], [2], [2]]
-    assert talk.run(io.StringIO(f"{BEFORE}\n{BEFORE}\n")) == 0
-    assert err.getvalue() == "Stopped.\n"
+    out, err = chat_here(script, BEFORE, BEFORE)
+    assert err == "Stopped.\n"
     assert script.queries == [BEFORE], "it has searched once"
     assert script.calls == {"claim_generator": 3, "citation_generator": 3}
-    assert out.getvalue().splitlines()[2:] == [
+    assert out.splitlines()[2:] == [
         f"> {BEFORE}",
         "✓ The tower was lit in 1871. [1]",
         "",

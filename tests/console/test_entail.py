@@ -235,15 +235,6 @@ def test_options_go_over_the_settings(table: TableEntailment) -> None:
     assert chosen.batch_size == 3
 
 
-@pytest.mark.parametrize(
-    "options", [["--backend", "guess"], ["--threshold", "1.5"], ["--set", "k=3"]]
-)
-def test_wrong_options_are_bad_input(table: TableEntailment, options: list[str]) -> None:
-    done = run(cli.app, ["entail", "-", *options], input=lines(pair()))
-    assert done.exit_code == 2
-    assert table.batches == []
-
-
 def test_the_agreement_with_labels_is_told(table: TableEntailment) -> None:
     given = lines(
         pair(label="entailment"),

@@ -110,17 +110,6 @@ def test_what_cannot_be_run_is_told_before_anything_is_opened_or_written(
     assert not Path("run").exists()
 
 
-def test_a_run_that_is_there_is_not_touched_without_resume() -> None:
-    run("--data", "numbers.jsonl", "--out", "run")
-    before = Path("run/results.jsonl").read_bytes()
-    result = run("--data", "numbers.jsonl", "--out", "run")
-    assert result.exit_code == 2
-    assert "run holds a run. Go on with it (--resume), or name a new folder." in result.stderr
-    result = run("--data", "numbers.jsonl", "--out", "run", "--set", "k=3", "--resume")
-    assert "holds a run of another configuration: parameters.k (5 there, 3 here)." in result.stderr
-    assert Path("run/results.jsonl").read_bytes() == before
-
-
 @pytest.fixture
 def unindexed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that holds nothing."""
@@ -369,20 +358,3 @@ async def test_the_bar_shows_how_far_it_is_how_long_it_takes_and_how_good_it_is(
     data = Data(examples=4, chosen="")
     watched.conclude(Manifest(method="m", parameters={}, prompts={}, data=data, totals=totals))
     assert f"Run: {tmp_path}" in screen.getvalue().replace("\n", "")
-
-
-def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: Any, **__: Any) -> bool:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(evaluate, "evaluate", stop)
-    result = run("--data", "numbers.jsonl", "--out", "run")
-    assert result.exit_code == 130
-    assert result.stderr == "Interrupted. Answers so far are kept; go on with --resume.\n"
-
-
-def test_results_survive_the_command(opened: list[Settings]) -> None:
-    run("--data", "numbers.jsonl", "--out", "run")
-    found = read_results(Path("run/results.jsonl"))
-    assert list(found) == [f"q{n}" for n in range(6)]
-    assert len(opened) == 1

@@ -21,7 +21,6 @@ from typer.testing import CliRunner
 from citeproof import Toolbox, cli
 from citeproof.console import review
 from citeproof.errors import InputError
-from citeproof.graphs.registry import METHODS
 from citeproof.runtime.events import ReviewRequested
 from citeproof.types import Citation, Claim, Passage, Verdict
 from tests.graphs.scripts import BUILT, LIT, Script
@@ -117,13 +116,6 @@ def test_without_a_terminal_a_review_is_refused_before_models_are_opened(
         assert result.exit_code == 2
         assert result.stderr.startswith("A claim can be reviewed only at a terminal: nobody can ")
         assert result.stdout == ""
-
-
-def test_a_method_that_proves_nothing_has_no_review() -> None:
-    result = CliRunner().invoke(cli.app, [*ASK[:3], "--method", "vanilla"])
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Unknown parameter review. Known: ")
-    assert {"vtg", "composed"} <= METHODS.keys()
 
 
 def test_what_strangers_wrote_is_neither_markup_nor_control(

@@ -31,106 +31,67 @@ fly over it [7].
 Ann Lee built the tower in 1999. {KEPT}
 """
 
-TEXT: Any = {"type": "object", "required": ["text"], "properties": {"text": {"minLength": 1}}}
+
+def an_object(*required: str, others: bool = False, **properties: Any) -> dict[str, Any]:
+    """The schema of an object; `others` says whether it may have further properties."""
+    return {
+        "type": "object",
+        "required": [*required],
+        "properties": properties,
+        "additionalProperties": others,
+    }
+
+
+def a_list(items: Any, *, unique: bool = False) -> dict[str, Any]:
+    """The schema of a list."""
+    return {"type": "array", "items": items, "uniqueItems": unique}
+
+
 LEVEL: Any = {"enum": ["none", "note", "warning", "error"]}
 POSITIVE: Any = {"type": "integer", "minimum": 1}
-LOCATION: Any = {
-    "type": "object",
-    "required": ["physicalLocation"],
-    "properties": {
-        "id": {"type": "integer", "minimum": 0},
-        "message": TEXT,
-        "physicalLocation": {
-            "type": "object",
-            "required": ["artifactLocation"],
-            "properties": {
-                "artifactLocation": {
-                    "type": "object",
-                    "required": ["uri"],
-                    "properties": {"uri": {"type": "string", "pattern": r"^[^\s\\]+$"}},
-                    "additionalProperties": False,
-                },
-                "region": {
-                    "type": "object",
-                    "required": ["startLine"],
-                    "properties": dict.fromkeys(
-                        ["startLine", "startColumn", "endLine", "endColumn"], POSITIVE
-                    ),
-                    "additionalProperties": False,
-                },
-            },
-            "additionalProperties": False,
-        },
-    },
-    "additionalProperties": False,
+TEXT = an_object("text", others=True, text={"minLength": 1})
+LOCATION = an_object(
+    "physicalLocation",
+    id={"type": "integer", "minimum": 0},
+    message=TEXT,
+    physicalLocation=an_object(
+        "artifactLocation",
+        artifactLocation=an_object("uri", uri={"type": "string", "pattern": r"^[^\s\\]+$"}),
+        region=an_object(
+            "startLine",
+            **dict.fromkeys(["startLine", "startColumn", "endLine", "endColumn"], POSITIVE),
+        ),
+    ),
+)
+RULE = an_object(
+    "id",
+    others=True,
+    shortDescription=TEXT,
+    defaultConfiguration={"properties": {"level": LEVEL}},
+)
+RESULT = an_object(
+    "message",
+    ruleId={"type": "string"},
+    ruleIndex={"type": "integer", "minimum": -1},
+    level=LEVEL,
+    message=TEXT,
+    locations=a_list(LOCATION),
+    relatedLocations=a_list(LOCATION, unique=True),
+)
+DRIVER = an_object("name", others=True, rules=a_list(RULE, unique=True))
+RUN = an_object(
+    "tool",
+    tool=an_object("driver", others=True, driver=DRIVER),
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+    results=a_list(RESULT),
+    properties={"type": "object"},
+)
+FILE: Any = {
+    "version": {"const": "2.1.0"},
+    "runs": a_list(RUN),
+    "$schema": {"type": "string", "format": "uri"},
 }
-SARIF: Any = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {
-        "$schema": {"type": "string", "format": "uri"},
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["tool"],
-                "properties": {
-                    "tool": {
-                        "type": "object",
-                        "required": ["driver"],
-                        "properties": {
-                            "driver": {
-                                "type": "object",
-                                "required": ["name"],
-                                "properties": {
-                                    "rules": {
-                                        "type": "array",
-                                        "uniqueItems": True,
-                                        "items": {
-                                            "type": "object",
-                                            "required": ["id"],
-                                            "properties": {
-                                                "shortDescription": TEXT,
-                                                "defaultConfiguration": {
-                                                    "properties": {"level": LEVEL}
-                                                },
-                                            },
-                                        },
-                                    }
-                                },
-                            }
-                        },
-                    },
-                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-                    "results": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["message"],
-                            "properties": {
-                                "ruleId": {"type": "string"},
-                                "ruleIndex": {"type": "integer", "minimum": -1},
-                                "level": LEVEL,
-                                "message": TEXT,
-                                "locations": {"type": "array", "items": LOCATION},
-                                "relatedLocations": {
-                                    "type": "array",
-                                    "uniqueItems": True,
-                                    "items": LOCATION,
-                                },
-                            },
-                            "additionalProperties": False,
-                        },
-                    },
-                    "properties": {"type": "object"},
-                },
-                "additionalProperties": False,
-            },
-        },
-    },
-    "additionalProperties": False,
-}
+SARIF = an_object("version", "runs", **FILE)
 """What the published schema of SARIF 2.1.0 says of the properties that are written."""
 
 

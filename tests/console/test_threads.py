@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -19,41 +20,30 @@ from typer.testing import CliRunner
 from citeproof import Answer, Toolbox, cli
 from citeproof.errors import ModelOutageError
 from citeproof.settings import Settings
-from tests.graphs.scripts import BUILT, LIT, A, B, Script
+from tests.graphs.scripts import BUILT, LIT, Script
 
 run = CliRunner().invoke
 QUESTION = "Who built the tower, and when was it lit?"
 
 
-class Failing(Script):
-    """A script whose model is interrupted at some call."""
-
-    at: int = 0
-
-    def reply(self, prompt: str) -> str:
-        if sum(self.calls.values()) == self.at:
-            raise RuntimeError("The plug was pulled")
-        return super().reply(prompt)
-
-
 @pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Failing:
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
     def tools(settings: Settings, *, llm: bool = True, progress: Any = None) -> Toolbox:
         return made.toolbox()
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".citeproof").mkdir()
     monkeypatch.setattr(Toolbox, "from_settings", tools)
-    made = Failing([BUILT, LIT, "DONE"], [[1], [2]], passages={"": [A, B]})
+    made = Script([BUILT, LIT, "DONE"], [[1], [2]])
     return made
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
-def test_an_interrupted_run_goes_on_and_repeats_no_call(script: Failing, at: int) -> None:
-    script.at = at
+def test_an_interrupted_run_goes_on_and_repeats_no_call(script: Script, at: int) -> None:
+    script.lasts = at
     stopped = run(cli.app, ["ask", QUESTION, "--thread", "t"])
     assert stopped.exit_code == 2, stopped.output
-    script.at = -1
+    script.lasts = math.inf
     result = run(cli.app, ["ask", QUESTION, "--thread", "t"])
     assert result.exit_code == 0, result.output
     whole = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
@@ -63,29 +53,22 @@ def test_an_interrupted_run_goes_on_and_repeats_no_call(script: Failing, at: int
     assert script.queries == [QUESTION]
 
 
-def test_another_question_on_the_thread_starts_anew(script: Failing) -> None:
-    script.at = 1
+def test_another_question_on_the_thread_starts_anew(script: Script) -> None:
+    script.lasts = 1
     run(cli.app, ["ask", QUESTION, "--thread", "t"])
-    script.at = -1
+    script.lasts = math.inf
     script.calls.clear()
     result = run(cli.app, ["ask", "Who lit it?", "--thread", "t"])
     assert result.exit_code == 0, result.output
     assert script.queries == [QUESTION, "Who lit it?"]
 
 
-def test_a_finished_run_starts_anew(script: Failing) -> None:
-    script.at = -1
+def test_a_finished_run_starts_anew(script: Script) -> None:
+    script.lasts = math.inf
     for _ in range(2):
         script.calls.clear()
         assert run(cli.app, ["ask", QUESTION, "--thread", "t"]).exit_code == 0
     assert script.queries == [QUESTION, QUESTION]
-
-
-def test_a_file_that_is_no_store_is_told(script: Failing) -> None:
-    Path(".citeproof/threads.sqlite").write_text("no database, but a long enough text " * 9)
-    result = run(cli.app, ["ask", QUESTION, "--thread", "t"])
-    assert result.exit_code == 2
-    assert "The run cannot be kept in .citeproof/threads.sqlite" in result.output
 
 
 @pytest.mark.parametrize(
@@ -95,40 +78,25 @@ def test_a_file_that_is_no_store_is_told(script: Failing) -> None:
         ("mysql://runs", "checkpointer = 'mysql://runs' (from the arguments) is not allowed"),
     ],
 )
-def test_a_checkpointer_that_is_not_there_is_told(script: Failing, where: str, told: str) -> None:
+def test_a_checkpointer_that_is_not_there_is_told(script: Script, where: str, told: str) -> None:
     ask = ["ask", QUESTION, "--thread", "t", "--set", f"checkpointer={where}"]
     result = run(cli.app, ask)
     assert result.exit_code == 2
     assert result.stderr.startswith(told)
 
 
-class Outage(Script):
-    """A script whose server is gone after so many calls."""
-
-    left: float = 0
-
-    def reply(self, prompt: str) -> str:
-        if sum(self.calls.values()) >= self.left:
-            raise ModelOutageError("No answer", why="the server is gone", fix="Try again later.")
-        return super().reply(prompt)
-
-
 @pytest.fixture
-def outage(script: Failing, monkeypatch: pytest.MonkeyPatch) -> Outage:
-    made = Outage([BUILT, LIT, "DONE"], [[1], [2]], passages={"": [A, B]})
-
-    def tools(settings: Settings, *, llm: bool = True, progress: Any = None) -> Toolbox:
-        return made.toolbox()
-
-    monkeypatch.setattr(Toolbox, "from_settings", tools)
-    return made
+def outage(script: Script) -> Script:
+    script.lasts, gone = 0, "the server is gone"
+    script.failure = ModelOutageError("No answer", why=gone, fix="Try again later.")
+    return script
 
 
 @pytest.mark.parametrize("named", [True, False])
 def test_an_outage_leaves_what_is_proved_and_a_thread_to_go_on_with(
-    outage: Outage, named: bool
+    outage: Script, named: bool
 ) -> None:
-    outage.left = 3
+    outage.lasts = 3
     name = ["--thread", "t"] if named else []
     lost = run(cli.app, ["ask", QUESTION, "--json", *name])
     answer = Answer.model_validate_json(lost.stdout)
@@ -140,7 +108,7 @@ def test_an_outage_leaves_what_is_proved_and_a_thread_to_go_on_with(
         name = re.findall(r"with (--thread) (run-[0-9a-f-]+), it goes on", lost.stderr)[0]
     again = run(cli.app, ["ask", QUESTION, *name])
     assert again.exit_code == 4, again.output
-    outage.left = 99
+    outage.lasts = math.inf
     done = run(cli.app, ["ask", QUESTION, *name])
     assert done.exit_code == 0, done.output
     assert "Ann Lee built the tower [1]. The tower was lit in 1871 [2]." in done.stdout
@@ -148,29 +116,29 @@ def test_an_outage_leaves_what_is_proved_and_a_thread_to_go_on_with(
     assert outage.queries == [QUESTION]
 
 
-def test_an_outage_before_anything_is_proved_is_no_answer(outage: Outage) -> None:
+def test_an_outage_before_anything_is_proved_is_no_answer(outage: Script) -> None:
     lost = run(cli.app, ["ask", QUESTION, "--json"])
     assert (lost.exit_code, lost.stdout) == (2, "")
     assert "the server is gone" in lost.stderr
     assert "The run is kept: asked the same again with --thread run-" in lost.stderr
 
 
-def test_an_outage_may_be_an_error_as_from_python(outage: Outage) -> None:
-    outage.left = 3
+def test_an_outage_may_be_an_error_as_from_python(outage: Script) -> None:
+    outage.lasts = 3
     lost = run(cli.app, ["ask", QUESTION, "--json", "--set", "on_outage=false"])
     assert (lost.exit_code, lost.stdout) == (2, "")
     assert "with --thread run-" in lost.stderr
 
 
-def test_a_run_without_a_name_leaves_nothing_once_it_is_done(outage: Outage) -> None:
-    outage.left = 99
+def test_a_run_without_a_name_leaves_nothing_once_it_is_done(outage: Script) -> None:
+    outage.lasts = math.inf
     assert run(cli.app, ["ask", QUESTION]).exit_code == 0
     assert kept() == []
 
 
-def test_of_runs_without_a_name_the_latest_are_kept(outage: Outage) -> None:
+def test_of_runs_without_a_name_the_latest_are_kept(outage: Script) -> None:
     run(cli.app, ["ask", QUESTION, "--thread", "mine"])
-    outage.left = 3
+    outage.lasts = 3
     for _ in range(22):
         outage.calls.clear()
         assert run(cli.app, ["ask", QUESTION]).exit_code == 4
@@ -179,8 +147,8 @@ def test_of_runs_without_a_name_the_latest_are_kept(outage: Outage) -> None:
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_a_run_that_nobody_asked_to_keep_needs_no_file(outage: Outage, named: bool) -> None:
-    outage.left = 99
+def test_a_run_that_nobody_asked_to_keep_needs_no_file(outage: Script, named: bool) -> None:
+    outage.lasts = math.inf
     Path(".citeproof/threads.sqlite").write_text("no database, but a long enough text " * 9)
     name = ["--thread", "t"] if named else []
     assert run(cli.app, ["ask", QUESTION, *name]).exit_code == (2 if named else 0)

@@ -283,10 +283,6 @@ async def test_a_reasoning_before_a_list(
     )
 
 
-def test_metrics_are_told_in_one_line_each() -> None:
-    assert all(line and "\n" not in line for line in METRICS.values())
-
-
 def test_nothing_heavy_is_loaded_with_the_module() -> None:
     code = (
         "import citeproof.evaluation.scoring, citeproof.evaluation.datasets, sys;"

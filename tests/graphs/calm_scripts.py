@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from citeproof import Answer, Passage, Toolbox
+from citeproof import Answer, Passage
 from citeproof.graphs.calm import build_calm
 from citeproof.state import Contrast
-from citeproof.testing import Call, ListRetriever, ScriptedChatModel
+from tests.graphs.scripts import RoleScript
 
 POOL = [Passage(id=f"p{n}", title=f"T{n}", text=f"Fact {n} is told here.") for n in range(1, 10)]
 """Passages 1 to 9 of the pool; `told(n)` is what passage n states."""
@@ -24,30 +22,11 @@ WRONG = "Nobody ever wrote anything like that down [1]."
 """An answer that shares nothing with any other."""
 
 
-@dataclass
-class Script:
-    """Replies of the main LM and of the verifier LM."""
+class Script(RoleScript):
+    """The main LM (`answerer`) and the verifier LM, over nine passages, without a proof."""
 
-    main: Sequence[str]
-    verifier: Sequence[str] = ()
-    pool: Sequence[Passage] = field(default_factory=lambda: list(POOL))
-    models: dict[str, ScriptedChatModel] = field(init=False)
-    retriever: ListRetriever = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.models = {
-            "answerer": ScriptedChatModel(self.main),
-            "verifier_lm": ScriptedChatModel(self.verifier),
-        }
-        self.retriever = ListRetriever(lambda _: list(self.pool))
-
-    def toolbox(self) -> Toolbox:
-        """Tools in which any role but the two has nothing to say."""
-        return Toolbox(ScriptedChatModel([]), retriever=self.retriever, roles=self.models)
-
-    def calls(self, role: str) -> list[Call]:
-        """The calls of the main LM (`answerer`) or of the verifier LM (`verifier_lm`)."""
-        return self.models[role].calls
+    usual: ClassVar = {"answerer": (), "verifier_lm": ()}
+    found: ClassVar = {"": POOL}
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -63,7 +42,7 @@ class Script:
 
     def run(self, **parameters: Any) -> tuple[Answer, list[Contrast]]:
         """Invoke CaLM with three passages at a time, where nothing else is said."""
-        graph = build_calm(self.toolbox(), **{"k": 3, "prove": False, **parameters})
+        graph = build_calm(self.toolbox(entailment=None), **{"k": 3, "prove": False, **parameters})
         result = graph.invoke({"question": "What is told?"})
         assert set(result) == {"question", "messages", "ledger", "answer", "rounds"}
         return result["answer"], result["rounds"]

@@ -1,15 +1,17 @@
-"""A scripted VTG run: what each node's model replies, and what entails what."""
+"""Scripted runs: what each node's model replies, what is found, and what entails what."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from citeproof import Answer, Passage, Toolbox, build_vtg
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.memory.bank import Bank
+from citeproof.testing import Call, ListRetriever, ScriptedChatModel, TableEntailment
 
 A = Passage(id="a", title="Tower", text="Ann Lee built the tower.")
 B = Passage(id="b", title="Light", text="The tower was lit in 1871.")
@@ -27,7 +29,7 @@ def timeless(answer: Answer) -> Answer:
 
 @dataclass
 class Script:
-    """Replies of the three LLM nodes, in order, and the texts that a claim needs to be entailed.
+    """VTG: replies of its LLM nodes, in order, and the texts that a claim needs to be entailed.
 
     A claim is entailed by a premise that holds every text of `needs[claim]`; by default the
     claim itself.
@@ -39,16 +41,23 @@ class Script:
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     passages: Mapping[str, Sequence[Passage]] = field(default_factory=lambda: {"": [A, B]})
     """Part of the query → what the retriever finds."""
+    rewriting: str = ""
+    """What a follow-up becomes; by default it stays as it is."""
+    lasts: float = math.inf
+    """After so many calls the model is gone."""
+    failure: Exception = field(default_factory=lambda: RuntimeError("The plug was pulled"))
     calls: Counter[str] = field(default_factory=Counter)
     prompts: list[tuple[str, str]] = field(default_factory=list)
     pairs: list[tuple[str, str]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
 
     def reply(self, prompt: str) -> str:
-        """The next reply of the node whose task ends the prompt; a follow-up stays as it is."""
+        """The next reply of the node whose task ends the prompt."""
+        if sum(self.calls.values()) >= self.lasts:
+            raise self.failure
         if "New question: " in prompt:
             self.calls["question_rewriter"] += 1
-            return prompt.rpartition("New question: ")[2].partition("\n")[0]
+            return self.rewriting or prompt.rpartition("New question: ")[2].partition("\n")[0]
         if '{"citations"' in prompt:
             return self._next("citation_generator", self.citations, prompt)
         if '{"questions"' in prompt:
@@ -89,3 +98,52 @@ class Script:
         answer = graph.invoke({"question": question})["answer"]
         assert isinstance(answer, Answer)
         return answer
+
+
+class RoleScript:
+    """Replies of each role, in order; a claim is entailed by a premise that holds its text.
+
+    Args:
+        bank: A memory bank.
+        passages: Part of the query → what the retriever finds, where it is not `found`.
+        replies: Role → its replies, where they are not those of `usual`.
+    """
+
+    usual: ClassVar[dict[str, Sequence[Any]]]
+    """Role → its replies."""
+    found: ClassVar[Mapping[str, Sequence[Passage]]] = {"": [A, B, C]}
+    """Part of the query → what the retriever finds; the longest part that fits."""
+
+    def __init__(
+        self,
+        *,
+        bank: Bank | None = None,
+        passages: Mapping[str, Sequence[Passage]] | None = None,
+        **replies: Sequence[Any],
+    ) -> None:
+        assert replies.keys() <= self.usual.keys()
+        self.passages = self.found if passages is None else passages
+        self.bank = bank
+        self.models = {
+            role: ScriptedChatModel(said) for role, said in {**self.usual, **replies}.items()
+        }
+        self.retriever = ListRetriever(self._found)
+        self.entailment = TableEntailment(lambda text, claim: 0.9 if claim in text else 0.1)
+
+    def _found(self, query: str) -> Sequence[Passage]:
+        keys = [key for key in self.passages if key in query]
+        return self.passages[max(keys, key=len)] if keys else []
+
+    def toolbox(self, **more: Any) -> Toolbox:
+        """Tools in which any role but those of the script has nothing to say."""
+        tools: dict[str, Any] = {
+            "retriever": self.retriever,
+            "entailment": self.entailment,
+            "roles": self.models,
+            "bank": self.bank,
+        }
+        return Toolbox(ScriptedChatModel([]), **{**tools, **more})
+
+    def calls(self, role: str) -> list[Call]:
+        """The calls of a role, in order."""
+        return self.models[role].calls

@@ -149,12 +149,6 @@ def test_a_budget_that_ends_before_the_choice_leaves_an_answer() -> None:
     assert answer.text
 
 
-def test_cot_reasons_first() -> None:
-    run = Run("cot", f"Passage 1 names Ann Lee [1].\nAnswer: {GOOD}")
-    assert run().text == GOOD
-    assert "think it through" in run.calls()[0].prompt
-
-
 def test_reasoning_goes_with_the_others_too() -> None:
     run = Run("usc", f"Lee [1].\nAnswer: {GOOD}", reasoning=True, samples=3)
     assert run().text == GOOD
@@ -209,30 +203,3 @@ def test_post_hoc_citation_finds_what_the_answer_could_rest_on() -> None:
     assert statuses(answer) == [(LIT, "supported")]
     assert (answer.passages, answer.status) == ((B,), "answered")
     assert run.retriever.queries == [LIT]
-
-
-@pytest.mark.parametrize(
-    ("name", "budget"), [("summ", {"max_calls": 2}), ("closedbook", {"max_seconds": 1e-9})]
-)
-def test_a_budget_that_is_spent_ends_the_run_with_an_answer_that_says_so(
-    name: str, budget: dict[str, Any]
-) -> None:
-    replies = {"answerer": GOOD, "summarizer": "Short."}
-    answer = Run(name, replies, **{"at_once": 1} if name == "summ" else {}, **budget)()
-    assert answer.status == "not_found"
-    assert answer.reason.startswith("The budget of ")
-
-
-def test_a_run_may_override_what_the_graph_was_built_with() -> None:
-    run = Run("vanilla", "Ann Lee [1]")
-    result = run.graph.invoke({"question": QUESTION}, context={"form": "short", "shots": 0, "k": 1})
-    assert result["answer"].text == "Ann Lee [1]"
-    assert "An example" not in run.calls()[0].prompt
-    assert run.read == [1]
-
-
-def test_the_graph_has_the_steps_of_its_baseline() -> None:
-    nodes = set(Run("summ").graph.get_graph().nodes)
-    assert {"retriever", "summarizer", "answerer", "claims_verifier"} <= nodes
-    edges = {(e.source, e.target) for e in Run("summ").graph.get_graph().edges}
-    assert ("retriever", "answerer") not in edges, "no step is passed over that always runs"

@@ -32,8 +32,11 @@ def texts(claims: Any) -> list[str]:
 
 
 def test_two_answers_that_agree_end_the_run() -> None:
-    script = Script(main=[told(1, 3)], verifier=[told(1, 3)])
-    answer, rounds = script.run()
+    """The main LM reads the top of the pool, the verifier what is cited."""
+    script = Script(answerer=[told(1, 3)], verifier_lm=[told(1, 3)])
+    answer, rounds = script.run(pool=7)
+    assert (script.shown(MAIN), script.shown(VERIFIER)) == ([[1, 2, 3]], [[1, 3]])
+    assert script.retriever.queries == ["What is told?"]
     assert answer.text == "Fact 1 is told here [1]. Fact 3 is told here [2]."
     assert (answer.method, answer.status, answer.reason) == ("calm", "answered", "")
     assert answer.passages == (POOL[0], POOL[2])
@@ -46,16 +49,8 @@ def test_two_answers_that_agree_end_the_run() -> None:
     ]
 
 
-def test_the_main_lm_reads_the_top_of_the_pool_and_the_verifier_what_is_cited() -> None:
-    script = Script(main=[told(1, 3)], verifier=[told(1, 3)])
-    script.run(pool=7)
-    assert script.shown(MAIN) == [[1, 2, 3]]
-    assert script.shown(VERIFIER) == [[1, 3]]
-    assert script.retriever.queries == ["What is told?"]
-
-
 def test_the_verifiers_prompt_is_of_the_same_kind() -> None:
-    script = Script(main=[told(1, 2, 3)], verifier=[told(1, 2, 3)])
+    script = Script(answerer=[told(1, 2, 3)], verifier_lm=[told(1, 2, 3)])
     script.run()
     assert script.calls(VERIFIER)[0].prompt == script.calls(MAIN)[0].prompt
 
@@ -63,8 +58,8 @@ def test_the_verifiers_prompt_is_of_the_same_kind() -> None:
 def test_what_is_not_corroborated_goes_and_its_passages_with_it() -> None:
     """Round 1 keeps fact 2 of 1 to 3; round 2 reads passage 2, then 4 and 5, which are new."""
     script = Script(
-        main=[told(1, 2) + " Unheard of things went on there [3].", told(2, 4)],
-        verifier=["Fact 2 is told here [2].", told(2, 4)],
+        answerer=[told(1, 2) + " Unheard of things went on there [3].", told(2, 4)],
+        verifier_lm=["Fact 2 is told here [2].", told(2, 4)],
     )
     answer, rounds = script.run(statement_threshold=0.9)
     assert script.shown(MAIN) == [[1, 2, 3], [2, 4, 5]]
@@ -79,29 +74,14 @@ def test_what_is_not_corroborated_goes_and_its_passages_with_it() -> None:
     assert {claim.verdict.trials for claim in answer.claims} == {2}
 
 
-def test_nothing_kept_starts_the_next_round_from_fresh_passages() -> None:
-    script = Script(main=[WRONG, told(5)], verifier=[told(1), told(5)])
-    answer, _ = script.run()
-    assert script.shown(MAIN) == [[1, 2, 3], [4, 5, 6]]
-    assert "Draft: (none)" in script.calls(MAIN)[1].prompt
-    assert answer.passages == (POOL[4],)
-
-
-def test_an_answer_that_cites_nothing_costs_no_verifier_call_and_keeps_nothing() -> None:
-    script = Script(main=["Fact 1 is told here.", told(4)], verifier=[told(4)])
-    answer, rounds = script.run()
-    assert script.counts == (2, 1)
-    assert script.shown(MAIN) == [[1, 2, 3], [4, 5, 6]]
-    assert (rounds[0].verifier_answer, rounds[0].rouge_2) == ("", 0.0)
-    assert answer.status == "answered"
-
-
 # The end of the rounds
 
 
 @pytest.mark.parametrize(("most", "counts"), [(0, 1), (1, 1), (3, 3)])
 def test_at_most_t_answers_and_one_verifier_call_less(most: int, counts: int) -> None:
-    script = Script(main=[WRONG] * counts, verifier=["Something else altogether."] * (counts - 1))
+    script = Script(
+        answerer=[WRONG] * counts, verifier_lm=["Something else altogether."] * (counts - 1)
+    )
     answer, rounds = script.run(max_rounds=most, k=1, statement_threshold=1.0)
     assert script.counts[0] == counts
     assert len(rounds) == counts - 1
@@ -111,7 +91,7 @@ def test_at_most_t_answers_and_one_verifier_call_less(most: int, counts: int) ->
 
 def test_the_papers_t_is_the_default_and_the_last_answer_is_returned_as_it_is() -> None:
     main = [f"Nobody ever wrote number {n} down [{n}]." for n in range(1, 5)]
-    script = Script(main=main, verifier=["Something else."] * 3)
+    script = Script(answerer=main, verifier_lm=["Something else."] * 3)
     answer, rounds = script.run(k=1)
     assert CaLMParameters().max_rounds == 4
     assert script.counts == (4, 3)
@@ -124,7 +104,9 @@ def test_the_papers_t_is_the_default_and_the_last_answer_is_returned_as_it_is() 
 
 
 def test_an_exhausted_pool_ends_the_run_with_what_there_is_and_says_so() -> None:
-    script = Script(main=[WRONG, told(4)], verifier=["Something else.", "x"], pool=POOL[:4])
+    script = Script(
+        answerer=[WRONG, told(4)], verifier_lm=["Something else.", "x"], passages={"": POOL[:4]}
+    )
     answer, rounds = script.run()
     assert script.shown(MAIN) == [[1, 2, 3], [4]]
     assert script.counts == (2, 2)
@@ -139,8 +121,11 @@ def test_an_exhausted_pool_ends_the_run_with_what_there_is_and_says_so() -> None
 
 def test_a_list_keeps_the_names_that_both_models_give() -> None:
     script = Script(
-        main=["The Fog [1], Halloween [2], Dark Star [3]", "Final answer: Halloween [2], Cat [4]"],
-        verifier=["halloween [2], Christine [1]", "Halloween [2], Cat [4]."],
+        answerer=[
+            "The Fog [1], Halloween [2], Dark Star [3]",
+            "Final answer: Halloween [2], Cat [4]",
+        ],
+        verifier_lm=["halloween [2], Christine [1]", "Halloween [2], Cat [4]."],
     )
     answer, rounds = script.run(form="list")
     assert "Draft: Halloween [2]\n" in script.calls(MAIN)[1].prompt
@@ -155,7 +140,7 @@ def test_a_list_keeps_the_names_that_both_models_give() -> None:
 
 
 def test_without_verification_the_first_answer_stands() -> None:
-    script = Script(main=[told(1)])
+    script = Script(answerer=[told(1)])
     answer, rounds = script.run(verify=False)
     assert script.counts == (1, 0)
     assert (answer.status, answer.reason) == ("partial", "No verifier LM has read this answer.")
@@ -163,13 +148,13 @@ def test_without_verification_the_first_answer_stands() -> None:
 
 
 def test_the_verifier_may_read_all_that_the_main_lm_reads() -> None:
-    script = Script(main=[told(1)], verifier=[told(1)])
+    script = Script(answerer=[told(1)], verifier_lm=[told(1)])
     script.run(cited_only=False)
     assert script.shown(VERIFIER) == [[1, 2, 3]]
 
 
 def test_the_main_lm_may_be_its_own_verifier() -> None:
-    script = Script(main=[told(1), told(1)])
+    script = Script(answerer=[told(1), told(1)])
     answer, _ = script.run(small_verifier=False)
     assert script.counts == (2, 0)
     assert script.shown(MAIN) == [[1, 2, 3], [1]]
@@ -181,7 +166,7 @@ def test_the_main_lm_may_be_its_own_verifier() -> None:
 
 async def test_one_model_serves_both_roles_where_none_is_set_apart() -> None:
     model = ScriptedChatModel([WRONG, "Something else.", told(4), told(4)])
-    graph = build_calm(Toolbox(model, retriever=Script(main=[]).retriever), k=3, prove=False)
+    graph = build_calm(Toolbox(model, retriever=Script(answerer=[]).retriever), k=3, prove=False)
     events: list[Any] = [
         e async for e in graph.astream({"question": "What?"}, stream_mode="custom")
     ]
@@ -201,7 +186,7 @@ def test_a_budget_of_calls_ends_the_run_with_the_last_answer(
     calls: int, text: str, verdict: str
 ) -> None:
     """At one call the verifier is not asked; at two the correction is not written."""
-    script = Script(main=[told(1, 2)], verifier=[told(1) + " And quite another thing [1]."])
+    script = Script(answerer=[told(1, 2)], verifier_lm=[told(1) + " And quite another thing [1]."])
     answer, rounds = script.run(max_calls=calls, threshold=1.0)
     assert (answer.text, answer.status) == (text, "partial")
     assert answer.reason == f"The budget of {calls} calls is spent."
@@ -213,7 +198,8 @@ def test_a_budget_of_calls_ends_the_run_with_the_last_answer(
 def test_two_models_agree_on_a_short_answer_that_is_the_same() -> None:
     """A single word has no bigram, so ROUGE-2 is 0."""
     script = Script(
-        main=["Bergen [1]", "Wrong. Final answer: the Bergen [4]"], verifier=["Oslo", "Bergen"]
+        answerer=["Bergen [1]", "Wrong. Final answer: the Bergen [4]"],
+        verifier_lm=["Oslo", "Bergen"],
     )
     answer, rounds = script.run(form="short", max_rounds=4)
     assert [one.agreed for one in rounds] == [False, True]
@@ -225,7 +211,7 @@ def test_two_models_agree_on_a_short_answer_that_is_the_same() -> None:
 def test_both_models_are_shown_the_papers_examples(data: str) -> None:
     prose = PAPER_PARAMETERS[data]["form"] == "prose"
     second = told(1) if prose else "Final answer: Fact 1 [1]"
-    script = Script(main=[WRONG, second], verifier=[told(2), told(2)])
+    script = Script(answerer=[WRONG, second], verifier_lm=[told(2), told(2)])
     script.run(**{**PAPER_PARAMETERS[data], "max_rounds": 2})
     first, correction = (call.prompt for call in script.calls("answerer"))
     [verifier] = (call.prompt for call in script.calls("verifier_lm"))
@@ -239,7 +225,7 @@ def test_both_models_are_shown_the_papers_examples(data: str) -> None:
 
 
 async def test_the_trace_tells_each_rounds_agreement_and_what_was_corroborated() -> None:
-    script = Script(main=[told(1) + " " + WRONG, told(1)], verifier=[told(1), told(1)])
+    script = Script(answerer=[told(1) + " " + WRONG, told(1)], verifier_lm=[told(1), told(1)])
     graph = build_calm(script.toolbox(), k=3, threshold=0.9, prove=False)
     moments = await watch(graph, {"question": "What?"})
     events = [moment.event for moment in moments]
@@ -262,34 +248,19 @@ async def test_the_trace_tells_each_rounds_agreement_and_what_was_corroborated()
 
 def proved(script: Script, entailment: TableEntailment, **parameters: Any) -> Answer:
     """The answer of a run whose final claims are checked."""
-    tools = Toolbox(
-        ScriptedChatModel([]),
-        retriever=script.retriever,
-        roles=script.models,
-        entailment=entailment,
-    )
+    tools = script.toolbox(entailment=entailment)
     answer = build_calm(tools, k=3, **parameters).invoke({"question": "What is told?"})["answer"]
     assert isinstance(answer, Answer)
     return answer
 
 
 def test_the_final_claims_are_proved_and_corroboration_alone_is_no_proof() -> None:
-    script = Script(main=[told(1, 2)], verifier=[told(1, 2)])
+    script = Script(answerer=[told(1, 2)], verifier_lm=[told(1, 2)])
     entailment = TableEntailment(lambda text, claim: 0.9 if "Fact 1" in text + claim else 0.1)
     answer = proved(script, entailment)
     assert [claim.verdict.status for claim in answer.claims] == ["supported", "unsupported"]
     assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
     assert answer.usage.nli_pairs == 2
-
-
-def test_an_exhausted_pool_leaves_no_claim_unproved() -> None:
-    script = Script(main=[told(1)], verifier=["Something else."], pool=POOL[:3])
-    answer = proved(script, TableEntailment(lambda *_: 0.9))
-    assert [claim.verdict.status for claim in answer.claims] == ["supported"]
-    assert (answer.status, answer.reason) == (
-        "partial",
-        "All 3 passages were read before the two models agreed.",
-    )
 
 
 def test_a_budget_that_the_proof_spends_is_told_though_the_models_agreed() -> None:
@@ -300,14 +271,14 @@ def test_a_budget_that_the_proof_spends_is_told_though_the_models_agreed() -> No
             check_budget()
             return await super().scores(pairs)
 
-    script = Script(main=[told(1)], verifier=[told(1)])
+    script = Script(answerer=[told(1)], verifier_lm=[told(1)])
     answer = proved(script, Judging(lambda *_: 0.9), max_calls=2)
     assert (answer.status, answer.reason) == ("partial", "The budget of 2 calls is spent.")
     assert answer.claims[0].verdict.reason.startswith("corroborated by the verifier LM")
 
 
 def test_ranked_documents_are_the_pool_in_their_order() -> None:
-    script = Script(main=[told(1)], verifier=[told(1)])
+    script = Script(answerer=[told(1)], verifier_lm=[told(1)])
     graph = build_calm(script.toolbox(), prove=False, ranked=True, k=1)
     unlike = "Nothing here has a word of the question."
     graph.invoke({"question": "What is told?", "documents": [unlike, POOL[0]]})

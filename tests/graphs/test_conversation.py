@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 
 from citeproof import Answer, Toolbox, build_vanilla, build_vtg, verify_with
 from citeproof.agents.question_reader import EARLIER
@@ -18,6 +18,7 @@ from citeproof.memory.bank import Bank
 from citeproof.runtime.events import QuestionRewritten
 from citeproof.state import Result
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
+from tests.chain import chain
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, Script
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, followed, seed
@@ -27,20 +28,10 @@ BEFORE, ASKED, WHOLE = "Who built the tower?", "And when was it lit?", "When was
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
 
-class Talk(Script):
-    """A script with a rewriting of the follow-up."""
-
-    rewriting: str = WHOLE
-
-    def reply(self, prompt: str) -> str:
-        if "New question: " not in prompt:
-            return super().reply(prompt)
-        self.prompts.append(("question_rewriter", prompt))
-        return self.rewriting
-
-
-def talk(**more: Any) -> Talk:
-    return Talk(claims=[BUILT, "DONE", LIT, "DONE"], citations=[[1], [1]], **more)
+def talk(**more: Any) -> Script:
+    """Two turns, the second of which is a follow-up."""
+    script = {"claims": [BUILT, "DONE", LIT, "DONE"], "citations": [[1]] * 2, "rewriting": WHOLE}
+    return Script(**{**script, **more})
 
 
 def said(messages: Any) -> list[tuple[str, str]]:
@@ -114,7 +105,7 @@ def test_a_follow_up_is_answered_as_a_question_that_stands_alone() -> None:
 
 
 def test_a_question_asked_again_word_for_word_needs_no_rewriting() -> None:
-    script = Talk(claims=[BUILT, "DONE"] * 2, citations=[[1]] * 2)
+    script = talk(claims=[BUILT, "DONE"] * 2)
     graph = build_vtg(script.toolbox(), checkpointer=InMemorySaver())
     for _ in range(2):
         answer = graph.invoke({"question": BEFORE}, THREAD)["answer"]
@@ -198,12 +189,8 @@ def test_documents_of_a_question_are_all_that_it_is_answered_from() -> None:
 
 
 def test_a_fresh_question_has_no_earlier_sources() -> None:
-    script = Talk(
-        claims=[BUILT, "DONE", KEPT, "DONE"],
-        citations=[[1]] * 2,
-        passages={"": [A], "sea": [C]},
-    )
-    script.rewriting = "How deep is the sea?"
+    claims = [BUILT, "DONE", KEPT, "DONE"]
+    script = talk(claims=claims, passages={"": [A], "sea": [C]}, rewriting="")
     graph = build_vtg(script.toolbox(), checkpointer=InMemorySaver())
     graph.invoke({"question": BEFORE}, THREAD)
     graph.invoke({"question": "How deep is the sea?"}, THREAD)
@@ -213,7 +200,7 @@ def test_a_fresh_question_has_no_earlier_sources() -> None:
 def test_earlier_sources_are_bounded_and_the_latest_come_first() -> None:
     pages = [passage(f"Part {n} is here.", id=f"p{n}") for n in range(6)]
     claims = [text for page in pages for text in (page.text, "DONE")]
-    script = Talk(
+    script = talk(
         claims=claims,
         citations=[[1]] * 6,
         passages={f"part {n}": [page] for n, page in enumerate(pages)},
@@ -256,10 +243,7 @@ class Around(MessagesState):
 def test_a_method_answers_the_messages_of_a_graph_of_somebody_elses(schema: Any) -> None:
     """Also the second time, when the question of the first is still there."""
     script = talk()
-    builder: Any = StateGraph(schema)
-    builder.add_node("vtg", build_vtg(script.toolbox()))
-    builder.add_edge(START, "vtg")
-    graph = builder.compile(checkpointer=InMemorySaver())
+    graph = chain(schema, vtg=build_vtg(script.toolbox())).compile(checkpointer=InMemorySaver())
     graph.invoke({"messages": [HumanMessage(BEFORE)]}, THREAD)
     result = graph.invoke({"messages": [HumanMessage(ASKED)]}, THREAD)
     assert [kind for kind, _ in said(result["messages"])] == ["human", "ai", "human", "ai"]
@@ -268,12 +252,9 @@ def test_a_method_answers_the_messages_of_a_graph_of_somebody_elses(schema: Any)
 
 def test_a_question_of_the_graph_around_goes_before_its_messages() -> None:
     script = talk()
-    builder: Any = StateGraph(Around)
-    builder.add_node("ask", lambda _: {"question": BEFORE})
-    builder.add_node("vtg", build_vtg(script.toolbox()))
-    builder.add_edge(START, "ask")
-    builder.add_edge("ask", "vtg")
-    result = builder.compile().invoke({"messages": [HumanMessage("Write about the tower.")]})
+    vtg = build_vtg(script.toolbox())
+    graph = chain(Around, ask=lambda _: {"question": BEFORE}, vtg=vtg).compile()
+    result = graph.invoke({"messages": [HumanMessage("Write about the tower.")]})
     assert result["answer"].question == BEFORE
     assert [kind for kind, _ in said(result["messages"])] == ["human", "ai"]
 

@@ -8,10 +8,8 @@ import pytest
 
 from citeproof import Toolbox
 from citeproof.graphs.llatrieval import LLatrievalParameters, build_llatrieval
-from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from tests.graphs.llatrieval_scripts import QUESTION, Search, shown, texts
-from tests.watching import finished, watch
 
 SMALL: dict[str, Any] = {"k": 2, "window": 3, "candidates": 6, "prove": False}
 
@@ -39,15 +37,6 @@ def two_rounds(**replies: Any) -> Search:
 
 
 # The loop
-
-
-def test_passages_that_suffice_end_the_search() -> None:
-    search = Search({"": "abcdef"}, {"document_selector": [[1, 3], [2, 5]], "verifier": ["Yes"]})
-    found = search.search(**SMALL)
-    assert (ids(found.passages), found.verified, found.candidates) == ("cf", True, 6)
-    assert found.rounds == (SearchRound(query=QUESTION, found=6, new=6, sufficient=True),)
-    assert found.reason == "The passages were found to suffice."
-    assert steps(search) == ["document_selector", "verifier"]
 
 
 def test_windows_slide_over_all_candidates_with_d_first() -> None:
@@ -132,17 +121,6 @@ def test_a_round_that_finds_nothing_new_is_neither_selected_nor_verified() -> No
     assert last.endswith("\n- Old.\n- Nothing, really."), "so that it writes something else"
 
 
-def test_a_search_that_finds_nothing_new_ends_after_t_rounds() -> None:
-    search = Search(
-        {"": "abc"},
-        {"document_selector": [[1, 2]], "verifier": ["No"], "passage": lambda _: "Again."},
-    )
-    found = search.search(**SMALL)
-    assert len(found.rounds) == 4
-    assert search.calls["passage"] == 3
-    assert found.verified is False
-
-
 def test_no_more_than_k_candidates_are_verified_without_selection() -> None:
     search = Search(
         {"": "a", "Bo": "abc"},
@@ -179,20 +157,6 @@ def test_a_hypothetical_answer_may_be_the_first_query() -> None:
     assert shown(search.of("passage")[0]) == []
 
 
-def test_the_missing_info_query_may_be_a_question() -> None:
-    search = two_rounds()
-    search.search(**SMALL, query_style="question")
-    assert search.queries == [QUESTION, "Who was Bo?"]
-    assert search.calls["passage"] == 0
-
-
-def test_verification_by_score_goes_by_the_threshold() -> None:
-    search = two_rounds(verifier_score=[{"score": 5}, {"score": 6}])
-    found = search.search(**SMALL, verification="score", threshold=6)
-    assert [(done.score, done.sufficient) for done in found.rounds] == [(5.0, False), (6.0, True)]
-    assert search.calls["verifier"] == 0
-
-
 def test_the_selector_reads_summaries_and_the_verifier_the_passages() -> None:
     search = two_rounds()
     search.search(**SMALL)
@@ -226,13 +190,6 @@ def test_the_answer_cites_the_chosen_passages() -> None:
     assert ids(answer.passages) == "ha"
     assert {claim.verdict.status for claim in answer.claims} == {"unchecked"}
     assert (answer.status, answer.reason) == ("partial", "The claims were not checked.")
-
-
-def test_an_answer_from_passages_that_never_sufficed_says_so() -> None:
-    answer = two_rounds(verifier=["No"]).run(**SMALL, max_rounds=1)["answer"]
-    assert answer.reason == (
-        "The passages were not found to suffice after 1 round. The claims were not checked."
-    )
 
 
 def test_verifier_missing_info_and_answerer_share_their_beginning() -> None:
@@ -293,28 +250,7 @@ def test_a_spent_budget_ends_the_run_with_what_is_chosen(
     assert (retrieval.verified, retrieval.reason) == (False, answer.reason)
 
 
-def test_a_budget_spent_by_the_search_leaves_the_verdict() -> None:
-    result = two_rounds(verifier=["Yes"]).run(**SMALL, max_calls=9)
-    assert result["retrieval"].verified is True
-    assert result["answer"].reason == "The budget of 9 calls is spent."
-
-
 # What every graph can do
-
-
-async def test_the_trace_tells_swaps_and_why_the_search_stopped() -> None:
-    graph = build_llatrieval(two_rounds().toolbox(), **SMALL)
-    moments = await watch(graph, {"question": "?"})
-    done = finished(moments)
-    first = next(event for event in done if event.node == "document_selector")
-    assert first.writes["swaps"] == "round=1, entered=Tc, left=Tb"
-    [recorded] = [event for event in done if event.node == "retrieval_recorder"]
-    assert "reason=The passages were found to suffice." in recorded.writes["retrieval"]
-    story = [moment.event.type for moment in moments]
-    assert story.count("passages_retrieved") == 2
-    assert story.count("evidence_found") == 1
-    assert story.count("claim_accepted") == 2
-    assert story[-2:] == ["answer_ready", "node_finished"]
 
 
 def test_the_claims_of_the_answer_are_proved() -> None:

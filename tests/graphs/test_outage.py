@@ -6,24 +6,15 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM, Toolbox, build_vtg
+from citeproof import Toolbox, build_vtg
 from citeproof.errors import ModelOutageError
-from citeproof.testing import ScriptedChatModel
 from tests.graphs.scripts import BUILT, Script
 
 
 def cut_off() -> Toolbox:
     """A model that is gone once the first claim is proved."""
-    script = Script(claims=[BUILT], citations=[[1]])
-
-    def reply(prompt: str) -> str:
-        if "Your reply so far" in prompt:
-            raise ConnectionError("the server is gone")
-        return script.reply(prompt)
-
-    tools = script.toolbox()
-    model = LLM(ScriptedChatModel(reply), retries=0)
-    return Toolbox(model, retriever=tools.retriever, entailment=tools.entailment)
+    gone = ModelOutageError("No answer", why="the server is gone", fix="Start it.")
+    return Script(claims=[BUILT], citations=[[1]], lasts=2, failure=gone).toolbox()
 
 
 def test_an_outage_is_an_error_by_default() -> None:

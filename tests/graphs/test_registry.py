@@ -13,9 +13,8 @@ import citeproof
 from citeproof import Toolbox, cli
 from citeproof.errors import SettingsError
 from citeproof.graphs import serve
-from citeproof.graphs.registry import METHODS, Method, find_method
+from citeproof.graphs.registry import METHODS, Method
 from citeproof.testing import ScriptedChatModel
-from tests.graphs.toy import ToyParameters
 
 ROOT = Path(__file__).parents[2]
 TOY = Method(
@@ -50,11 +49,6 @@ def test_an_entry_names_what_there_is(method: Method) -> None:
     for line in (method.about, method.cost):
         assert line == line.strip(" .\n")
         assert "\n" not in line
-
-
-def test_an_unknown_method_is_told_with_those_that_are_known() -> None:
-    with pytest.raises(SettingsError, match=r"no method 'vgt'\. Known: calm, .*, vtg\.$"):
-        find_method("vgt")
 
 
 def test_a_wrong_parameter_is_told() -> None:
@@ -98,7 +92,3 @@ def test_the_pages_know_a_new_method() -> None:
     assert row in made[ROOT / "docs/methods.md"]
     assert '"citeproof.graphs.serve:toy_graph"' in made[ROOT / "langgraph.json"]
     assert "`word`" in program["TABLES"]["parameters"]("toy-graph", "but", "Parameters")
-
-
-def test_parameters_are_those_of_the_graph_file() -> None:
-    assert TOY.parameters is ToyParameters

@@ -22,29 +22,6 @@ def verdicts(answer: Any) -> list[Verdict]:
     return [claim.verdict for claim in answer.claims]
 
 
-def test_claims_that_their_citations_entail() -> None:
-    script = Script(claims=[BUILT, LIT, "DONE"], citations=[[1], [2]])
-    answer = script.run()
-    assert answer.text == "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
-    assert answer.status == "answered"
-    assert answer.passages == (A, B)
-    assert verdicts(answer) == [
-        Verdict(status="supported", tier="cited", score=0.9, trials=1),
-        Verdict(status="supported", tier="cited", score=0.9, trials=1),
-    ]
-    assert answer.claims[0].citations[0].sentence == BUILT
-    assert script.calls == {"claim_generator": 3, "citation_generator": 2}
-
-
-def test_a_claim_with_wrong_citations_that_the_memory_supports() -> None:
-    script = Script(claims=[LIT, "DONE"], citations=[[1]])
-    answer = script.run()
-    assert answer.text == "The tower was lit in 1871 [1]."
-    assert answer.passages == (B,)
-    assert verdicts(answer) == [Verdict(status="supported", tier="memory", score=0.9, trials=1)]
-    assert script.queries == ["Who built the tower?"]
-
-
 def test_both_tiers_fail_until_the_claim_is_accepted_unverified() -> None:
     """T = 1 allows three trials: `t > T` is meant literally."""
     script = Script(
@@ -166,35 +143,6 @@ def test_unreadable_questions_fall_back_to_the_claim() -> None:
     answer = script.run()
     assert script.queries[1:] == [WRONG]
     assert [note.split(":")[0] for note in answer.notes] == ["evidence_finder"]
-
-
-def test_evidence_that_finds_nothing_leaves_an_empty_short_term_memory() -> None:
-    script = Script(
-        claims=[WRONG, BUILT, "DONE"],
-        citations=[[1], [1]],
-        questions=[["Where?"]],
-        passages={"Who built": [A, B]},
-    )
-    assert script.run().text == "Ann Lee built the tower [1]."
-
-
-def test_two_passages_that_only_together_entail_both_stay() -> None:
-    claim = "Ann Lee built the tower, which was lit in 1871."
-    script = Script(claims=[claim, "DONE"], citations=[[1, 2]], needs={claim: [BUILT, LIT]})
-    answer = script.run()
-    assert answer.text == "Ann Lee built the tower, which was lit in 1871 [1][2]."
-
-
-def test_the_memory_is_trimmed_to_what_is_needed() -> None:
-    claim = "Ann Lee built what Bo Ray kept."
-    keeper = C.model_copy(update={"text": "Bo Ray kept the tower."})
-    script = Script(
-        claims=[claim, "DONE"],
-        citations=[[2]],
-        needs={claim: [BUILT, keeper.text]},
-        passages={"": [A, B, keeper, D]},
-    )
-    assert script.run().passages == (A, keeper)
 
 
 def test_a_dropped_claim_is_named_and_not_offered_again() -> None:
@@ -391,16 +339,6 @@ def test_each_such_claim_is_asked_about_by_itself() -> None:
     assert decide(graph, "approve")["answer"].text == "Bad [1]."
 
 
-async def test_the_review_is_the_same_where_the_graph_is_awaited() -> None:
-    _, graph = doubted()
-    shown = waiting(await graph.ainvoke({"question": "Who built the tower?"}, THREAD))
-    assert shown["claim"]["text"] == WRONG
-    wrong = await graph.ainvoke(Command(resume="yes"), THREAD)
-    assert "Input should be a valid dictionary" in waiting(wrong)["problem"]
-    answer = (await graph.ainvoke(Command(resume={"decision": "approve"}), THREAD))["answer"]
-    assert answer.text == "Cy Fox built the tower [1]. [unverified]"
-
-
 def test_a_review_without_a_checkpointer_is_refused_before_anything_is_asked() -> None:
     script, graph = doubted(checkpointer=None)
     with pytest.raises(SettingsError, match="A review needs a checkpointer"):
@@ -423,15 +361,6 @@ def test_nobody_is_asked_where_nothing_is_verified() -> None:
 
 
 # Input, budgets, parameters
-
-
-def test_a_budget_of_calls_ends_the_run_with_what_is_proved() -> None:
-    script = Script(claims=[BUILT, LIT], citations=[[1]])
-    answer = script.run(max_calls=3)
-    assert answer.text == "Ann Lee built the tower [1]."
-    assert answer.status == "partial"
-    assert answer.reason == "The budget of 3 calls is spent."
-    assert answer.usage.llm_calls == 3
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, START, StateGraph
 
 from citeproof import LLM, Passage, Toolbox, Usage, build_vtg
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.graphs.vtg import VTGParameters
-from citeproof.parameters import Parameters
 from citeproof.runtime.events import AnswerReady
 from citeproof.runtime.moments import NodeStarted
-from citeproof.state import Result
 from citeproof.testing import ScriptedChatModel
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
 from tests.watching import finished, watch
@@ -67,34 +62,6 @@ async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
     assert first.reads["question"] == "Who?"
     assert done[2].writes["draft"] == f"text={BUILT}"
     assert sum((e.usage for e in done), Usage()).llm_calls == 5
-
-
-def test_a_run_that_failed_resumes_where_it_stopped(tmp_path: Path) -> None:
-    """The outage hits the second claim; the first is not written again."""
-    failing = Script(claims=[BUILT], citations=[[1]])
-
-    def reply(prompt: str) -> str:
-        if "Your reply so far" in prompt:
-            raise ConnectionError("the server is gone")
-        return failing.reply(prompt)
-
-    config: Any = {"configurable": {"thread_id": "t"}}
-    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
-        tools = failing.toolbox()
-        broken = Toolbox(
-            LLM(ScriptedChatModel(reply), retries=0),
-            retriever=tools.retriever,
-            entailment=tools.entailment,
-        )
-        with pytest.raises(ModelOutageError, match="the server is gone"):
-            build_vtg(broken, checkpointer=saver).invoke({"question": "Who?"}, config)
-    rest = Script(claims=[LIT, "DONE"], citations=[[2]])
-    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
-        graph = build_vtg(rest.toolbox(), checkpointer=saver)
-        answer = graph.invoke(None, config)["answer"]
-    assert answer.text == TEXT
-    assert rest.calls == {"claim_generator": 2, "citation_generator": 1}
-    assert rest.queries == []
 
 
 SENTENCES = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
@@ -168,20 +135,3 @@ def test_a_run_changes_only_the_parameters_that_it_sets(context: Any) -> None:
     graph = build_vtg(wrong.toolbox(), **built_with)
     answer = graph.invoke({"question": "Who built the tower?"}, context=context)["answer"]
     assert [claim.verdict.trials for claim in answer.claims] == [2]
-
-
-def test_a_graph_in_a_graph_has_parameters_of_its_own() -> None:
-    class Around(Parameters):
-        max_trials: int = 0
-
-    class Both(Result):
-        question: str
-
-    inner = build_vtg(long_run(), k=9, max_claims=3)
-    builder: Any = StateGraph(Both, context_schema=Around)
-    builder.add_node("inner", inner)
-    builder.add_edge(START, "inner")
-    builder.add_edge("inner", END)
-    given: Any = {"question": "Who built the tower?"}
-    result = builder.compile().invoke(given, context=Around())
-    assert len(result["answer"].claims) == 3

@@ -13,14 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _PATIENCE = 60.0
 """Seconds that anything may take: the machine may be busy."""
-
-
-def installed() -> str | None:
-    """The path of a Chromium, or None."""
-    return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 class Tab:
@@ -123,13 +120,15 @@ class Tab:
 
 
 @contextmanager
-def tab(program: str, folder: Path) -> Iterator[Tab]:
-    """An empty page of a Chromium of its own, which is gone afterwards.
+def tab(folder: Path) -> Iterator[Tab]:
+    """An empty page of a Chromium of its own, which is gone afterwards; or the test is skipped.
 
     Args:
-        program: Its path.
         folder: Where it keeps what it keeps.
     """
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("there is no Chromium to open the page with")
     to_browser, from_us = os.pipe()
     to_us, from_browser = os.pipe()
     # Chromium reads its 3 and writes its 4; a shell puts them there.

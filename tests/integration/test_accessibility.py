@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,20 +17,17 @@ from citeproof.tools.checking.check import check
 from tests.console import sample
 from tests.graphs.scripts import LIT, Script
 from tests.integration.axe import findings, script
-from tests.integration.chromium import Tab, installed, tab
+from tests.integration.chromium import Tab
 from tests.server.serving import QUESTION, served
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    if (program := installed()) is None:
-        pytest.skip("there is no Chromium")
+def browser(browser: Tab) -> Tab:
     script()
-    with tab(program, tmp_path_factory.mktemp("chromium")) as opened:
-        opened.call("Page.setBypassCSP", enabled=True)  # the page's own policy refuses axe-core
-        yield opened
+    browser.call("Page.setBypassCSP", enabled=True)  # the page's own policy refuses axe-core
+    return browser
 
 
 def look(page: Tab) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,10 @@ from citeproof import Toolbox, build_vtg
 from citeproof.console.page import render_page
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.documents.files import read
-from tests.integration.chromium import Tab, installed, tab
+from tests.integration.chromium import Tab
 from tests.pdfs import Sheet, lines, make
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(installed() is None, reason="there is no Chromium to open the page with"),
-]
+pytestmark = pytest.mark.integration
 
 RAINED = "It rained all day in May."
 SEEN = "Array.from(document.querySelectorAll('.proof .sheet')).map(e => e.checkVisibility())"
@@ -42,14 +38,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = graph.invoke({"question": "How was the weather?"})["answer"]
     written.write_text(render_page(answer), encoding="utf-8")
     return written
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    program = installed()
-    assert program
-    with tab(program, tmp_path_factory.mktemp("chromium")) as own:
-        yield own
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ that may be filled, in `CITEPROOF_TEST_POSTGRES`.
 
 from __future__ import annotations
 
+import math
 import os
 import pwd
 import re
@@ -20,9 +21,6 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.types import Command
 from typer.testing import CliRunner
 
 from citeproof import Toolbox, build_vtg, cli
@@ -105,63 +103,6 @@ def test_a_process_that_is_killed_goes_on_in_another_and_repeats_no_call(
     assert second.calls == whole.calls
 
 
-class FailedError(Exception):
-    """A model is gone for good."""
-
-
-class Failing(Script):
-    """A script whose model fails at a call."""
-
-    at: int = 0
-
-    def reply(self, prompt: str) -> str:
-        if sum(self.calls.values()) == self.at:
-            raise FailedError
-        return super().reply(prompt)
-
-
-def script() -> Failing:
-    return Failing([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
-
-
-@pytest.mark.parametrize("at", [1, 4, 7])
-def test_a_node_that_failed_is_all_that_is_done_again(database: str, at: int) -> None:
-    told, thread = script(), {"configurable": {"thread_id": "t"}}
-    told.at = at
-    for _ in range(2):
-        with PostgresSaver.from_conn_string(database) as saver:
-            saver.setup()
-            graph: Any = build_vtg(told.toolbox(), max_trials=0, checkpointer=saver)
-            if told.at >= 0:
-                with pytest.raises(Exception, match="ScriptedChatModel failed"):
-                    graph.invoke({"question": "Who?"}, thread, durability="sync")
-                told.at = -1
-            else:
-                answer = graph.invoke(None, thread, durability="sync")["answer"]
-    assert answer.text == "Cy Fox built the tower [1]. [unverified] The tower was lit in 1871 [2]."
-    assert told.calls == {"claim_generator": 4, "citation_generator": 3, "evidence_finder": 1}
-    assert answer.usage.llm_calls == sum(told.calls.values()) == 8
-
-
-async def test_a_run_waits_in_the_database_for_a_person(database: str) -> None:
-    told, thread = script(), {"configurable": {"thread_id": "t"}}
-    told.at = -1
-    replies: list[Any] = [{"question": "Who?"}, "?", {"decision": "edit", "text": "Cy Fox helped."}]
-    shown = []
-    for given in [replies[0], *(Command(resume=reply) for reply in replies[1:])]:
-        async with AsyncPostgresSaver.from_conn_string(database) as saver:
-            await saver.setup()
-            graph: Any = build_vtg(told.toolbox(), max_trials=0, review=True, checkpointer=saver)
-            [interrupt] = (await graph.ainvoke(given, thread))["__interrupt__"]
-            shown.append((interrupt.value["claim"]["text"], bool(interrupt.value["problem"])))
-    assert shown == [(WRONG, False), (WRONG, True), ("Cy Fox helped.", False)]
-    async with AsyncPostgresSaver.from_conn_string(database) as saver:
-        graph = build_vtg(told.toolbox(), max_trials=0, review=True, checkpointer=saver)
-        answer = (await graph.ainvoke(Command(resume={"decision": "drop"}), thread))["answer"]
-    assert answer.text == "The tower was lit in 1871 [1]."
-    assert answer.usage.llm_calls == sum(told.calls.values()) == 8
-
-
 def test_the_program_of_the_page_runs(database: str) -> None:
     page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -176,15 +117,15 @@ def test_the_program_of_the_page_runs(database: str) -> None:
 def test_the_command_line_goes_on_with_a_run(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = script()
+    told = Script([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
     (tmp_path / ".citeproof").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: told.toolbox())
     ask = ["ask", "Who?", "--set", f"checkpointer={database}", "--set", "max_trials=0"]
-    told.at = 4
+    told.lasts = 4
     lost = CliRunner().invoke(cli.app, ask)
     [name] = re.findall(r"with --thread (run-[0-9a-f-]+), it goes on", lost.stderr)
-    told.at = -1
+    told.lasts = math.inf
     done = CliRunner().invoke(cli.app, [*ask, "--thread", name])
     assert done.exit_code == 0, done.output
     assert told.calls == {"claim_generator": 4, "citation_generator": 3, "evidence_finder": 1}

@@ -7,12 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-
-from citeproof import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -99,17 +96,3 @@ def test_the_composed_program_runs(folder: Path) -> None:
     answer, _, case = run(folder, sys.executable, "-c", program).strip().partition(" case")
     assert LASTS.search(answer)
     assert re.fullmatch("( [0-9a-f]+)?", case)
-
-
-def test_the_settings_are_valid() -> None:
-    [text] = blocks("toml")
-    settings = Settings.load(**tomllib.loads(text))
-    assert settings.llm.model == "openai:gpt-4o"
-    assert settings.for_role("judge").base_url == "http://127.0.0.1:8000/v1"
-    assert settings.for_role("claim_generator").model == "openai:gpt-4o"
-
-
-def test_the_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []

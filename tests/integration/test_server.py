@@ -27,7 +27,6 @@ from pydantic import TypeAdapter
 
 from citeproof import Answer
 from citeproof.graphs.registry import METHODS
-from citeproof.prompts import template
 from citeproof.runtime.events import AnswerReady
 from citeproof.runtime.events import Event as AnyEvent
 from tests.integration.conftest import EXAMPLES
@@ -46,7 +45,6 @@ GIVEN: dict[str, Any] = {
 DOUBTED = "Some say that"
 """The judge finds that nothing proves what is said like this."""
 EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
-REQUESTED = "review_requested"
 BLOCKING = """
 import time
 from langgraph.graph import START, StateGraph
@@ -75,8 +73,6 @@ class Studio:
     """The language model refuses every call while this is set."""
     asked_elsewhere: list[str] = field(default_factory=list)
     """Requests to other machines."""
-    prompts: list[str] = field(default_factory=list)
-    """What the language model was sent."""
 
     def run(self, graph: str, given: Any = GIVEN, thread: str | None = None, **more: Any) -> Answer:
         values = self.client.runs.wait(thread, graph, input=given, **more)
@@ -104,11 +100,10 @@ def running(folder: Path) -> Iterator[Studio]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    failing, prompts = Event(), list[str]()
+    failing = Event()
 
     def reply(body: dict[str, Any]) -> Reply:
         prompt = str(body["messages"])
-        prompts.append(prompt)
         if failing.is_set():
             return Reply(status=400, error="The model is being moved")
         if body.get("logprobs") and DOUBTED in prompt:
@@ -145,7 +140,7 @@ def running(folder: Path) -> Iterator[Studio]:
                 start_new_session=True,
             )
         url = f"http://127.0.0.1:{port}"
-        studio = Studio(url, get_sync_client(url=url), process, log, failing, asked, prompts)
+        studio = Studio(url, get_sync_client(url=url), process, log, failing, asked)
         try:
             wait_until_ready(studio)
             yield studio
@@ -312,37 +307,6 @@ def test_a_failed_thread_goes_on_where_it_failed(studio: Studio) -> None:
     assert answer.usage.retrievals == 1
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_state_of_each_graph_can_be_changed(studio: Studio, name: str) -> None:
-    """As each of its nodes, with what that node has written, and the run goes on from there."""
-    threads = studio.client.threads
-    thread = threads.create()["thread_id"]
-    whole = studio.run(name, thread=thread)
-    steps: dict[str, Any] = {
-        state["next"][0]: state
-        for state in threads.get_history(thread, limit=100)
-        if state["next"] and state["next"] != ["__start__"]
-    }
-    assert len(steps) > 3
-    for node, state in steps.items():
-        [task] = state["tasks"]
-        written = {key: own for key, own in (task["result"] or {}).items() if key != "ledger"}
-        told = threads.update_state(
-            thread,
-            {**written, "stop": f"Looked at behind {node}."},
-            as_node=node,
-            checkpoint=state["checkpoint"],
-        )
-        changed: Any = threads.get_state(thread, checkpoint=told["checkpoint"])
-        assert changed["values"]["stop"] == f"Looked at behind {node}."
-        if changed["next"]:
-            values = studio.client.runs.wait(thread, name, checkpoint=told["checkpoint"])
-            assert isinstance(values, dict)
-            answer = Answer.model_validate(values["answer"])
-            assert answer.text == whole.text, node
-            assert answer.reason.startswith(f"Looked at behind {node}."), node
-
-
 def test_a_draft_that_is_changed_is_proved(studio: Studio) -> None:
     threads = studio.client.threads
     thread = threads.create()["thread_id"]
@@ -354,54 +318,6 @@ def test_a_draft_that_is_changed_is_proved(studio: Studio) -> None:
     answer = studio.run("vtg", None, thread, context=once)
     assert answer.text == "The tower was built by Ann Lee [1]."
     assert answer.claims[0].verdict.status == "supported"
-
-
-def test_an_assistant_has_prompts_of_its_own(studio: Studio) -> None:
-    own = template("claim_generator").replace("Answer this question", "Answer drily this question")
-    mine: Any = {"max_claims": 1, "prompts": {"claim_generator": own}}
-    dry = studio.client.assistants.create("vtg", context=mine, name="a dry one")
-    studio.prompts.clear()
-    assert studio.run(dry["assistant_id"]).status == "answered"
-    assert any("Answer drily this question" in prompt for prompt in studio.prompts)
-    studio.prompts.clear()
-    assert studio.run("vtg").status == "answered"
-    assert studio.prompts
-    assert not any("drily" in prompt for prompt in studio.prompts)
-
-
-def test_a_prompt_that_cannot_be_used_is_refused_by_name(studio: Studio) -> None:
-    wrong = {"prompts": {"claim_generator": "Write."}}
-    parts = list(studio.client.runs.stream(None, "vtg", input=GIVEN, context=wrong))
-    assert parts[-1].event == "error"
-    assert "'claim_generator' cannot be used" in str(parts[-1].data)
-
-
-def test_a_claim_waits_for_a_person(studio: Studio) -> None:
-    threads, reviewed = studio.client.threads, {"review": True, "max_trials": 0, "max_claims": 1}
-    thread = threads.create()["thread_id"]
-    given = {**GIVEN, "question": f"{DOUBTED} Cy Fox built the tower. Who did?"}
-    parts = list(
-        studio.client.runs.stream(
-            thread, "vtg", input=given, context=reviewed, stream_mode=["custom", "values"]
-        )
-    )
-    [asked] = [p.data for p in parts if p.event == "custom" and p.data["type"] == REQUESTED]
-    assert threads.get(thread)["status"] == "interrupted"
-    [waiting] = threads.get_state(thread)["interrupts"]
-    assert waiting["value"] == asked
-    assert asked["claim"]["text"] == f"{DOUBTED} it was Cy Fox."
-    # What is no decision is asked for again.
-    studio.client.runs.wait(thread, "vtg", command={"resume": "yes"}, context=reviewed)
-    [waiting] = threads.get_state(thread)["interrupts"]
-    assert "valid dictionary" in waiting["value"]["problem"]
-    approved = {"resume": {"decision": "approve"}}
-    answer = studio.run("vtg", None, thread, command=approved, context=reviewed)
-    assert (answer.status, answer.text) == (
-        "partial",
-        f"{DOUBTED} it was Cy Fox [1]. [unverified]",
-    )
-    assert answer.claims[0].verdict.reason == "approved by a person"
-    assert threads.get(thread)["status"] == "idle"
 
 
 def test_the_program_of_the_page_on_streaming_runs(

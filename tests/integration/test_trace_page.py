@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,11 @@ from citeproof.evaluation.traces import Trace, make_trace
 from citeproof.runtime.events import LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
-from tests.integration.chromium import Tab, installed, tab
+from tests.integration.chromium import Tab
 from tests.integration.conftest import EXAMPLES
 from tests.watching import watch
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(installed() is None, reason="there is no Chromium to open the page with"),
-]
+pytestmark = pytest.mark.integration
 
 QUESTION = (
     "Who built Pellow Head Lighthouse, when was it first lit, and how many steps does it have?"
@@ -74,14 +70,6 @@ async def scripted(delay: float = 0.0) -> Trace:
     graph = build_vtg(toolbox(delay), max_trials=0)
     moments = await watch(graph, {"question": QUESTION})
     return make_trace(graph, "vtg", Result(id="", question=QUESTION), moments)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    program = installed()
-    assert program is not None
-    with tab(program, tmp_path_factory.mktemp("chromium")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -91,13 +91,3 @@ def test_nothing_leaves_the_machine(
         answer = ask(own, "How long does the keeper's loaf stay good?", max_claims=1, k=2)
     assert answer.claims
     assert tried == []
-
-
-def test_cited_evidence_is_recorded(tools: Toolbox) -> None:
-    import asyncio
-
-    question = next(q["question"] for q in QUESTIONS if q["kind"] == "shared")
-    answer = ask(tools, question, max_claims=1, k=2)
-    assert tools.evidence is not None
-    entries = asyncio.run(tools.evidence.for_question(question))
-    assert answer.claims[0].text in [entry.claim for entry in entries]

@@ -206,22 +206,6 @@ async def cancel_after_a_call(
     assert len(model.calls) == made == before + 1
 
 
-async def test_it_is_served_over_http() -> None:
-    told: list[str | None] = []
-
-    async def progress(progress: float, total: float | None, message: str | None) -> None:
-        told.append(message)
-
-    with over_http(toolbox(replies=REPLIES)) as url:
-        async with http_client(url) as session:
-            asked = {"question": QUESTION}
-            result = await session.call_tool("ask", asked, progress_callback=progress)
-            said, _ = await call(session, "check", text=BURNT)
-    assert Answer.model_validate(result.structuredContent).status == "answered"
-    assert "claim generator" in told
-    assert said == f"unsupported: {BURNT}"
-
-
 @pytest.mark.parametrize(("checks", "status"), [(True, 421), (False, 200)])
 def test_a_foreign_host_is_refused_unless_the_application_around_it_looks(
     checks: bool, status: int

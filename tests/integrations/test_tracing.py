@@ -7,8 +7,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from citeproof.integrations.middleware import CiteproofMiddleware
 from citeproof.integrations.tracing import OpenTelemetryTracer
 from citeproof.state import Result
 from tests.integrations.agents import BUILT, BURNT, calling, script, toolbox
+from tests.loopback import running
 from tests.tools.openai_stub import Reply, serve
 
 ASKED: Any = {"question": "Who built the lighthouse?"}
@@ -207,30 +207,21 @@ def test_a_setting_sends_all_runs_to_a_collector(tmp_path: Path) -> None:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    collector = HTTPServer(("127.0.0.1", 0), Collector)
-    threading.Thread(target=collector.serve_forever, args=(0.05,), daemon=True).start()
-    try:
-        with serve([Reply(BUILT)]) as stub:
-            environment = {
-                **os.environ,
-                "CITEPROOF_TRACE": "otel",
-                "CITEPROOF_LLM": json.dumps({"model": "m", "base_url": stub.url, "api_key": "x"}),
-                "CITEPROOF_ENTAILMENT__KIND": "judge",
-                "CITEPROOF_ANSWERABILITY__MODEL": "none",
-                "CITEPROOF_RETRIEVER__KIND": "bm25",
-                "CITEPROOF_CHROMA__IN_MEMORY": "true",
-                "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
-            }
-            program = [sys.executable, "-c", PROGRAM]
-            done = subprocess.run(
-                program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
-            )
-    finally:
-        collector.shutdown()
-        collector.server_close()
+    with running(Collector) as collector, serve([Reply(BUILT)]) as stub:
+        environment = {
+            **os.environ,
+            "CITEPROOF_TRACE": "otel",
+            "CITEPROOF_LLM": json.dumps({"model": "m", "base_url": stub.url, "api_key": "x"}),
+            "CITEPROOF_ENTAILMENT__KIND": "judge",
+            "CITEPROOF_ANSWERABILITY__MODEL": "none",
+            "CITEPROOF_RETRIEVER__KIND": "bm25",
+            "CITEPROOF_CHROMA__IN_MEMORY": "true",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector,
+        }
+        program = [sys.executable, "-c", PROGRAM]
+        done = subprocess.run(
+            program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
     assert done.returncode == 0, done.stderr
     assert {path for path, _ in received} == {"/v1/traces"}
     sent = b"".join(body for _, body in received)

@@ -18,7 +18,6 @@ from citeproof.cases import parse_entries, summarize
 from citeproof.errors import InputError, ModelError, SettingsError, StoreError
 from citeproof.memory import bank as banks
 from citeproof.memory.bank import KINDS, Bank, Case, Entry, ImportReport, Kind, Snippet
-from citeproof.memory.store import FolderStore
 from citeproof.settings import ChromaSettings
 from citeproof.tools.retrieval.case_vectors import CaseEncoder
 from citeproof.types import Passage
@@ -260,30 +259,6 @@ async def test_many_at_once_keep_one_rationale(folder: Bank) -> None:
     assert len(set(kept)) == 1
 
 
-def _raw(store: Path) -> dict[str, Any]:
-    folder = FolderStore(store / "bank", "")
-    with folder.reading("a test", "passages-bank") as (held,):
-        got = held.get(include=["metadatas"])
-        records = dict(zip(got["ids"], got["metadatas"], strict=True))
-    folder.close()
-    return records
-
-
-async def test_what_chroma_holds_is_three_snippets_told_apart_by_their_kind(
-    folder: Bank, tmp_path: Path
-) -> None:
-    key = await folder.add(case("tide"))
-    await folder.keep_rationale(f"{key}-planning", "Reasons.")
-    records = _raw(tmp_path / "store")
-    assert {name: data["kind"] for name, data in records.items()} == {
-        f"{key}-generation": "generation",
-        f"{key}-assessment": "assessment",
-        f"{key}-planning": "planning",
-    }
-    await folder.delete(key)
-    assert _raw(tmp_path / "store") == {}
-
-
 async def test_a_bank_that_nobody_writes_is_not_made(tmp_path: Path) -> None:
     store = tmp_path / "store"
     bank = Bank.open(ChromaSettings(path=store), None)
@@ -319,25 +294,6 @@ async def test_delete_and_get(bank: Bank) -> None:
     assert await bank.delete(key)
     assert not await bank.delete(key)
     assert await bank.get(key) is None
-
-
-async def test_statistics(bank: Bank) -> None:
-    key = await bank.add(case("tide", score=0.5))
-    await bank.add(case("hill", score=None))
-    await bank.within("other").add(case("sea", score=1.0))
-    await bank.keep_rationale(f"{key}-planning", "Reasons.")
-    await best(bank, case("tide"))
-    one = summarize(await bank.cases())
-    assert one.model_dump() == {
-        "namespaces": {"default": 2},
-        "cases": 2,
-        "rationales": 1,
-        "scored": 1,
-        "mean_score": 0.5,
-        "embedder": "words",
-    }
-    every = summarize(await bank.cases(everywhere=True))
-    assert (every.namespaces, every.mean_score) == ({"default": 2, "other": 1}, 0.75)
 
 
 async def lines(bank: Bank) -> list[str]:

@@ -201,18 +201,6 @@ def test_ids_of_jsonl_belong_to_one_file(tmp_path: Path, documents: Path) -> Non
     index.close()
 
 
-def test_other_passage_lengths_cut_anew(tmp_path: Path) -> None:
-    (tmp_path / "long.txt").write_text(LONG)
-    settings = ChromaSettings(in_memory=True)
-    index = Index.open(settings, RetrieverSettings(passage_words=50), WordEmbeddings())
-    first = index.update([tmp_path]).passages
-    index._settings = RetrieverSettings(passage_words=200)
-    report = index.update([tmp_path])
-    assert len(report.updated) == 1
-    assert report.passages < first
-    index.close()
-
-
 @pytest.mark.parametrize("has_model", [True, False])
 def test_by_words_no_model_is_asked_for_anything(
     tmp_path: Path, documents: Path, has_model: bool

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import huggingface_hub.constants
 import pytest
+
+from tests.loopback import running
 
 PORTAL = b"<html>Sign in</html>"
 
@@ -90,24 +91,15 @@ def standin_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandinHub]:
                 time.sleep(hub.pause)
             self.wfile.write(body[1000:])
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    hub.address = f"http://127.0.0.1:{server.server_port}"
-    constants = huggingface_hub.constants
-    monkeypatch.setenv("HF_ENDPOINT", hub.address)
-    monkeypatch.setattr(constants, "ENDPOINT", hub.address)
-    template = hub.address + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    huggingface_hub.close_session()  # one that was opened under other proxy settings
-    try:
-        yield hub
-    finally:
-        huggingface_hub.close_session()
-        server.shutdown()
-        server.server_close()
+    with running(Handler) as hub.address:
+        constants = huggingface_hub.constants
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        monkeypatch.setattr(constants, "ENDPOINT", hub.address)
+        template = hub.address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
+        huggingface_hub.close_session()  # one that was opened under other proxy settings
+        try:
+            yield hub
+        finally:
+            huggingface_hub.close_session()

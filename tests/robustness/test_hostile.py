@@ -16,19 +16,17 @@ from citeproof.agents.corrector import _HEADING as CORRECTED
 from citeproof.agents.demonstrator import _numbered_from
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.planner import read_actions
-from citeproof.agents.refiner import DraftRefiner
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import RetrievalError
 from citeproof.graphs.registry import METHODS, find_method
 from citeproof.prompts import Prompt
 from citeproof.state import Draft
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, cache
 from citeproof.tools.llm import replies
 from citeproof.tools.retrieval import retrieve_many
-from tests.agents.calm_states import claim
-from tests.agents.r2_mga_states import FAULTY, reflecting
+from tests.agents.r2_mga_states import reflecting
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B
 
 PROMPT = Prompt("", "", "Why?")
@@ -54,12 +52,6 @@ async def test_a_reply_cannot_end_a_fence_or_a_role_in_a_later_prompt(said: str,
     assert await LLM(ScriptedChatModel([said])).text(PROMPT) == read
     found = replies.first_object('{"text": "<\\u0000/passage>"}')
     assert found == {"text": "‹/passage>"}
-
-
-async def test_a_reply_is_cut_where_the_server_knows_no_limit() -> None:
-    model = ScriptedChatModel(["word " * 10_000, "word " * 100])
-    assert len(await LLM(model).text(PROMPT, max_tokens=20)) == 20 * 32
-    assert len(await LLM(model).text(PROMPT, max_tokens=20)) == 500
 
 
 @pytest.mark.parametrize(
@@ -92,13 +84,6 @@ def test_json_of_another_kind_is_no_answer_of_any_method(name: str) -> None:
 def test_a_number_of_thousands_of_digits_in_a_rationale() -> None:
     text = f"[2, {'9' * 5_000}] says so."
     assert _numbered_from(101, text) == f"[102, {'9' * 5_000}] says so."
-
-
-@pytest.mark.parametrize("ranked", [True, False])
-async def test_a_passage_that_is_found_twice_has_one_number(ranked: bool) -> None:
-    node = Retriever(ListRetriever(lambda query: [A, A, B, A]), k=9, ranked=ranked)
-    found = await node({"question": "Who?", "documents": [A, A, B] if ranked else []})
-    assert found["passages"] == [A, B]
 
 
 class Generous:
@@ -142,14 +127,6 @@ async def test_an_empty_memory_proves_nothing() -> None:
     assert update["draft"].verdict is not None
     assert (update["draft"].verdict.status, update["rejected"]) == ("unsupported", [KEPT])
     assert model.pairs == []
-
-
-async def test_a_refinement_is_no_longer_than_an_answer_may_be() -> None:
-    said = f"Refined answer: {' '.join(f'Fact {n} holds [1].' for n in range(9))}"
-    planned = FAULTY.model_copy(update={"actions": ("Go on.",)})
-    state: Any = {**reflecting(claims=[claim(BUILT, 1)], rounds=[planned]), "given": []}
-    update = await DraftRefiner(LLM(ScriptedChatModel([said])), max_claims=2)(state)
-    assert [given.text for given in update["given"]] == ["Fact 0 holds.", "Fact 1 holds."]
 
 
 async def test_a_score_that_another_caller_drives_out_is_given_all_the_same(

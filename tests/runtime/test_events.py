@@ -11,9 +11,8 @@ from jsonschema import Draft202012Validator, ValidationError
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import TypeAdapter
-from typer.testing import CliRunner
 
-from citeproof import Toolbox, Usage, build_vtg, cli
+from citeproof import Usage, build_vtg
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import (
@@ -74,29 +73,6 @@ def test_a_run_with_a_review_tells_events_of_every_kind() -> None:
     rewritten = QuestionRewritten(asked="And who?", question="Who lit it?")
     waiting = LLMWaiting(role="claim_generator", seconds=2.0, attempt=2, attempts=5, why="429")
     assert fitting([*first, *second, rewritten, waiting]) == KINDS
-
-
-def test_events_that_the_command_line_keeps_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = Script([WRONG, WRONG, LIT, "DONE"], [[1], [1], [2]], questions=[["Who?"]])
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: script.toolbox())
-    Path(".citeproof").mkdir()
-    command = ["ask", "Who?", "--set", "max_trials=0", "--json", "--events", "run.jsonl"]
-    assert CliRunner().invoke(cli.app, command).exit_code == 0
-    lines = Path("run.jsonl").read_text("utf-8").splitlines()
-    kept = [json.loads(line) for line in lines]
-    told = [line["event"] for line in kept if "event" in line]
-    events = [EVENTS.validate_python(one) for one in told if one["type"] in KINDS]
-    assert fitting(events) == KINDS - {
-        "claim_delta",
-        "claim_reviewed",
-        "llm_waiting",
-        "question_rewritten",
-        "review_requested",
-    }
-    assert {one["type"] for one in told} - KINDS == {"node_started", "node_finished"}
 
 
 @pytest.mark.parametrize(

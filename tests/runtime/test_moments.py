@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import pytest
-from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
-from citeproof import build_vtg
 from citeproof.console.timeline import gather_steps
 from citeproof.runtime.events import ClaimDelta
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, NodeStarted, brief, observe
 from citeproof.state import NodeCost
 from citeproof.types import Claim, Usage
-from tests.graphs.scripts import A, Script
-from tests.watching import finished, started, watch
+from tests.chain import chain
+from tests.graphs.scripts import A
+from tests.watching import started, watch
 
 
 class State(TypedDict, total=False):
@@ -24,10 +23,7 @@ class State(TypedDict, total=False):
 
 
 def graph_of(node: Any, name: str = "finder") -> Any:
-    builder = StateGraph(State)
-    builder.add_node(name, node)
-    builder.add_edge(START, name)
-    return builder.compile()
+    return chain(State, **{name: node}).compile()
 
 
 async def test_any_graph_tells_what_its_nodes_read_and_wrote() -> None:
@@ -78,15 +74,6 @@ async def test_the_error_of_a_node_is_told_without_keys() -> None:
     with pytest.raises(ValueError, match="no key"):
         await run()
     assert seen[-1].event.error == "ValueError: no key *** for ?"
-
-
-async def test_what_a_node_cost_is_its_own_and_adds_up() -> None:
-    script = Script(claims=["Ann Lee built the tower.", "DONE"], citations=[[1]])
-    moments = await watch(build_vtg(script.toolbox()), {"question": "Who?"})
-    done = finished(moments)
-    assert sum((own.usage for own in done), Usage()).llm_calls == 3
-    assert {own.usage.llm_calls for own in done} == {0, 1}
-    assert all("ledger" not in own.writes for own in done)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from citeproof import Answer, build_vtg
@@ -15,6 +14,7 @@ from citeproof.errors import InputError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.tools.retrieval.llatrieval_retriever import run_apart
+from tests.chain import chain
 from tests.graphs.scripts import BUILT, Script
 
 
@@ -27,11 +27,7 @@ class Own(TypedDict, total=False):
 
 
 def own(step: Any, **options: Any) -> Any:
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    builder.add_node("step", step)
-    builder.add_edge(START, "step")
-    builder.add_edge("step", END)
-    return builder.compile(name="mine", **options)
+    return chain(Own, step=step).compile(name="mine", **options)
 
 
 def said(state: Own) -> Own:

@@ -6,29 +6,18 @@ import json
 import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from citeproof.testing import ScriptedChatModel
-from tests.integration.chromium import Tab, installed, tab
+from tests.integration.chromium import Tab
 from tests.server.serving import QUESTION, reply, served, toolbox, word_index
-
-pytestmark = pytest.mark.skipif(installed() is None, reason="there is no Chromium")
+from tests.tools.model_stub import Reply, serve
 
 TOWER = "Ann Lee built the tower."
 CARD = "!document.getElementById('card').hidden && document.getElementById('card').innerText"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    program = installed()
-    assert program is not None
-    with tab(program, tmp_path_factory.mktemp("chromium")) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -200,23 +189,11 @@ def test_nothing_is_wider_than_the_window(page: Tab, scheme: str, width: int) ->
     assert (paper == "rgb(251, 250, 247)") is (scheme == "light")
 
 
-class _Evil(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><title>evil</title>")
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing."""
-
-
 @pytest.fixture
 def elsewhere() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Evil)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
+    evil = Reply("<!doctype html><title>evil</title>", headers={"content-type": "text/html"})
+    with serve(lambda path, body: evil) as stub:
+        yield stub.url
 
 
 def test_another_origin_reads_writes_and_runs_nothing(

@@ -13,7 +13,7 @@ import pytest
 
 from citeproof import Toolbox
 from tests.graphs.scripts import BUILT, LIT, Script
-from tests.integration.chromium import Tab, installed, tab
+from tests.integration.chromium import Tab, tab
 from tests.server.serving import QUESTION, client, served
 
 WRONG = "Cy Fox built the tower."
@@ -98,12 +98,7 @@ async def test_what_waits_for_nothing_cannot_be_decided_on(tmp_path: Path) -> No
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[Tab]:
-    if (program := installed()) is None:
-        pytest.skip("there is no Chromium")
-    with (
-        served(tmp_path / "store", tools()) as url,
-        tab(program, tmp_path / "chromium") as opened,
-    ):
+    with served(tmp_path / "store", tools()) as url, tab(tmp_path / "chromium") as opened:
         opened.show()
         opened.call("Page.navigate", url=url)
         opened.wait("!!document.getElementById('parameter-review')")

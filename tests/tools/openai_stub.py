@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.loopback import running
 
 __all__ = ["Reply", "Stub", "serve"]
 
@@ -111,24 +112,9 @@ def serve(script: Sequence[Reply] | Callable[[dict[str, Any]], Reply]) -> Iterat
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
             self.wfile.flush()
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *args: object) -> None:
-            """A client that gives up is part of the tests."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    stub.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with running(Handler) as url:
+        stub.url = f"{url}/v1"
         yield stub
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _usage(reply: Reply) -> Mapping[str, Any]:

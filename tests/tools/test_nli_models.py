@@ -247,35 +247,3 @@ def test_a_damaged_file_is_told_as_one(tmp_path: Path, weights: bytes) -> None:
     Path(folder, "model.safetensors").write_bytes(weights)
     with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
         scores(CrossEncoder(folder), PAIRS)
-
-
-def test_a_seq2seq_scores_one_against_zero(tmp_path: Path) -> None:
-    import torch
-    from transformers import T5Config, T5ForConditionalGeneration
-
-    torch.manual_seed(3)
-    made = tokenizer(tmp_path, 64)
-    config = T5Config(
-        vocab_size=len(made),
-        d_model=16,
-        d_kv=8,
-        d_ff=16,
-        num_layers=1,
-        num_heads=2,
-        pad_token_id=0,
-        decoder_start_token_id=0,
-        initializer_factor=5.0,
-    )
-    model = T5ForConditionalGeneration(config).eval()
-    model.save_pretrained(tmp_path)
-    got = scores(Seq2Seq(PRESETS["true"], str(tmp_path), batch_size=2), PAIRS)
-    one, zero = made.convert_tokens_to_ids(["1", "0"])
-    for pair, score in zip(PAIRS, got, strict=True):
-        text = f"premise: {pair.premise} hypothesis: {pair.hypothesis}"
-        with torch.inference_mode():
-            logits = model(
-                **made(text, return_tensors="pt", return_token_type_ids=False),
-                decoder_input_ids=torch.zeros(1, 1, dtype=torch.long),
-            ).logits[0, 0]
-        wanted = float(logits[[zero, one]].softmax(-1)[1])
-        assert score == pytest.approx(wanted, abs=1e-5)

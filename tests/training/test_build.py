@@ -3,60 +3,61 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from training import build, make
 from training.rows import Row, read
 
 
-def test_a_passage_is_on_one_side_with_and_without_its_title(tmp_path: Path) -> None:
-    for name in ("final", "held"):
-        (tmp_path / name).mkdir()
-    texts = [f"Boat {n} runs daily." for n in range(40)]
-    premises = [premise for text in texts for premise in (text, f"Title: Boats\n{text}")]
-    build._split(tmp_path, "made", [Row(p, "It runs.", "entailed", "made") for p in premises])
-    ours, rest = (
-        {row.premise.removeprefix("Title: Boats\n") for row in read(tmp_path / name)}
-        for name in ("final/made.jsonl", "held/made_rest.jsonl")
-    )
-    assert ours
-    assert rest
-    assert not ours & rest
-
-
-def test_claims_on_the_same_premise_are_on_one_side_though_each_is_its_own_group(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("rows", "key"),
+    [
+        pytest.param(
+            [
+                Row(premise, "It runs.", "entailed", "made")
+                for n in range(40)
+                for premise in (f"Boat {n} runs daily.", f"Title: Boats\nBoat {n} runs daily.")
+            ],
+            lambda row: row.premise.removeprefix("Title: Boats\n"),
+            id="a passage, with and without its title",
+        ),
+        pytest.param(
+            [
+                Row(f"Boat {n} runs.", f"It runs {part}.", "entailed", "made", group=f"{n}-{part}")
+                for n in range(40)
+                for part in range(3)
+            ],
+            lambda row: row.premise,
+            id="claims on one premise, each a group of its own",
+        ),
+        pytest.param(
+            [
+                Row(f"Chunk {part} of {n}.", "It runs.", "entailed", "made", group=str(n))
+                for n in range(40)
+                for part in range(3)
+            ],
+            lambda row: row.group,
+            id="chunks of one claim",
+        ),
+    ],
+)
+def test_what_belongs_together_is_on_one_side(
+    tmp_path: Path, rows: list[Row], key: Callable[[Row], str]
 ) -> None:
     for name in ("final", "held"):
         (tmp_path / name).mkdir()
-    rows = [
-        Row(f"Boat {n} runs daily.", f"It runs {part}.", "entailed", "made", group=f"{n}-{part}")
-        for n in range(40)
-        for part in range(3)
-    ]
     build._split(tmp_path, "made", rows)
     ours, rest = (
-        {row.premise for row in read(tmp_path / name)}
+        {key(row) for row in read(tmp_path / name)}
         for name in ("final/made.jsonl", "held/made_rest.jsonl")
     )
     assert ours
     assert rest
     assert not ours & rest
-
-
-def test_chunks_of_one_claim_are_on_one_side(tmp_path: Path) -> None:
-    for name in ("final", "held"):
-        (tmp_path / name).mkdir()
-    rows = [
-        Row(f"Chunk {part} of {n}.", "It runs.", "entailed", "made", group=str(n))
-        for n in range(40)
-        for part in range(3)
-    ]
-    build._split(tmp_path, "made", rows)
-    ours = {row.group for row in read(tmp_path / "final" / "made.jsonl")}
-    assert ours
-    assert not ours & {row.group for row in read(tmp_path / "held" / "made_rest.jsonl")}
 
 
 def data_folder(folder: Path) -> Path:

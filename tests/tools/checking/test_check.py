@@ -154,13 +154,6 @@ async def test_what_is_not_checked(text: str, unchecked: list[str]) -> None:
     assert not {pair.hypothesis for pair in entailment.pairs} & set(unchecked)
 
 
-async def test_bullets_emphasis_and_line_breaks_are_no_part_of_a_sentence() -> None:
-    report = await check(
-        "1. **Ann Lee** built\n   the `tower` [1].\n* It is white", PASSAGES, reader()
-    )
-    assert [one.text for one in report.sentences] == ["Ann Lee built the tower.", "It is white"]
-
-
 async def test_code_in_fences_is_not_checked() -> None:
     code = "```python\nlamp = lens[2]  # lit\n\nprint(lamp)\n```"
     report = await check(f"{BUILT[:-1]} [1].\n{code}\n{KEPT[:-1]} [2].", PASSAGES, reader())

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableLambda
-from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from citeproof import LLM
@@ -27,6 +26,7 @@ from citeproof.tools.citations.marked_text import MarkedSentence
 from citeproof.types import Citation, Claim, Verdict
 from tests.agents.calm_states import D
 from tests.agents.states import A, B, C
+from tests.chain import chain
 
 UNCHECKED = Verdict(status="unchecked", reason="nothing has checked this claim")
 PASSAGES = {1: A, 2: B, 3: C, 4: D}
@@ -78,10 +78,8 @@ async def told(*pieces: str) -> list[str]:
             tell(piece)
         return {"question": ""}
 
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    builder.add_node("say", RunnableLambda(say))
-    builder.add_edge(START, "say")
-    stream = builder.compile().astream({"question": "Who?"}, stream_mode="custom")
+    graph = chain(Own, say=RunnableLambda(say)).compile()
+    stream = graph.astream({"question": "Who?"}, stream_mode="custom")
     events: list[Any] = [event async for event in stream]
     assert all(isinstance(event, ClaimDelta) for event in events)
     return [event.text for event in events]

@@ -109,18 +109,15 @@ def test_brackets_that_stay_open_are_read_all_the_same(text: str) -> None:
     assert read_marked(f"It is old {text}")[0].numbers == (1,)
 
 
-def test_an_address_stays_whole_and_has_the_mark_of_its_sentence() -> None:
-    text = "The tower is old [1]. Its page https://x.org/t?id=7 gives the year 1850 [2]."
-    assert [tuple(sentence) for sentence in read_marked(text)] == [
-        ("The tower is old.", (1,)),
-        ("Its page https://x.org/t?id=7 gives the year 1850.", (2,)),
-    ]
-
-
-def test_an_index_in_code_is_no_mark() -> None:
-    text = "Use `sys.argv[1]` for the name. Then call run() [2]."
-    assert [tuple(sentence) for sentence in read_marked(text)] == [
-        ("Use `sys.argv[1]` for the name.", ()),
+@pytest.mark.parametrize(
+    ("sentence", "numbers"),
+    [("Its page https://x.org/t?id=7 gives 1850", (1,)), ("Use `sys.argv[1]` for the name", ())],
+    ids=["an address stays whole", "an index in code is no mark"],
+)
+def test_signs_within_a_sentence(sentence: str, numbers: tuple[int, ...]) -> None:
+    marks = "".join(f" [{number}]" for number in numbers)
+    assert [tuple(own) for own in read_marked(f"{sentence}{marks}. Then call run() [2].")] == [
+        (f"{sentence}.", numbers),
         ("Then call run().", (2,)),
     ]
 

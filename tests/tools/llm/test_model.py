@@ -21,7 +21,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
-from langgraph.graph import START, StateGraph
 from pydantic import BaseModel, Field, SecretStr
 from typing_extensions import TypedDict
 
@@ -42,6 +41,7 @@ from citeproof.testing import Choice, ScriptedChatModel
 from citeproof.tools.llm.model import LLM, open_llm
 from citeproof.tools.llm.retries import is_transient, retry_after, scrub, translate
 from citeproof.types import Usage
+from tests.chain import chain
 from tests.tools.openai_stub import Reply, Stub, serve
 
 ASK = Prompt("System line.", "Question and passages.", "The task.")
@@ -346,11 +346,9 @@ def test_each_wait_is_told() -> None:
     def node(state: Asked) -> Asked:
         return {"said": asyncio.run(at(stub, "judge").text(ASK))}
 
-    builder = StateGraph(Asked)
-    builder.add_node("node", node)
-    builder.add_edge(START, "node")
+    graph = chain(Asked, node=node).compile()
     with serve([Reply(status=503, headers={"retry-after": "0.1"}), Reply("Fine.")]) as stub:
-        told, _ = builder.compile().stream({"said": ""}, stream_mode="custom")
+        told, _ = graph.stream({"said": ""}, stream_mode="custom")
     assert isinstance(told, LLMWaiting)
     assert told == LLMWaiting(
         role="judge",
@@ -477,17 +475,6 @@ async def test_two_invalid_replies_are_an_error() -> None:
     assert "no complete JSON object; it said 'I would rather not." in message
     assert len(message) < 400
     assert len(stub.requests) == 2
-
-
-async def test_a_reply_that_was_cut_is_invalid_and_counted() -> None:
-    script = [
-        Reply('{"citations": [1], "inner": {"number": 1', finish="length"),
-        Reply('{"citations": [1]}'),
-    ]
-    with serve(script) as stub, use_meter(Meter()) as meter:
-        assert (await at(stub).parse(ASK, Cited)).citations == [1]
-    assert "no complete JSON object" in stub.requests[1]["messages"][-1]["content"]
-    assert meter.used.prompt_tokens == 20
 
 
 async def test_a_server_without_schemas_is_told_in_words() -> None:
@@ -657,7 +644,7 @@ def test_calls_are_told_as_events() -> None:
         await llm.choose(ASK, YES_NO)
         return {"reply": reply}
 
-    graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
+    graph = chain(State, node=node).compile()
 
     async def events() -> list[Any]:
         return [event async for event in graph.astream({}, stream_mode="custom")]
@@ -872,19 +859,6 @@ async def test_any_other_model_is_asked_in_words_to_go_on() -> None:
     assert "It is old." in message["content"]
     assert "write only DONE" in message["content"]
     assert "continue_final_message" not in stub.requests[0]
-
-
-async def test_a_model_that_only_streams_slowly_can_be_cancelled() -> None:
-    class Slow(Plain):
-        async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            await asyncio.sleep(60)
-            yield None
-
-    call = asyncio.create_task(LLM(Slow(replies=[])).text(ASK, on_delta=lambda _: None))
-    await asyncio.sleep(0.1)
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}

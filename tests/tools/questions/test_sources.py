@@ -127,8 +127,3 @@ async def test_what_came_with_the_question_goes_before_the_retriever(
 
 def test_there_may_be_nothing_to_search() -> None:
     assert select_source({"documents": []}, None) is None
-
-
-def test_a_document_of_no_use_is_an_error() -> None:
-    with pytest.raises(InputError, match="Document 1 is not a passage"):
-        select_source({"documents": [""]}, None)

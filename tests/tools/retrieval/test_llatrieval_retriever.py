@@ -10,10 +10,10 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 
 from citeproof import Toolbox, build_vtg
-from citeproof.errors import InputError, RetrievalError
+from citeproof.errors import InputError
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.retrieval import coerce_retriever
 from citeproof.tools.retrieval.llatrieval_retriever import LLatrievalRetriever
 from tests.graphs.llatrieval_scripts import Search, pool
@@ -73,18 +73,6 @@ async def test_nodes_ask_it_for_as_many_passages_as_they_need() -> None:
     assert len(await source.retrieve("Who?", 100)) == 2, "no more than the graph chooses"
     with pytest.raises(InputError, match="0 passages"):
         await source.retrieve("Who?", 0)
-
-
-async def test_errors_pass_through() -> None:
-    def fail(query: str) -> Any:
-        raise RetrievalError("The index is gone")
-
-    tools = Toolbox(ScriptedChatModel([]), retriever=ListRetriever(fail))
-    source = LLatrievalRetriever(graph=build_llatrieval(tools))
-    with pytest.raises(RetrievalError, match="The index is gone"):
-        await source.ainvoke("Who?")
-    with pytest.raises(RetrievalError, match="The index is gone"):
-        source.invoke("Who?")
 
 
 class Names(BaseCallbackHandler):

@@ -1,0 +1,24 @@
+"""Graphs of nodes that stand one after the other."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from langgraph.graph import START, StateGraph
+
+
+def chain(state: Any, *, context: Any = None, **nodes: Any) -> Any:
+    """A builder with these nodes and the edges between them, to be compiled.
+
+    Args:
+        state: What the graph passes on.
+        context: The schema of its parameters.
+        **nodes: By their names, the first one first.
+    """
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(state, context_schema=context)
+    for name, node in nodes.items():
+        builder.add_node(name, node)
+    for source, target in pairwise((START, *nodes)):
+        builder.add_edge(source, target)
+    return builder
