@@ -11,6 +11,8 @@ from citeproof.tools.sentences import words
 if TYPE_CHECKING:
     from rouge_score.rouge_scorer import RougeScorer
 
+__all__ = ["Overlap", "rouge_2"]
+
 _PART = re.compile(r"[^\W_]+")
 
 

@@ -67,7 +67,8 @@ def test_what_no_document_says_is_not_passed_off_as_proved(tools: Toolbox) -> No
 
 def test_what_no_document_says_is_not_found(tools: Toolbox) -> None:
     answer = ask(tools, "Who invented the telephone?")
-    assert (answer.status, answer.claims, answer.usage.llm_calls) == ("not_found", (), 0)
+    assert (answer.status, answer.claims) == ("not_found", ())
+    assert answer.usage.llm_calls <= 1, "the judge's at most: nothing is written"
     assert answer.nearest
 
 
