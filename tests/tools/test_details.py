@@ -33,9 +33,12 @@ def test_what_is_missing(claim: str, missing: list[str]) -> None:
         ("It has over 800 chapters.", "It has more than 800 chapters.", []),
         ("It has over 800 chapters, of which 800 are read.", "800 are read.", []),
         ("At least nine days passed.", "Nine days passed.", ["Nine"]),
+        ("A six-story set is built.", "Season 6 tells it.", ["6"]),
+        ("A six-story set is built.", "It has 6 stories.", []),
+        ("After the eight-year war, 12-metre ships came.", "Eight years, 12 metres.", []),
     ],
 )
-def test_a_bound_is_no_number(premise: str, claim: str, missing: list[str]) -> None:
+def test_a_bound_or_a_compound_is_not_any_number(premise: str, claim: str, missing: list[str]) -> None:
     assert missing_details(premise, claim) == missing
 
 

@@ -46,6 +46,8 @@ _BOUND = re.compile(
     re.I,
 )
 """A number that is not the number itself."""
+_COMPOUND = re.compile(r"\b(\w+)-([a-z]{3,})\b")
+_COUNTED = re.compile(r"\b(\w+)(?=[- ]([a-z]{3,}))")
 _VAGUE = {"one", "first", "second", "half", "once", "single", "both", "double"}
 """Words that mean no number as often as they mean one: "one of", "the second time"."""
 
@@ -77,8 +79,13 @@ def missing_code(premise: str, claim: str) -> list[str]:
 def _missing_numbers(premise: str, claim: str) -> list[str]:
     """Numbers of the claim, in figures or words, that are not in the premise in either.
 
-    A number that the premise only gives as a bound ("over 800") is not there for a claim without.
+    A number that the premise only gives as a bound ("over 800") is not there for a claim without,
+    and one of a compound ("six-story") only for a claim that counts the same thing.
     """
+    counted = {_count(found) for found in _COUNTED.finditer(claim)}
+    premise = _COMPOUND.sub(
+        lambda found: found[0] if _count(found) in counted else found[2], premise
+    )
     known = set(_numbers(premise).values())
     if not _BOUND.search(claim):
         known -= set(_numbers(" ".join(_BOUND.findall(premise))).values()) - set(
@@ -96,6 +103,11 @@ def _numbers(text: str) -> dict[str, str]:
     found = {figure.strip(".,"): _value(figure) for figure in _FIGURE.findall(text)}
     words = re.findall(r"[A-Za-z]+", text)
     return found | {word: _VALUES[low] for word in words if (low := word.lower()) in _VALUES}
+
+
+def _count(found: re.Match[str]) -> tuple[str, str]:
+    """The value of a number and the beginning of what it counts."""
+    return _VALUES.get(found[1].lower(), found[1]), found[2][:4]
 
 
 def _value(figure: str) -> str:
