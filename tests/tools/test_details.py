@@ -38,7 +38,9 @@ def test_what_is_missing(claim: str, missing: list[str]) -> None:
         ("After the eight-year war, 12-metre ships came.", "Eight years, 12 metres.", []),
     ],
 )
-def test_a_bound_or_a_compound_is_not_any_number(premise: str, claim: str, missing: list[str]) -> None:
+def test_a_bound_or_a_compound_is_not_any_number(
+    premise: str, claim: str, missing: list[str]
+) -> None:
     assert missing_details(premise, claim) == missing
 
 
