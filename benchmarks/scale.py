@@ -268,7 +268,7 @@ def draw(points: list[Point]) -> None:
     )
     axes.set(xscale="log", yscale="log", xlabel="passages", ylabel="CPU, ms (median)")
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
     figure.savefig(RESULTS / "scale.svg", metadata={"Date": None})
 

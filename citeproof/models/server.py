@@ -13,6 +13,7 @@ from typing import Any, Self
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models.cores import cores
 from citeproof.models.fetch import fetch, named_gguf
+from citeproof.models.heap import bound_heap
 from citeproof.models.manifest import LLM
 from citeproof.models.progress import Progress
 from citeproof.settings import LLMSettings, ModelSettings
@@ -21,9 +22,10 @@ _log = logging.getLogger("citeproof")
 _SLOTS = 2
 """Prompts whose key-value state is kept at hand: the writers' and the judge's."""
 
-_CACHE_MIB = 512
-"""Memory for the states of prompts that are not being answered now, about a dozen; llama.cpp's own
-default, 8 GiB, is more than many a laptop has free."""
+_CACHE_MIB = 128
+"""Memory for the states of prompts that are not being answered now, about three. One question at a
+time needs none: with 0, 128 and 512 the same tokens were read from it. llama.cpp's own default is
+8 GiB."""
 
 
 class LocalServer:
@@ -95,6 +97,7 @@ class LocalServer:
                 fix="Reinstall it, or name a server with `llm.base_url`.",
             ) from error
 
+        bound_heap()
         params = xllamacpp.CommonParams()
         params.model.path = str(self.model)
         # A mapped file would stay in memory beside the weights, which llama.cpp packs anew for the
