@@ -18,8 +18,8 @@ import httpx
 
 from citeproof.errors import CiteproofError, ModelOutageError
 from citeproof.memory.index import Index
+from citeproof.memory.opening import Kind, open_store
 from citeproof.memory.searched import open_searched
-from citeproof.memory.store import Kind, open_store
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
 from citeproof.models.entailment import entailment_folder, merged_folder

@@ -18,7 +18,8 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.cases import Case, Entry, ImportReport, Snippet, check_namespace
 from citeproof.errors import InputError, SettingsError, StoreError
-from citeproof.memory.store import Store, open_store
+from citeproof.memory.opening import open_store
+from citeproof.memory.store import Store
 from citeproof.runtime.background import in_thread
 from citeproof.settings import ChromaSettings
 from citeproof.tools.citations.answer_text import AnyForm

@@ -16,7 +16,8 @@ from langchain_core.embeddings import Embeddings
 
 from citeproof.memory.base import Change, Mark
 from citeproof.memory.documents import GONE
-from citeproof.memory.store import fetch, open_store
+from citeproof.memory.opening import open_store
+from citeproof.memory.store import fetch
 from citeproof.settings import ChromaSettings
 from citeproof.tools.retrieval.embeddings import embedder_name, similarity_of
 from citeproof.tools.retrieval.search_pool import Candidate, searchable

@@ -13,7 +13,8 @@ from langchain_core.embeddings import Embeddings
 from pydantic import BaseModel
 
 from citeproof.errors import InputError
-from citeproof.memory.store import Store, open_store
+from citeproof.memory.opening import open_store
+from citeproof.memory.store import Store
 from citeproof.runtime.background import in_thread
 from citeproof.settings import ChromaSettings
 from citeproof.tools.retrieval.embeddings import embed_texts, embedder_name

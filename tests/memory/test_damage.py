@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from citeproof.errors import StoreError
+from citeproof.memory.folder_store import ReadOnlyStore
 from citeproof.memory.index import Index
-from citeproof.memory.store import ReadOnlyStore, open_store
+from citeproof.memory.opening import open_store
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from tests.memory.fakes import WordEmbeddings
 

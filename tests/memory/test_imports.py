@@ -170,8 +170,8 @@ def test_inner_products_rank_as_they_are(tmp_path: Path) -> None:
 def test_a_large_import_leaves_nothing_to_be_read_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citeproof.memory.store._FILLING_SYNC", 5)
-    monkeypatch.setattr("citeproof.memory.store._SYNC", 2)
+    monkeypatch.setattr("citeproof.memory.folder_store._FILLING_SYNC", 5)
+    monkeypatch.setattr("citeproof.memory.folder_store.SYNC", 2)
     index = opened(tmp_path)
     index.add(PASSAGES, vectors(PASSAGES))
     index.close()

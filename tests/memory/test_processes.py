@@ -17,9 +17,10 @@ from citeproof.errors import StoreError
 from citeproof.memory import locks
 from citeproof.memory.bank import KINDS, Bank
 from citeproof.memory.evidence import EvidenceLog
+from citeproof.memory.folder_store import FolderStore
 from citeproof.memory.index import Index
 from citeproof.memory.locks import FolderLock
-from citeproof.memory.store import FolderStore, fetch
+from citeproof.memory.store import fetch
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from tests.memory.worker import ROOT, Worker, case, embedder, start
 
@@ -110,7 +111,8 @@ def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> N
 TORN = """
 import os, signal, sys
 from pathlib import Path
-from citeproof.memory.store import FolderStore, fetch
+from citeproof.memory.folder_store import FolderStore
+from citeproof.memory.store import fetch
 
 store = FolderStore(Path(sys.argv[1]), "")
 

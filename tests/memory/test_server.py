@@ -21,7 +21,7 @@ from citeproof.memory.bank import Bank, ImportReport
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
 from citeproof.memory.locks import server_lock
-from citeproof.memory.store import open_store
+from citeproof.memory.opening import open_store
 from citeproof.models.chroma_server import _answers
 from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, RetrieverSettings

@@ -14,7 +14,9 @@ import pytest
 from chromadb import Collection
 
 from citeproof.errors import StoreError
-from citeproof.memory.store import FolderStore, Store, fetch, open_store
+from citeproof.memory.folder_store import FolderStore
+from citeproof.memory.opening import open_store
+from citeproof.memory.store import Store, fetch
 from citeproof.settings import ChromaSettings
 
 MEMORY = ChromaSettings(in_memory=True)
