@@ -1,0 +1,73 @@
+"""What nodes read from a state by calculation: numbered passages, text, shares, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from citeproof.errors import InputError
+from citeproof.state.nodes import MemoryState, WritingState
+from citeproof.state.records import Ledger
+from citeproof.types import Claim, Passage, Usage
+
+T = TypeVar("T")
+
+
+def last_round(rounds: Sequence[T]) -> T:
+    """The last round.
+
+    Raises:
+        InputError: There is none: an update of the state took it out.
+    """
+    if not rounds:
+        raise InputError(
+            "The run cannot go on",
+            why="its state holds no round, though one has been made",
+            fix="Leave the last one in `rounds`, or go on from an earlier checkpoint.",
+        )
+    return rounds[-1]
+
+
+def memory_passages(state: MemoryState) -> dict[int, Passage]:
+    """D_L ∪ D_S: number → passage, in order of the numbers; all where the state has neither."""
+    numbered_passages = enumerate(state["passages"], start=1)
+    if "long_term" not in state and "short_term" not in state:
+        return dict(numbered_passages)
+    inside = {*state.get("long_term", ()), *state.get("short_term", ())}
+    return {n: p for n, p in numbered_passages if p.id in inside}
+
+
+def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage]:
+    """Number → passage for some ids, in order of the numbers; unknown ids are left out."""
+    wanted = set(ids)
+    return {n: p for n, p in enumerate(state["passages"], start=1) if p.id in wanted}
+
+
+def text_so_far(state: WritingState) -> str:
+    """The accepted text so far, without marks."""
+    return " ".join(claim.text for claim in state["claims"])
+
+
+def proved_share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:
+    """Share of the claims that are supported, 0 to 1; those that were dropped are not."""
+    return count_proved(claims) / max(1, len(claims) + len(dropped))
+
+
+def count_proved(claims: Sequence[Claim]) -> int:
+    """The number of claims that are supported."""
+    return sum(claim.verdict.status == "supported" for claim in claims)
+
+
+def total_usage(ledger: Ledger, graph: str = "") -> Usage:
+    """The total cost of the calls of a ledger.
+
+    Args:
+        ledger: Place of a call → its cost.
+        graph: Counts the calls of one subgraph only; its checkpoint namespace.
+    """
+    return sum((cost.usage for cost in calls_of(ledger, graph).values()), Usage())
+
+
+def calls_of(ledger: Ledger, graph: str) -> Ledger:
+    """The entries of one graph, subgraphs included; all where it is the outermost, ""."""
+    return {place: c for place, c in ledger.items() if place.startswith(f"{graph}|") or not graph}
