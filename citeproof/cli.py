@@ -194,9 +194,7 @@ def index(
             out.print(f"removed {plain(each)}", soft_wrap=not out.is_terminal, markup=False)
         return
     if watch:
-        from citeproof.console.indexing import refuse_unwatchable
-
-        refuse_unwatchable(given)
+        shown.refuse_unwatchable(given)
     ready = shown.open_vectors(given, vectors, name) if vectors else None
     if ready is None:
         shown.refuse_wrong(given, name, rebuild=rebuild)
@@ -456,8 +454,6 @@ app.command()(evaluation.score)
 app.command()(evaluation.merge)
 app.command()(evaluation.report)
 app.command()(evaluation.trace)
-
-
 app.command()(installation.doctor)
 app.command()(installation.trust)
 
@@ -475,27 +471,22 @@ def methods() -> None:
 def graph(
     method: Annotated[str, argument("Whose graph.")],
     output: Annotated[
-        Path | None, option("A file: .svg, .png, .mmd or .md.", "-o", "--output")
+        Path | None, option("Draw it into a .svg, .png, .mmd or .md file.", "-o", "--output")
     ] = None,
-    svg: Annotated[Path | None, option("Draw it into this file.")] = None,
-    png: Annotated[Path | None, option("Draw it into this file (needs an extra).")] = None,
 ) -> None:
     """Show a method's graph: as Mermaid text, or drawn."""
     from citeproof.console.drawing import render_mermaid, write_graph
     from citeproof.graphs.registry import find_method
 
     endings = (".svg", ".png", ".mmd", ".md")
-    ending = "" if output is None else output.suffix.lower()
-    if output is not None and ending not in endings:
+    if output is not None and output.suffix.lower() not in endings:
         raise InputError(f"{output} has no known ending", fix=f"Known endings: {words(endings)}")
-    targets = [(svg, ".svg"), (png, ".png"), (output, ending)]
     drawn = find_method(method).sketch()
-    if output is svg is png is None:
+    if output is None:
         typer.echo(render_mermaid(drawn), nl=False)
-    for path, form in targets:
-        if path is not None:
-            write_graph(path, drawn, form)
-            typer.echo(f"Graph: {path}")
+    else:
+        write_graph(output, drawn)
+        typer.echo(f"Graph: {output}")
 
 
 app.command()(installation.config)

@@ -59,7 +59,7 @@ LONG = "x" * 300
         ["score", "NAME"],
         ["report", "NAME"],
         ["trace", "NAME"],
-        ["graph", "vtg", "--svg", "NAME/a.svg"],
+        ["graph", "vtg", "-o", "NAME/a.svg"],
         ["bank", "import", "NAME"],
     ],
 )

@@ -223,16 +223,16 @@ def render_mermaid(graph: Any) -> str:
     return text.replace("graph TD;\n", ends, 1)
 
 
-def write_graph(path: Path, graph: Any, form: str = "") -> None:
+def write_graph(path: Path, graph: Any) -> None:
     """Save a compiled graph: drawn, or as Mermaid text, which is fenced in a Markdown file.
 
-    The form is `.svg`, `.png`, `.md` or `.mmd`; by default what the path ends in.
+    The form is what the path ends in: `.svg`, `.png`, `.md` or `.mmd`.
 
     Raises:
         MissingExtraError: A PNG is asked for, and cairosvg is not installed.
         InputError: The file cannot be written.
     """
-    match form or path.suffix.lower():
+    match path.suffix.lower():
         case ".svg":
             data = draw(graph).encode()
         case ".png":

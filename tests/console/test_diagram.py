@@ -232,5 +232,5 @@ def test_png_needs_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     there = ModuleType("cairosvg")
     there.svg2png = lambda bytestring, scale: b"png of " + bytestring  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cairosvg", there)
-    write_graph(tmp_path / "g.dat", graph, ".png")
-    assert (tmp_path / "g.dat").read_bytes() == b"png of " + draw(graph).encode()
+    write_graph(tmp_path / "h.png", graph)
+    assert (tmp_path / "h.png").read_bytes() == b"png of " + draw(graph).encode()
