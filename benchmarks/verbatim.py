@@ -4,7 +4,8 @@
 
 CPU seconds are those of all threads together, and mean more than wall time on a shared machine. The
 pool is indexed once, into RUN/store; `--store` names an index that is there already.
-RUN/answers.jsonl holds the answers, RUN/verbatim.md the table. Pool and sets are as in `vtg.py`.
+RUN/answers.jsonl holds the answers, RUN/verbatim.md the table. The pool has `id`, `title` and
+`text`; a set `question`, `answers` and `gold_passages`, the ids of passages in the pool.
 """
 
 from __future__ import annotations

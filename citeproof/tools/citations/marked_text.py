@@ -38,16 +38,21 @@ _QUOTES = ('"', '"'), ("“", "”")
 _BULLET = re.compile(r"^(?:[-*+•◦‣▪●#>:]+|o(?=\t)|\d{1,3}[.)]|[ivx]{2,5}[.)])\s+")
 _LABEL = re.compile(r"[ivx]{1,5}[.)]")
 _BELOW = re.compile(r"[^\S\n]*\n[^\S\n]*[\"“'‘(*_]*(\w)")
-# "as stated in passage 1", and "According to passages 1 and 2, …".
+# "as stated in passage 1", "According to passages 1 and 2, …", and "The passage states that …".
 _CITED = r"\[?\d{1,3}\]?"
-_PASSAGES = rf"(?:the\s+)?passages?\s+(?P<numbers>{_CITED}(?:(?:,|,?\s+and|,?\s+or)\s+{_CITED})*)"
+_PASSAGES = r"(?:the\s+)?passages?"
+_THESE = rf"\s+{_CITED}(?:(?:,|,?\s+and|,?\s+or)\s+{_CITED})*"
 _STATED = r"as\s+(?:stated|mentioned|noted|described|reported|shown|said|indicated|explained|seen)"
 _BY = rf"(?:{_STATED}\s+(?:in|by)|according\s+to|based\s+on)\s+{_PASSAGES}"
+_SAYS = r"(?:states?|says?|mentions?|notes?|reports?|shows?|indicates?|explains?)\s+that"
 _BEHIND = re.compile(
-    rf"(?<!\s),?[^\S\n]{{1,3}}\(?{_BY}\)?(?=[^\S\n]*(?:[.,;!?)]|and\b|but\b|$))", re.I | re.M
+    rf"(?<!\s),?[^\S\n]{{1,3}}\(?(?P<by>{_BY}{_THESE})\)?(?=[^\S\n]*(?:[.,;!?)]|and\b|but\b|$))",
+    re.I | re.M,
 )
 _BEFORE = re.compile(
-    rf"(?P<start>^|(?<=[.!?])[^\S\n]{{1,3}}){_BY},\s+(?P<said>\W?\w[^\n]*?)(?P<stop>[.!?](?=\s|$)|$)",
+    r"(?P<start>^|(?<=[.!?])[^\S\n]{1,3})"
+    rf"(?P<by>{_BY}(?:{_THESE})?,|{_PASSAGES}(?:{_THESE})?\s+{_SAYS})\s+"
+    r"(?P<said>\W?\w[^\n]*?)(?P<stop>[.!?](?=\s|$)|$)",
     re.I | re.M,
 )
 
@@ -99,7 +104,7 @@ def read_reply(reply: str) -> list[MarkedSentence]:
 
 
 def mark_mentions(reply: str) -> str:
-    """A reply with marks in place of mentions of passages.
+    """A reply with marks in place of mentions of passages, which go where they have no number.
 
     A claim that says where it is stated is not entailed by that passage, which says no such thing
     of itself.
@@ -108,9 +113,11 @@ def mark_mentions(reply: str) -> str:
     'The tower is old [1].'
     >>> mark_mentions("According to passages 1 and 2, it was lit in 1871.")
     'It was lit in 1871 [1][2].'
+    >>> mark_mentions("The passage states that it was lit in 1871.")
+    'It was lit in 1871.'
     """
     moved = _BEFORE.sub(_move, reply)
-    return _BEHIND.sub(lambda found: f" {_numbered(found)}", moved)
+    return _BEHIND.sub(_numbered, moved)
 
 
 def unwrap(text: str, *, quotes: bool = True) -> str:
@@ -159,8 +166,9 @@ def _numbers(inside: str) -> Iterator[int]:
 
 def _move(found: re.Match[str]) -> str:
     said = re.sub(r"\w", lambda first: first[0].upper(), found["said"], count=1)
-    return f"{found['start']}{said} {_numbered(found)}{found['stop']}"
+    return f"{found['start']}{said}{_numbered(found)}{found['stop']}"
 
 
 def _numbered(found: re.Match[str]) -> str:
-    return "".join(f"[{number}]" for number in re.findall(r"\d+", found["numbers"]))
+    marks = "".join(f"[{number}]" for number in re.findall(r"\d+", found["by"]))
+    return f" {marks}" if marks else ""

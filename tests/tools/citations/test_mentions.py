@@ -12,6 +12,9 @@ from citeproof.tools.citations.marked_text import mark_mentions
     ("reply", "marked"),
     [
         ("It has 24 judges, as stated in passage 1.", "It has 24 judges [1]."),
+        ("The passage states that it is old. It is white.", "It is old. It is white."),
+        ("According to the passages, it is old.", "It is old."),
+        ("Passage 2 says that it is old.", "It is old [2]."),
         ("It is old (according to passage 2) and white.", "It is old [2] and white."),
         (
             "As shown in passage 3, it is old. Based on passage 1, it is white.",
@@ -30,8 +33,9 @@ def test_a_mention_becomes_a_mark(reply: str, marked: str) -> None:
     [
         "Passage 1 is a poem.",
         "The rite of passage 1 is old.",
+        "The passage of the bill shows that it is new.",
+        "The film is based on the passage.",
         "He paid as stated in the passage 12 of the law.",
-        "According to the passage, it is old.",
         " " * 100_000 + "according to passage " * 10_000,
     ],
 )
