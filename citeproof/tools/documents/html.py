@@ -19,7 +19,7 @@ _END = re.compile(r"</html[^<>]*>", re.IGNORECASE)
 _XHTML = "http://www.w3.org/1999/xhtml"
 _HEAD = 4096
 """Characters at the beginning of a page in which it may say that it is XHTML."""
-_CDATA = re.compile(r"<!\[CDATA\[((?:(?!\]\]>).)*+)(?:\]\]>)?", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _OPEN = re.compile(
     r"<(?P<tag>script|style|title|textarea)\b[^<>]*(?<!/)>|(?P<comment><!--)", re.IGNORECASE
 )
