@@ -139,6 +139,18 @@ def test_vllm_scores_pairs_of_a_model_with_one_output(tmp_path: Path) -> None:
         assert scores(opened(stub.url, folder), PAIRS[0], PAIRS[2]) == [0.9, 0.2]
 
 
+def test_vllm_has_no_scores_of_pairs_for_a_model_with_more_outputs(tmp_path: Path) -> None:
+    folder = bert(tmp_path, ["entailment", "neutral", "contradiction"])
+
+    def vllm(path: str, body: Any) -> Reply:
+        if path == "/v1/models":
+            return Reply({"data": [{"id": folder, "max_model_len": 64}]})
+        return Reply({"detail": "Not Found"}, 404)
+
+    with serve(vllm) as stub, pytest.raises(ModelError, match="only for models with one output"):
+        scores(opened(stub.url, folder), PAIRS[0])
+
+
 def test_citeproofs_own_server_is_sent_whole_pairs() -> None:
     long = Pair("A. " * 5000, "A.")
     read = {"entailment": 0.3, "contradiction": 0.6}

@@ -46,7 +46,15 @@ class Classifier:
         """
         parts = list(in_requests(texts, self.most, lambda text: sum(map(len, text))))
         path, bodies = self._request(parts)
-        replies = self.server.post(f"{self.server.root}{path}", bodies)
+        try:
+            replies = self.server.post(f"{self.server.root}{path}", bodies)
+        except ModelError as error:
+            if path == "/score":
+                error.fix += (
+                    " vLLM scores pairs only for models with one output; for others use "
+                    "text-embeddings-inference, or `citeproof serve`."
+                )
+            raise
         found = []
         for part, reply in zip(parts, replies, strict=True):
             read = self._read(reply)
