@@ -23,7 +23,8 @@ _BACKOFF = 1.0
 _FIXES = {
     401: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
     403: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
-    404: "Check {section}.base_url and {section}.model: it has no such route, or no such model.",
+    404: "Check {section}.base_url and {section}.model: it has no such route (OpenAI's "
+    "begin with /v1), or no such model.",
     413: "Lower {section}.batch_size.",
     422: "Lower {section}.batch_size.",
     429: "It has too much to do: lower {section}.at_once, or give it more replicas.",
