@@ -118,6 +118,22 @@ class MissingExtraError(CiteproofError):
 class ModelError(CiteproofError):
     """A model cannot be had or does not answer."""
 
+    @classmethod
+    @contextmanager
+    def unless_loaded(cls, what: str, fix: str) -> Iterator[None]:
+        """Loading of a model by libraries, which raise errors of their own over a damaged file.
+
+        Raises:
+            ModelError: It cannot be loaded; `what` and `fix` say which, and what to do.
+        """
+        try:
+            yield
+        except ModelError:
+            raise
+        except Exception as error:
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            raise cls(what, why=why, fix=fix) from error
+
 
 class FetchError(ModelError):
     """A model file cannot be downloaded from any of its sources."""

@@ -177,15 +177,10 @@ def _load(source: str, name: str, *, offline: bool) -> Any:
 def _load_anew(source: str, name: str, *, offline: bool) -> Any:
     with MissingExtraError.unless_installed("local", "Cross-encoders cannot be loaded"):
         from sentence_transformers import CrossEncoder as Encoder
-    try:
-        with without_bars():
-            encoder = Encoder(source, local_files_only=offline)
-    except Exception as error:  # of a damaged file the libraries raise errors of their own
-        raise ModelError(
-            f"The entailment model {name!r} cannot be loaded",
-            why=(str(error).splitlines() or [type(error).__name__])[0],
-            fix="Name a cross-encoder of the hub, or a folder, in entailment.model.",
-        ) from error
+    what = f"The entailment model {name!r} cannot be loaded"
+    fix = "Name a cross-encoder of the hub, or a folder, in entailment.model."
+    with ModelError.unless_loaded(what, fix), without_bars():
+        encoder = Encoder(source, local_files_only=offline)
     lean_attention(encoder.model)
     pack_weights(encoder.model)
     take_turns(encoder)

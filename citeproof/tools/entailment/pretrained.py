@@ -25,15 +25,12 @@ def load_tokenizer(name: str, *, offline: bool) -> Any:
     """
     with MissingExtraError.unless_installed("local", "Long premises cannot be cut"):
         from transformers import AutoTokenizer
-    try:
+    with ModelError.unless_loaded(
+        f"The tokenizer of {name!r} cannot be loaded",
+        "It is needed here, to cut what is longer than the model reads: name a model of the hub, "
+        "or a folder, in entailment.model, as the server does.",
+    ):
         return AutoTokenizer.from_pretrained(name, local_files_only=offline)
-    except Exception as error:  # of a damaged file the libraries raise errors of their own
-        raise ModelError(
-            f"The tokenizer of {name!r} cannot be loaded",
-            why=(str(error).splitlines() or [type(error).__name__])[0],
-            fix="It is needed here, to cut what is longer than the model reads: name a model of "
-            "the hub, or a folder, in entailment.model, as the server does.",
-        ) from error
 
 
 def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any]:
@@ -52,18 +49,13 @@ def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any
     with MissingExtraError.unless_installed("local", "Published verifiers cannot be loaded"):
         import torch  # noqa: F401
         import transformers
-    try:
-        with without_bars():
-            model, tokenizer = read(preset, source, transformers, offline)
-    except ModelError:
-        raise
-    except Exception as error:  # of a damaged file the libraries raise errors of their own
-        raise ModelError(
-            f"The entailment model {source!r} cannot be loaded",
-            why=(str(error).splitlines() or [type(error).__name__])[0],
-            fix="Name a model of the hub, or a folder, in entailment.model; entailment.preset says "
-            "of a folder which published verifier it holds.",
-        ) from error
+    fix = (
+        "Name a model of the hub, or a folder, in entailment.model; entailment.preset says of a "
+        "folder which published verifier it holds."
+    )
+    what = f"The entailment model {source!r} cannot be loaded"
+    with ModelError.unless_loaded(what, fix), without_bars():
+        model, tokenizer = read(preset, source, transformers, offline)
     return _place(model), tokenizer
 
 
