@@ -145,8 +145,8 @@ class Verdict(_Value):
     trials: int = Field(default=1, ge=1)
     """How many times the claim was written until this verdict."""
     reason: str = ""
-    """Why a claim is unchecked, who lets an unsupported one stand, or what sentences a name was
-    taken from; empty otherwise."""
+    """Why a claim is unchecked, who lets an unsupported one stand, what sentences a name was taken
+    from, or that a quote stands in its place; empty otherwise."""
 
     @property
     def failed(self) -> bool:

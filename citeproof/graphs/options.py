@@ -54,6 +54,7 @@ class ProofOptions(Options, total=False):
     diverse_queries: bool
     premise: Literal["fewest", "whole"]
     queries_from_passages: bool
+    quote_below: float
 
 
 class VTGOptions(ProofOptions, total=False):

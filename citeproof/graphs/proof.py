@@ -20,6 +20,7 @@ from citeproof.agents.claim_source import ClaimSource
 from citeproof.agents.evidence_finder import EvidenceFinder
 from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.quoter import Quoter
 from citeproof.agents.reviewer import Reviewer
 from citeproof.agents.simplifier import Simplifier
 from citeproof.graphs.options import ProofOptions
@@ -75,6 +76,9 @@ class ProofParameters(Parameters):
     queries_from_passages: bool = True
     """False writes the evidence finder's queries from question, text and claim alone (appendix E,
     Prompt for Query Generation)."""
+    quote_below: float = Field(default=0.0, ge=0.0, le=1.0)
+    """A claim that is proved with a lower score is replaced by the sentence of the passage that it
+    rests on, word for word, if this answers the question. 0 quotes nothing."""
 
 
 def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:
@@ -131,6 +135,7 @@ def add_proof(
             "generation_verifier": GenerationVerifier(tools.entailment),
             "memory_verifier": MemoryVerifier(tools.entailment),
             "simplifier": Simplifier(tools.entailment),
+            "quoter": Quoter(tools.answerability),
             "evidence_finder": EvidenceFinder(tools.llm_for("evidence_finder"), tools.retriever),
             "reviewer": Reviewer(),
             "claim_acceptor": ClaimAcceptor(),
@@ -148,16 +153,23 @@ def add_proof(
             return "reviewer" if parameters.review else "claim_acceptor"
         return "evidence_finder" if parameters.memory else again(state, parameters)
 
-    accepted = ("simplifier", "claim_acceptor")
+    accepted = ("simplifier", "quoter")
     builder.add_route(
         "generation_verifier", _after_generation_verifier, *accepted, "memory_verifier"
     )
     builder.add_route(
-        "memory_verifier", after_memory_verifier, *accepted, "reviewer", "evidence_finder", *writers
+        "memory_verifier",
+        after_memory_verifier,
+        *accepted,
+        "claim_acceptor",
+        "reviewer",
+        "evidence_finder",
+        *writers,
     )
     builder.add_route("reviewer", _after_reviewer, *ENTRANCES)
     builder.add_route("evidence_finder", again, *writers)
-    builder.add_edge("simplifier", "claim_acceptor")
+    builder.add_edge("simplifier", "quoter")
+    builder.add_edge("quoter", "claim_acceptor")
 
 
 def enter_proof(_: Any, parameters: ProofParameters) -> str:
@@ -180,7 +192,7 @@ def _after_reviewer(state: DraftState, _: ProofParameters) -> str:
 
 
 def _accept(parameters: ProofParameters) -> str:
-    return "simplifier" if parameters.simplify else "claim_acceptor"
+    return "simplifier" if parameters.simplify else "quoter"
 
 
 def _is_decided(state: DraftState) -> bool:

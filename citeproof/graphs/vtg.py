@@ -48,6 +48,10 @@ class VTGParameters(ProofParameters):
     form: AnyForm = "prose"
     """`list` and `short` name the answer, or a single one, out of the proved claims, in a last call
     (section 3.2: "prompted to provide the final answer")."""
+    quote_below: float = Field(default=0.9, ge=0.0, le=1.0)
+    """A claim that is proved with a lower score is replaced by the sentence of the passage that it
+    rests on, word for word, if this answers the question. 0 quotes nothing; with a large writer it
+    may be less."""
     show_rejected: bool = True
     """False hides claims that failed from the writer (Algorithm 1, line 6: it reads the accepted
     text and the memory)."""
@@ -62,6 +66,7 @@ _LETTER: dict[str, Any] = {
     "unverified": "keep",
     "show_rejected": False,
     "end_at_repetition": False,
+    "quote_below": 0.0,
     "queries_from_passages": False,
     "check_answer": False,
 }

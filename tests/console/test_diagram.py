@@ -217,7 +217,7 @@ def test_a_drawing_is_saved_as_svg_or_mermaid(tmp_path: Path) -> None:
     plain = (tmp_path / "g.mmd").read_text("utf-8")
     assert plain == render_mermaid(graph)
     assert "memory_verifier -.-> evidence_finder;" in plain
-    assert "simplifier --> claim_acceptor;" in plain
+    assert "simplifier --> quoter;" in plain
     assert "__start__([start])" in plain
     assert (tmp_path / "g.md").read_text("utf-8") == f"```mermaid\n{plain}```\n"
     with pytest.raises(InputError, match="cannot be written"):

@@ -67,7 +67,7 @@ ASKING = [name for name in FLOWS if name not in METHODS or METHODS[name].writes]
 
 
 _SEEDS = {
-    "vtg": 0,
+    "vtg": 3,
     "rerank": 1,
     "calm": 7,
     "r2-mga": 29,

@@ -72,8 +72,11 @@ def cite(passages: Mapping[int, Passage], claim: str) -> tuple[Citation, ...]:
 
 
 def quote(passage: Passage, claim: str) -> Quotation:
-    """The sentence of a passage that supports a claim best, and where it stands on its page."""
-    sentence = supporting_sentence(passage, claim)
+    """The sentence of a passage that supports a claim best, and where it stands on its page.
+
+    Where the passage has the claim word for word, it is the claim.
+    """
+    sentence = claim if claim in passage.text else supporting_sentence(passage, claim)
     start = passage.text.find(sentence)
     return quotation(passage, start, start + len(sentence))
 

@@ -1,0 +1,117 @@
+"""Quotes the passage where the proof of a claim is in doubt."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from citeproof.agents.base import Node
+from citeproof.errors import VerifierOutageError
+from citeproof.runtime.events import ClaimDrafted, ClaimVerified, emit
+from citeproof.runtime.meter import note
+from citeproof.state import Draft, DraftState, Update, number_passages
+from citeproof.tools.citations.marks import adds_nothing, content, supporting_sentence
+from citeproof.tools.citations.quotes import Quote, quotes_in
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment.details import missing_code, missing_details
+from citeproof.tools.questions.answering import score_answers
+from citeproof.tools.questions.parts import question_parts
+from citeproof.types import Passage, Verdict
+
+__all__ = ["Quoter"]
+
+QUOTED = "a quote; the proof of what was written in its place was in doubt"
+"""The reason of the verdict on a quote."""
+_ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
+"""Found in a sentence that leads to the next, and says nothing by itself."""
+_LONGEST = 600
+"""Characters of a quote, at most."""
+
+
+@dataclass(frozen=True)
+class Quoter(Node):
+    """Replaces a claim that is proved, but not surely, by a sentence of the passage it cites.
+
+    A quote is true to its passage, whatever the model of entailment has overlooked.
+    """
+
+    answerability: Entailment | None = None
+    """Says which sentences answer the question; without it all may be quoted."""
+    quote_below: float = 0.9
+    """Claims that are proved with a lower score are in doubt; 0 quotes nothing."""
+    check_answer: bool = True
+    """False may quote a sentence that does not answer the question."""
+
+    async def __call__(self, state: DraftState) -> Update:
+        """Put a quote in place of a draft that is in doubt, if one answers the question.
+
+        The draft stays as it is where it cites several passages, and where the model that scores
+        answers is out of reach.
+        """
+        draft = state["draft"]
+        if draft is None or len(draft.cited) != 1 or not self._doubts(draft):
+            return {}
+        [passage] = number_passages(state, draft.cited).values()
+        try:
+            quote = await self._choose(state, passage, draft.text)
+        except VerifierOutageError as error:
+            note(f"a claim in doubt was not replaced by a quote: {error}")
+            return {}
+        if quote is None:
+            return {}
+        trials = len(state["rejected"]) + 1
+        verdict = Verdict(status="supported", tier="cited", score=1.0, trials=trials, reason=QUOTED)
+        note(f"not surely proved, so a quote stands in its place: {draft.text}")
+        emit(ClaimDrafted(text=quote.text, trial=trials))
+        emit(ClaimVerified(text=quote.text, verdict=verdict))
+        return {"draft": draft.model_copy(update={"text": quote.text, "verdict": verdict})}
+
+    def _doubts(self, draft: Draft) -> bool:
+        verdict = draft.verdict
+        return (
+            verdict is not None
+            and verdict.status == "supported"
+            and verdict.score is not None
+            and verdict.score < self.quote_below
+        )
+
+    async def _choose(self, state: DraftState, passage: Passage, claim: str) -> Quote | None:
+        """The quote that answers, and comes closest to the claim; None where none is of use.
+
+        One with all names and numbers of the claim goes before one without. None may lack a command
+        or the like, or repeat the answer so far; and unless it is the sentence nearest to the
+        claim, it must share with it what the question did not say.
+        """
+        question, accepted = state["question"], [other.text for other in state["claims"]]
+        nearest = " ".join(supporting_sentence(passage, claim).split())
+        added = content(claim) - content(f"{question} {passage.title}")
+
+        def is_nearest(quote: Quote) -> bool:
+            return bool(nearest) and quote.text.endswith(nearest)
+
+        def is_of_use(quote: Quote) -> bool:
+            return (
+                len(quote.text) <= _LONGEST
+                and not _ANNOUNCES.search(quote.text)
+                and not missing_code(quote.premise, claim)
+                and (is_nearest(quote) or bool(added & content(quote.text)))
+                and not adds_nothing(quote.text, accepted)
+            )
+
+        def rank(scored: tuple[Quote, float]) -> tuple[bool, bool, float]:
+            quote, score = scored
+            has_all = not missing_details(f"{question}\n{quote.premise}", claim)
+            return has_all, is_nearest(quote), score
+
+        quotes = list(filter(is_of_use, quotes_in(passage)))
+        scores = await self._scores(question, [quote.premise for quote in quotes])
+        least = self.answerability.threshold if self.answerability else 0.0
+        answering = [one for one in zip(quotes, scores, strict=True) if one[1] >= least]
+        return max(answering, key=rank)[0] if answering else None
+
+    async def _scores(self, question: str, texts: list[str]) -> list[float]:
+        """For each text the probability that it answers a part of the question."""
+        if self.answerability is None or not self.check_answer:
+            return [1.0 for _ in texts]
+        rows = await score_answers(self.answerability, question_parts(question), texts)
+        return [max(some) for some in zip(*rows, strict=True)]

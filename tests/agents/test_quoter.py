@@ -1,0 +1,131 @@
+"""A claim whose proof is in doubt gives way to the words of its passage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import Passage
+from citeproof.agents.quoter import QUOTED, Quoter
+from citeproof.errors import VerifierOutageError
+from citeproof.state import Draft
+from citeproof.testing import TableEntailment
+from citeproof.types import Claim, Verdict
+from tests.agents.states import state
+
+SENATE = "The President negotiates treaties, but the Senate ratifies them."
+PASSAGE = Passage(
+    id="a",
+    title="Treaties",
+    text=f"Treaties are contracts of states. {SENATE} In 1920 it refused the Treaty of Versailles.",
+)
+CLAIM = "The President ratifies treaties."
+
+
+def in_doubt(
+    text: str = CLAIM, score: float = 0.74, passage: Passage = PASSAGE, **more: Any
+) -> Any:
+    verdict = Verdict(status="supported", tier="cited", score=score)
+    draft = Draft(text=text, cited=(passage.id,), verdict=verdict)
+    given = {"question": "Who ratifies treaties?", "passages": [passage], "long_term": ["a"]}
+    return state(**{"draft": draft, **given, **more})
+
+
+def answers(*sentences: str) -> TableEntailment:
+    """A model that finds an answer in these, and nowhere else."""
+    return TableEntailment(
+        lambda premise, _: 0.9 if any(one in premise for one in sentences) else 0.1
+    )
+
+
+async def quote(given: Any, *sentences: str, **parameters: Any) -> Draft | None:
+    update = await Quoter(answers(*sentences or [SENATE]), **parameters)(given)
+    return update.get("draft")
+
+
+async def test_a_claim_in_doubt_becomes_the_sentence_that_answers() -> None:
+    draft = await quote(in_doubt())
+    assert draft is not None
+    assert (draft.text, draft.cited) == (SENATE, ("a",))
+    assert draft.verdict == Verdict(status="supported", tier="cited", score=1.0, reason=QUOTED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"draft": None},
+        {"draft": Draft(text=CLAIM, cited=("a",))},
+        {"draft": Draft(text=CLAIM, verdict=Verdict(status="supported", score=0.7))},
+        {"draft": Draft(text=CLAIM, cited=("a",), verdict=Verdict(status="unsupported", score=0))},
+    ],
+)
+async def test_nothing_else_is_quoted(change: Any) -> None:
+    assert await quote(in_doubt(**change)) is None
+
+
+@pytest.mark.parametrize(("score", "quoted"), [(0.89, True), (0.9, False)])
+async def test_what_is_surely_proved_stays(score: float, quoted: bool) -> None:
+    assert (await quote(in_doubt(score=score)) is not None) is quoted
+
+
+async def test_the_limit_is_a_parameter() -> None:
+    assert await quote(in_doubt(score=0.74), quote_below=0.7) is None
+    assert await quote(in_doubt(score=0.95), quote_below=1.0) is not None
+
+
+async def test_a_sentence_that_does_not_answer_is_not_quoted() -> None:
+    assert await quote(in_doubt(), "nothing of this") is None
+    unchecked = await quote(in_doubt(), "nothing of this", check_answer=False)
+    assert unchecked is not None
+
+
+async def test_without_a_model_of_answers_the_nearest_sentence_is_quoted() -> None:
+    draft = (await Quoter()(in_doubt())).get("draft")
+    assert draft is not None
+    assert draft.text == SENATE
+
+
+async def test_the_sentence_with_the_names_and_numbers_of_the_claim_goes_first() -> None:
+    claim = "The Senate refused to ratify the Treaty of Versailles in 1920."
+    draft = await quote(in_doubt(claim), SENATE, "In 1920")
+    assert draft is not None
+    assert draft.text.endswith("In 1920 it refused the Treaty of Versailles.")
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("The zone is set with tzconf. The following sets the zone:", "The zone is set so."),
+        ("The zone of the system can be chosen.", "The zone is set by `dpkg-tz zone`."),
+        ("The clock is right. " + "The zone of it " * 50 + "is set.", "The zone is set."),
+    ],
+)
+async def test_what_leads_on_lacks_the_command_or_is_long_is_not_quoted(
+    text: str, claim: str
+) -> None:
+    passage = Passage(id="a", title="Time", text=text)
+    given = in_doubt(claim, passage=passage, question="How is the clock adjusted?")
+    draft = await quote(given, "zone")
+    assert draft is None or draft.text == "The zone is set with tzconf."
+
+
+async def test_a_sentence_that_the_answer_has_already_is_not_quoted_again() -> None:
+    said = Claim(text=SENATE, verdict=Verdict(status="supported"))
+    assert await quote(in_doubt(claims=[said])) is None
+
+
+async def test_a_sentence_that_refers_to_the_one_before_it_is_quoted_with_it() -> None:
+    passage = Passage(
+        id="a", title="Light", text="Ann Lee kept the light. She was born in York in 1820."
+    )
+    draft = await quote(in_doubt("Ann Lee was born in York.", passage=passage), "York")
+    assert draft is not None
+    assert draft.text == passage.text
+
+
+async def test_an_outage_leaves_the_claim() -> None:
+    def fail(*_: str) -> float:
+        raise VerifierOutageError("no server")
+
+    assert await Quoter(TableEntailment(fail))(in_doubt()) == {}
