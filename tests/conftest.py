@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from citeproof.memory.bank import Bank
     from tests.integration.chromium import Tab
 
+# A checkpointer then restores no type that the graphs do not declare. LangGraph reads it once.
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+
 TESTS = Path(__file__).parent
 INTEGRATION = TESTS / "integration"
 MARKED = {
