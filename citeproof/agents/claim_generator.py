@@ -66,10 +66,7 @@ class ClaimGenerator(LLMNode):
             max_tokens=self.claim_tokens,
             on_delta=lambda text: emit(ClaimDelta(text=text)),
         )
-        said = sentences(reply)
-        if said:
-            said[-1] = _whole(said[-1], self.claim_tokens)
-        new = (s for s in said if not (self.end_at_repetition and _repeats(s, state)))
+        new = (s for s in sentences(reply) if not (self.end_at_repetition and _repeats(s, state)))
         if (claim := next(new, None)) is None:
             return {"draft": None}
         emit(ClaimDrafted(text=claim, trial=len(state["rejected"]) + 1))
@@ -80,15 +77,6 @@ class ClaimGenerator(LLMNode):
             return ""
         usual = 4 <= self.max_claims <= 6
         return f", {'four' if usual else self.max_claims} at the most"
-
-
-def _whole(sentence: str, tokens: int) -> str:
-    """A sentence that the limit of tokens cut off, up to its last whole clause."""
-    clauses = re.match(r"(.{20,})[,;:]\s", sentence, re.DOTALL)
-    # The reply does not tell why it ended. A token has three letters or more in most languages
-    # that have commas.
-    is_cut = len(sentence) > 3 * tokens and sentence[-1] not in ".!?\"”’')]"
-    return f"{clauses[1]}." if is_cut and clauses else sentence
 
 
 def _repeats(sentence: str, state: WritingState) -> bool:

@@ -61,8 +61,9 @@ class Quoter(Node):
             return {}
         trials = len(state["rejected"]) + 1
         verdict = Verdict(status="supported", tier="cited", score=1.0, trials=trials, reason=QUOTED)
-        note(f"not surely proved, so a quote stands in its place: {draft.text}")
-        emit(ClaimDrafted(text=quote.text, trial=trials))
+        if quote.text != draft.text:
+            note(f"not surely proved, so a quote stands in its place: {draft.text}")
+            emit(ClaimDrafted(text=quote.text, trial=trials))
         emit(ClaimVerified(text=quote.text, verdict=verdict))
         return {"draft": draft.model_copy(update={"text": quote.text, "verdict": verdict})}
 

@@ -50,18 +50,3 @@ async def test_what_is_written_already_is_passed_over() -> None:
     node = ClaimGenerator(LLM(ScriptedChatModel([f"{CLAIM} It was lit in 1871."])))
     draft = (await node(state(draft=None, claims=accepted)))["draft"]
     assert draft == Draft(text="It was lit in 1871.")
-
-
-@pytest.mark.parametrize(
-    ("reply", "claim"),
-    [
-        (f"{LONG}, and it was painted white by the kee", f"{LONG}."),
-        (f"{LONG} and painted white by the keeper of the li", None),
-        (f"{LONG}, and it was painted white.", None),
-    ],
-)
-async def test_a_claim_that_is_cut_off_ends_at_its_last_clause(
-    reply: str, claim: str | None
-) -> None:
-    node = ClaimGenerator(LLM(ScriptedChatModel([reply])), claim_tokens=20)
-    assert await node(state()) == {"draft": Draft(text=claim or reply)}

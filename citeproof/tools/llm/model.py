@@ -138,7 +138,9 @@ class LLM:
             prompt: The prompt. If it begins the reply, only the continuation is returned. A
                 server that can continue a reply is sent it as one; any other model is asked in
                 words to go on, and may reply `replies.END`.
-            max_tokens: The reply is cut after so many, by the server or else here, roughly.
+            max_tokens: The reply is cut after so many, by the server or else here, roughly. A
+                sentence that the server has cut is left out; if it is the first, it ends at its
+                last clause.
             temperature: By default that of the settings.
             stop: The reply ends before any of these.
             sample: From 0 up for several replies to one prompt, so that each has its own seed.
@@ -162,7 +164,8 @@ class LLM:
         ways = [(prompt, held), (prompt, free)] if prompt.schema else [(prompt, free)]
         message = await self._reply(*ways, on_delta=on_delta)
         # llama.cpp repeats the beginning of a reply that is not streamed.
-        return self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
+        said = self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
+        return replies.whole(said) if replies.is_cut(message) and not prompt.schema else said
 
     async def parse(
         self,

@@ -11,6 +11,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from citeproof.prompts import defuse
+from citeproof.tools.sentences import split
 from citeproof.types import Usage
 
 END = "DONE"
@@ -20,6 +21,9 @@ _END = re.compile(rf"^\W*(?:{END}\b|(?i:{END})[\s*_\"”]*(?:[.!]|$))")
 """In other letters it must stand alone: “Done Deal was released in 1998.” is a sentence."""
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
 """A bracket, or a string, be it cut off."""
+_CLOSED = ".!?\"”’')]"
+"""The end of a whole sentence."""
+_CLAUSES = re.compile(r"(.{20,})[,;:]\s", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters but newline and tab; and lone surrogates, which no file can store."""
 
@@ -48,9 +52,23 @@ def said(text: str) -> str:
 
 def is_filtered(message: BaseMessage) -> bool:
     """Whether the provider's content filter withheld the reply, or the rest of it."""
-    told = message.response_metadata
-    reason = str(told.get("finish_reason") or told.get("stop_reason")).lower()
-    return not message.text and reason in ("content_filter", "refusal", "safety")
+    return not message.text and _end_reason(message) in ("content_filter", "refusal", "safety")
+
+
+def is_cut(message: BaseMessage) -> bool:
+    """Whether the limit of tokens ended the reply."""
+    return _end_reason(message) in ("length", "max_tokens")
+
+
+def whole(text: str) -> str:
+    """A text that was cut off, up to its last whole sentence; if it has none, its last clause."""
+    spans = split(text)
+    if not spans or text[spans[-1].end - 1] in _CLOSED:
+        return text
+    if before := text[: spans[-1].start].rstrip():
+        return before
+    clauses = _CLAUSES.match(text)
+    return f"{clauses[1]}." if clauses else text
 
 
 def thought_only(message: BaseMessage) -> bool:
@@ -60,9 +78,7 @@ def thought_only(message: BaseMessage) -> bool:
     """
     if "</think>" in message.text:
         return False
-    told = message.response_metadata
-    reason = str(told.get("finish_reason") or told.get("stop_reason")).lower()
-    cut = not message.text and reason in ("length", "max_tokens")
+    cut = not message.text and is_cut(message)
     return cut or message.text.lstrip().startswith("<think>")
 
 
@@ -131,6 +147,12 @@ def usage(message: BaseMessage) -> Usage:
         cached_tokens=sum(v or 0 for k, v in details.items() if k.endswith("cache_read")),
         completion_tokens=told.get("output_tokens") or 0,
     )
+
+
+def _end_reason(message: BaseMessage) -> str:
+    """The reason that the provider gives for the end of the reply, in small letters."""
+    told = message.response_metadata
+    return str(told.get("finish_reason") or told.get("stop_reason")).lower()
 
 
 def _outermost_objects(text: str) -> Iterator[str]:
