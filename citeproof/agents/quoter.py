@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
@@ -104,7 +105,7 @@ class Quoter(Node):
             has_all = not missing_details(f"{question}\n{quote.premise}", claim)
             return has_all, is_nearest(quote), score
 
-        quotes = list(filter(is_of_use, quotes_in(passage)))
+        quotes = list(filter(is_of_use, _quotes(passage, accepted)))
         scores = await self._scores(question, [quote.premise for quote in quotes])
         least = self.answerability.threshold if self.answerability else 0.0
         answering = [one for one in zip(quotes, scores, strict=True) if one[1] >= least]
@@ -116,3 +117,11 @@ class Quoter(Node):
             return [1.0 for _ in texts]
         rows = await score_answers(self.answerability, question_parts(question), texts)
         return [max(some) for some in zip(*rows, strict=True)]
+
+
+def _quotes(passage: Passage, accepted: Sequence[str]) -> Iterator[Quote]:
+    """The quotes of a passage, without sentences before them that the answer has already."""
+    alone = quotes_in(passage, context=False)
+    for whole, sentence in zip(quotes_in(passage), alone, strict=True):
+        lead = whole._replace(end=sentence.start).text
+        yield sentence if lead and adds_nothing(lead, accepted) else whole

@@ -122,6 +122,11 @@ async def test_a_sentence_that_refers_to_the_one_before_it_is_quoted_with_it() -
     draft = await quote(in_doubt("Ann Lee was born in York.", passage=passage), "York")
     assert draft is not None
     assert draft.text == passage.text
+    said = Claim(text="Ann Lee kept the light.", verdict=Verdict(status="supported"))
+    given = in_doubt("Ann Lee was born in York.", passage=passage, claims=[said])
+    draft = await quote(given, "York")
+    assert draft is not None
+    assert draft.text == "She was born in York in 1820."
 
 
 async def test_an_outage_leaves_the_claim() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, halfway, stretch
 from citeproof.tools.entailment.details import missing_code, missing_details
+from citeproof.tools.entailment.verbatim import is_verbatim
 
 
 class Cascade:
@@ -21,8 +22,9 @@ class Cascade:
     would prove a hypothesis whose number or name the premise lacks, both must prove it, and surely:
     the lower score counts, the judge's on the scale of `first`, and it must reach half-way from the
     threshold to 1. Of 1,085 right claims made of SQuAD questions 2% lack a name and 2% a number. A
-    name in code that the premise lacks leaves nothing to ask. So all scores have one scale and one
-    threshold, that of `first`.
+    name in code that the premise lacks leaves nothing to ask, nor does a hypothesis that is a
+    sentence of its premise: it scores 1. So all scores have one scale and one threshold, that of
+    `first`.
 
     Args:
         first: Scores every pair.
@@ -53,7 +55,7 @@ class Cascade:
         """Both models, and what decides between them, so that kept scores are not mixed up."""
         low, high = self._band
         weights = "/".join(f"{weight:g}" for weight in self._blend)
-        decided = f"[{low:g}, {high:g}] {weights} details {halfway(self.threshold):g}"
+        decided = f"[{low:g}, {high:g}] {weights} details {halfway(self.threshold):g} verbatim"
         return f"{self._first.name} + {self._judge_name} {decided}"
 
     @property
@@ -73,6 +75,12 @@ class Cascade:
             ModelError: One of the models cannot be loaded.
             ModelOutageError: The judge does not answer.
         """
+        asked = [pair for pair in pairs if not is_verbatim(pair.premise, pair.hypothesis)]
+        given = dict(zip(asked, await self._scores(asked) if asked else [], strict=True))
+        return [given.get(pair, Score(1.0, 0.0)) for pair in pairs]
+
+    async def _scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """`scores` of hypotheses that are no sentences of their premises."""
         scores = [
             _halve(score, self.threshold) if missing_code(pair.premise, pair.hypothesis) else score
             for pair, score in zip(pairs, await self._first.scores(pairs), strict=True)

@@ -128,7 +128,8 @@ async def test_another_graph_stands_on_it(saved: bool, how: str) -> None:
     answer = state["answer"]
     assert answer.text == "All about c [1]."
     assert answer.passages == tuple(pool("c"))
-    assert script.queries == ["Who?", "What of c?", "What of a?"]
+    first, *at_once = script.queries
+    assert (first, set(at_once)) == ("Who?", {"What of c?", "What of a?"})
 
 
 def test_a_search_keeps_no_state() -> None:

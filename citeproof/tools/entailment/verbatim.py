@@ -1,0 +1,35 @@
+"""Claims that are sentences of their premise, word for word: proof by identity, without a model."""
+
+from __future__ import annotations
+
+import re
+
+from citeproof.tools.sentences import split
+
+_TITLE = re.compile(r"^Title: .*$", re.MULTILINE)
+_FEWEST = 4
+"""Words of a claim: a heading of fewer may say nothing by itself."""
+_EDGES = " .,;:!?\"'“”‘’"
+
+
+def is_verbatim(premise: str, claim: str) -> bool:
+    """Whether a claim is one sentence of a premise, or several that follow one another.
+
+    Case, spaces, and punctuation at the ends of sentences do not count. A part of a sentence is no
+    sentence: "the pier is 214 metres long" may follow "it is wrong that".
+
+    Args:
+        premise: Passages as `premise` in `base.py` joins them, or any text.
+        claim: Without citation marks.
+    """
+    said = claim.split()
+    # Most claims end here, before anything is split into sentences.
+    if len(said) < _FEWEST or " ".join(said).strip(_EDGES)[1:] not in " ".join(premise.split()):
+        return False
+    return f"\n{_lines(claim)}\n" in f"\n{_lines(_TITLE.sub('', premise))}\n"
+
+
+def _lines(text: str) -> str:
+    """The sentences, a line each."""
+    sentences = (text[span.start : span.end] for span in split(text))
+    return "\n".join(" ".join(said.split()).strip(_EDGES).casefold() for said in sentences)

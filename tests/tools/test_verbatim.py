@@ -1,0 +1,47 @@
+"""A claim that is a sentence of its premise needs no model."""
+
+from __future__ import annotations
+
+import pytest
+
+from citeproof.testing import TableEntailment
+from citeproof.tools.entailment import Pair
+from citeproof.tools.entailment.cascade import Cascade
+from citeproof.tools.entailment.verbatim import is_verbatim
+
+PREMISE = (
+    "Title: Piers of the north coast\nIt is wrong that the pier is 214 metres long. The pier was "
+    "built\nin 1871. It cost -5 crowns, on paper. Who built it?"
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("The pier was built in 1871.", True),
+        ("the pier was built in 1871", True),
+        ("“The pier was built in 1871”", True),
+        ("The pier was built in 1871. It cost -5 crowns, on paper.", True),
+        ("It cost -5 crowns, on paper. The pier was built in 1871.", False),
+        ("the pier is 214 metres long", False),
+        ("The pier is 214 metres long.", False),
+        ("It cost 5 crowns, on paper.", False),
+        ("The pier was built in 1872.", False),
+        ("Piers of the north coast", False),
+        ("Who built it?", False),
+        ("", False),
+    ],
+)
+def test_whole_sentences_are_found(claim: str, found: bool) -> None:
+    assert is_verbatim(PREMISE, claim) is found
+
+
+async def test_neither_model_of_a_cascade_is_asked_about_them() -> None:
+    first = TableEntailment(lambda premise, claim: 0.2)
+    judge = TableEntailment(lambda premise, claim: 0.2)
+    cascade = Cascade(first, lambda: judge, band=(0.0, 1.0))
+    claims = ["The pier was built in 1871.", "The pier was built in 1999."]
+    scores = await cascade.scores([Pair(PREMISE, claim) for claim in claims])
+    assert scores[0] == 1.0
+    assert scores[1] < 0.5
+    assert [pair.hypothesis for pair in first.pairs] == claims[1:]
