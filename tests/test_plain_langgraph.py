@@ -29,6 +29,7 @@ from citeproof.agents.evidence_finder import EvidenceFinder
 from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.question_reader import QuestionReader
+from citeproof.agents.quoter import Quoter
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.simplifier import Simplifier
 from citeproof.errors import InputError
@@ -61,6 +62,7 @@ def plain_vtg(tools: Toolbox, checkpointer: Any = None) -> Any:
     builder.add_node("generation_verifier", GenerationVerifier(tools.entailment))
     builder.add_node("memory_verifier", MemoryVerifier(tools.entailment))
     builder.add_node("simplifier", Simplifier(tools.entailment))
+    builder.add_node("quoter", Quoter(tools.answerability))
     builder.add_node("evidence_finder", EvidenceFinder(tools.llm, tools.retriever))
     builder.add_node("claim_acceptor", ClaimAcceptor())
     builder.add_node(end, AnswerComposer(announce=False))
@@ -77,7 +79,8 @@ def plain_vtg(tools: Toolbox, checkpointer: Any = None) -> Any:
     )
     builder.add_conditional_edges("memory_verifier", after_memory_verifier)
     builder.add_edge("evidence_finder", writer)
-    builder.add_edge("simplifier", "claim_acceptor")
+    builder.add_edge("simplifier", "quoter")
+    builder.add_edge("quoter", "claim_acceptor")
     builder.add_conditional_edges(
         "claim_acceptor", lambda s: writer if len(s["claims"]) + len(s["dropped"]) < 6 else end
     )

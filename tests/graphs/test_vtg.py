@@ -240,6 +240,16 @@ def test_without_the_simplifier_all_citations_stay(simplify: bool, marks: str) -
     assert script.run(simplify=simplify).text == f"The tower was lit in 1871 {marks}."
 
 
+@pytest.mark.parametrize("simplify", [True, False])
+@pytest.mark.parametrize(("quote_below", "score"), [(0.0, 0.9), (0.9, 0.9), (0.91, 1.0)])
+def test_a_claim_in_doubt_is_quoted(quote_below: float, score: float, simplify: bool) -> None:
+    script = Script(claims=[LIT, "DONE"], citations=[[2]])
+    answer = script.run(quote_below=quote_below, simplify=simplify)
+    assert answer.text == "The tower was lit in 1871 [1]."
+    [verdict] = verdicts(answer)
+    assert (verdict.score, bool(verdict.reason)) == (score, score == 1.0)
+
+
 def test_without_diverse_queries_the_claim_is_the_query() -> None:
     script = Script(claims=[WRONG, BUILT, "DONE"], citations=[[1], [1]])
     script.run(diverse_queries=False)
