@@ -123,6 +123,8 @@ def running(folder: Path) -> Iterator[Studio]:
             "CITEPROOF_LLM__BASE_URL": stub.url,
             "CITEPROOF_ENTAILMENT": "judge",
         }
+        # LangGraph's server does not restore the types that a graph declares.
+        env.pop("LANGGRAPH_STRICT_MSGPACK", None)
         # A developer whose environment traces everything; what leaves goes through the proxy.
         tracing = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2")
         env |= dict.fromkeys(tracing, "true") | {"LANGSMITH_API_KEY": "lsv2_pt_none"}
