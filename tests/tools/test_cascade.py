@@ -88,7 +88,7 @@ def test_kept_scores_tell_cascades_apart() -> None:
 @pytest.mark.parametrize(
     ("premise", "judged", "score"),
     [
-        ("It opened in 1931.", 0.1, 0.95),
+        ("In 1931 it opened.", 0.1, 0.95),
         ("It opened.", 0.65, 0.5 * 0.5 / 0.75),
         ("It opened.", 0.65 + 0.35 / 2, 0.5),
         ("It opened.", 1.0, 0.5 + 0.5 * 0.2 / 0.25),

@@ -170,7 +170,7 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
         EntailmentSettings(model="some/nli", kind="cascade", band=(0.1, 0.9)), never
     )
     weights = "/".join(f"{weight:g}" for weight in calibration().blend)
-    assert both.name == f"some/nli + judge [0.1, 0.9] {weights} details 0.75"
+    assert both.name == f"some/nli + judge [0.1, 0.9] {weights} details 0.75 verbatim"
     nli = open_entailment(EntailmentSettings(model="some/nli", threshold=0.3), never)
     assert (nli.name, nli.threshold) == ("some/nli", 0.3)
     true = open_entailment(EntailmentSettings(model="some/t5", kind="seq2seq"), never)
