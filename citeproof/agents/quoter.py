@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
+from citeproof.agents.quote_verifier import IDENTICAL
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimDrafted, ClaimVerified, emit
 from citeproof.runtime.meter import note
@@ -17,7 +18,7 @@ from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.parts import question_parts
-from citeproof.types import Passage, Verdict
+from citeproof.types import Passage
 
 __all__ = ["Quoter"]
 
@@ -61,7 +62,7 @@ class Quoter(Node):
         if quote is None:
             return {}
         trials = len(state["rejected"]) + 1
-        verdict = Verdict(status="supported", tier="cited", score=1.0, trials=trials, reason=QUOTED)
+        verdict = IDENTICAL.model_copy(update={"trials": trials, "reason": QUOTED})
         if quote.text != draft.text:
             note(f"not surely proved, so a quote stands in its place: {draft.text}")
             emit(ClaimDrafted(text=quote.text, trial=trials))

@@ -15,8 +15,8 @@ _EDGES = " .,;:!?\"'“”‘’"
 def is_verbatim(premise: str, claim: str) -> bool:
     """Whether a claim is one sentence of a premise, or several that follow one another.
 
-    Case, spaces, and punctuation at the ends of sentences do not count. A part of a sentence is no
-    sentence: "the pier is 214 metres long" may follow "it is wrong that".
+    Spaces, the case of its first letter and the punctuation at its ends do not count. A part of a
+    sentence is no sentence: "the pier is 214 metres long" may follow "it is wrong that".
 
     Args:
         premise: Passages as `premise` in `base.py` joins them, or any text.
