@@ -145,7 +145,7 @@ class Words:
 
     def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
         """The scores of texts by their ids; those without a word of the query are left out."""
-        with self._lock, self._errors():
+        with self._snapshot():
             score = self._scorer(query)
             found = [
                 pair
@@ -163,7 +163,7 @@ class Words:
             self._db.close()
 
     def _search(self, query: str, k: int) -> list[tuple[str, float]]:
-        with self._lock, self._errors():
+        with self._snapshot():
             frequencies = self._frequencies(query)
             if not frequencies:
                 return []
@@ -251,6 +251,13 @@ class Words:
             "UPDATE note SET rows = rows + ?, tokens = tokens + ?",
             [sign * len(texts), sign * sum(map(len, split))],
         )
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """Read one state of the file, whatever other processes change meanwhile."""
+        with self._lock, self._errors(), self._db:
+            self._db.execute("BEGIN")
+            yield
 
     @contextmanager
     def _hold_file(self) -> Iterator[None]:
