@@ -96,15 +96,15 @@ def supported(state: VTGState) -> bool:
 def after_memory_verifier(state: VTGState) -> str:
     if supported(state):
         return "simplifier"
-    return "claim_acceptor" if len(state["rejected"]) > 3 else "evidence_finder"
+    return "claim_acceptor" if len(state["rejected"]) > 1 else "evidence_finder"
 
 
 def script() -> Script:
     """A claim that is proved, one that memory proves, one that fails and is written anew, and one
     that nothing proves."""
     return Script(
-        claims=[BUILT, LIT, WRONG, KEPT, WRONG, WRONG, WRONG, WRONG, "DONE"],
-        citations=[[1], [1], [2], [3], "none", "none", [1], [2], []],
+        claims=[BUILT, LIT, WRONG, KEPT, WRONG, WRONG, "DONE"],
+        citations=[[1], [1], [2], [3], "none", "none", [1], []],
         questions=[["Who kept it?"], ["?"], "no JSON", ["?"], ["?"]],
         passages={"": [A, B], "kept": [C]},
     )

@@ -33,7 +33,7 @@ def made(folder: Path, **known: object) -> Manifest:
 
 def test_a_manifest_tells_parameters_prompts_and_data(tmp_path: Path) -> None:
     own = made(tmp_path, name="numbers.jsonl", sha256="f00", limit=2, seed=7)
-    assert (own.parameters["max_claims"], own.parameters["max_trials"]) == (1, 2)
+    assert (own.parameters["max_claims"], own.parameters["max_trials"]) == (1, 0)
     assert own.data.model_dump(exclude={"chosen"}) == {
         "name": "numbers.jsonl",
         "sha256": "f00",

@@ -65,7 +65,7 @@ def test_evidence_replaces_the_short_term_memory_and_numbers_never_shift() -> No
         questions=[["first?"], ["second?"]],
         passages={"": [A, B], "first?": [D], "second?": [C]},
     )
-    answer = script.run()
+    answer = script.run(max_trials=1)
     writing = [prompt for node, prompt in script.prompts if node == "claim_generator"]
     shown = [{n for n in range(1, 6) if f'<passage number="{n}"' in prompt} for prompt in writing]
     assert shown == [{1, 2}, {1, 2, 3}, {1, 2, 4}, {1, 2, 4}]
@@ -229,7 +229,7 @@ def test_without_the_verifier_claims_are_unchecked() -> None:
 
 def test_without_memory_no_evidence_is_looked_for() -> None:
     script = Script(claims=[WRONG, WRONG, BUILT, "DONE"], citations=[[1], [1], [1]])
-    answer = script.run(memory=False)
+    answer = script.run(memory=False, max_trials=1)
     assert script.queries == ["Who built the tower?"]
     assert verdicts(answer)[0].trials == 3
 
