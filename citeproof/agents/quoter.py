@@ -81,33 +81,19 @@ class Quoter(Node):
     async def _choose(self, state: DraftState, passage: Passage, claim: str) -> Quote | None:
         """The quote that answers, and comes closest to the claim; None where none is of use.
 
-        One with all names and numbers of the claim goes before one without. None may lack a command
-        or the like, or repeat the answer so far; and unless it is the sentence nearest to the
-        claim, it must share with it what the question did not say.
+        One with all names and numbers of the claim goes before one without, and the sentence
+        nearest to the claim before others.
         """
         question, accepted = state["question"], [other.text for other in state["claims"]]
         nearest = " ".join(supporting_sentence(passage, claim).split())
-        added = content(claim) - content(f"{question} {passage.title}")
-
-        def is_nearest(quote: Quote) -> bool:
-            return bool(nearest) and quote.text.endswith(nearest)
-
-        def is_of_use(quote: Quote) -> bool:
-            return (
-                len(quote.text) <= _LONGEST
-                and not _ANNOUNCES.search(quote.text)
-                and not missing_code(quote.premise, claim)
-                and (is_nearest(quote) or bool(added & content(quote.text)))
-                and not adds_nothing(quote.text, accepted)
-            )
+        quotes = list(_useful(passage, claim, question, nearest, accepted))
+        scores = await self._scores(question, [quote.premise for quote in quotes])
 
         def rank(scored: tuple[Quote, float]) -> tuple[bool, bool, float]:
             quote, score = scored
             has_all = not missing_details(f"{question}\n{quote.premise}", claim)
-            return has_all, is_nearest(quote), score
+            return has_all, _ends_with(quote, nearest), score
 
-        quotes = list(filter(is_of_use, _quotes(passage, accepted)))
-        scores = await self._scores(question, [quote.premise for quote in quotes])
         least = self.answerability.threshold if self.answerability else 0.0
         answering = [one for one in zip(quotes, scores, strict=True) if one[1] >= least]
         return max(answering, key=rank)[0] if answering else None
@@ -118,6 +104,30 @@ class Quoter(Node):
             return [1.0 for _ in texts]
         rows = await score_answers(self.answerability, question_parts(question), texts)
         return [max(some) for some in zip(*rows, strict=True)]
+
+
+def _useful(
+    passage: Passage, claim: str, question: str, nearest: str, accepted: Sequence[str]
+) -> Iterator[Quote]:
+    """Quotes that may stand for a claim.
+
+    None lacks a command or the like that the claim has, or repeats the answer so far. And unless it
+    is the sentence nearest to the claim, it shares with it what the question did not say.
+    """
+    added = content(claim) - content(f"{question} {passage.title}")
+    for quote in _quotes(passage, accepted):
+        if (
+            len(quote.text) <= _LONGEST
+            and not _ANNOUNCES.search(quote.text)
+            and not missing_code(quote.premise, claim)
+            and (_ends_with(quote, nearest) or added & content(quote.text))
+            and not adds_nothing(quote.text, accepted)
+        ):
+            yield quote
+
+
+def _ends_with(quote: Quote, sentence: str) -> bool:
+    return bool(sentence) and quote.text.endswith(sentence)
 
 
 def _quotes(passage: Passage, accepted: Sequence[str]) -> Iterator[Quote]:
