@@ -134,7 +134,7 @@ METHODS = {
         Method(
             name="vtg",
             about="writes claim by claim, proves each, finds new evidence where the proof fails",
-            cost="2 calls for a claim that is proved at once, up to 11 for one that is not",
+            cost="2 calls for a claim that is proved at once, up to 5 for one that is not",
             builder="citeproof.graphs.vtg:build_vtg",
             schema="citeproof.graphs.vtg:VTGParameters",
             paper="https://arxiv.org/abs/2312.09075",
