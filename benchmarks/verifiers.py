@@ -25,9 +25,8 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -45,23 +44,14 @@ AGGREFACT = "lytang/LLM-AggreFact"
 BATCH = 64
 """Pairs scored between two writes; an interruption loses no more."""
 HEAD = (
-    "set",
-    "claims",
-    "entailed",
-    "proved",
-    "false proofs",
-    "balanced accuracy",
-    "at the best threshold",
-    "area",
-    "calibration error",
-    "pairs/s",
+    *("set", "claims", "entailed", "proved", "false proofs", "balanced accuracy"),
+    *("at the best threshold", "area", "calibration error", "pairs/s"),
 )
 Sets = Mapping[str, Sequence[Row]]
 """Name → pairs."""
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """A pair's score, and its time."""
 
     score: float
@@ -154,14 +144,8 @@ def table(sets: Sets, scores: Scores, threshold: float) -> str:
         values, truths = measure.by_group(rows, [own.score for own in kept])
         quality = measure.quality(values, truths, threshold)
         spent = sum(own.seconds for own in kept)
-        numbers = [
-            quality.false_proofs,
-            quality.balanced,
-            quality.best,
-            quality.area,
-            quality.error,
-            len(kept) / spent if spent else math.nan,
-        ]
+        numbers = [quality.false_proofs, quality.balanced, quality.best, quality.area]
+        numbers += [quality.error, len(kept) / spent if spent else math.nan]
         found.append(numbers)
         counts = [str(quality.pairs), str(sum(truths)), str(quality.proved)]
         lines.append(_line([name, *counts, *_shown(numbers, f" ({quality.best_threshold:.2f})")]))
