@@ -228,19 +228,6 @@ def test_the_parameters_of_a_run_are_not_those_of_the_draft() -> None:
     assert script.calls == {"claim_generator": 3, "citation_generator": 3, "evidence_finder": 3}
 
 
-def test_unknown_and_impossible_parameters_are_errors() -> None:
-    draft, tools = drafted(), nothing().toolbox()
-    with pytest.raises(SettingsError, match="Unknown parameter k"):
-        verify_with(draft, tools, k=5)  # type: ignore[call-arg]
-    with pytest.raises(SettingsError, match="unverified cannot be"):
-        verify_with(draft, tools, unverified="hide")  # type: ignore[arg-type]
-    tools.bank = empty_bank()
-    with pytest.raises(SettingsError, match="Unknown parameter least_score"):
-        remember_with(draft, tools, least_score=0.5)  # type: ignore[call-arg]
-    with pytest.raises(SettingsError, match="namespace cannot be"):
-        remember_with(draft, tools, namespace="a b")
-
-
 def test_the_graph_shows_the_proof_behind_the_draft() -> None:
     graph = verify_with(drafted(), nothing().toolbox())
     assert set(graph.get_graph().nodes) == {
