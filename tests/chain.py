@@ -1,7 +1,8 @@
-"""Graphs of nodes that stand one after the other."""
+"""Graphs of nodes that stand one after the other, and runs of graphs."""
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from typing import Any
 
@@ -22,3 +23,10 @@ def chain(state: Any, *, context: Any = None, **nodes: Any) -> Any:
     for source, target in pairwise((START, *nodes)):
         builder.add_edge(source, target)
     return builder
+
+
+def run(graph: Any, how: str, *arguments: Any, **more: Any) -> Any:
+    """What a graph gives by `invoke`, where `how` is "sync", or by `ainvoke`."""
+    if how == "sync":
+        return graph.invoke(*arguments, **more)
+    return asyncio.run(graph.ainvoke(*arguments, **more))

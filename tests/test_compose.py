@@ -24,7 +24,7 @@ from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.retrieval import from_passages
 from tests.agents.calm_states import claim
 from tests.agents.evidence_log import Log
-from tests.chain import chain
+from tests.chain import chain, run
 from tests.graphs import r2_mga_scripts
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
@@ -295,10 +295,7 @@ def test_what_a_draft_cites_is_recorded_only_as_the_outer_answer_cites_it(how: s
     tools.evidence = log  # type: ignore[assignment]
     draft = build_vtg(tools, verify=False)
     graph = verify_with(draft, tools, unverified="drop", max_trials=0)
-    if how == "sync":
-        graph.invoke(ASKED)
-    else:
-        asyncio.run(graph.ainvoke(ASKED))
+    run(graph, how, ASKED)
     assert [(r["claim"], r["method"]) for r in log.records] == [(BUILT, "vtg+proof")]
 
 
@@ -370,10 +367,7 @@ def test_a_draft_leaves_no_case(bank: Bank, how: str) -> None:
     tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
     draft = remember_with(build_vtg(tools), tools)
     graph = verify_with(draft, tools)
-    if how == "sync":
-        answer = graph.invoke(ASKED)["answer"]
-    else:
-        answer = asyncio.run(graph.ainvoke(ASKED))["answer"]
+    answer = run(graph, how, ASKED)["answer"]
     assert (answer.status, answer.method) == ("answered", "vtg+memory+proof")
     assert asyncio.run(bank.count()) == 0
 

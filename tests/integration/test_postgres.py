@@ -27,10 +27,10 @@ from citeproof import Toolbox, build_vtg, cli
 from tests.graphs.scripts import LIT, Script
 from tests.robustness.test_resume import process
 from tests.server.serving import ANSWER, QUESTION, client
+from tests.test_docs import blocks
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
 WRONG = "Cy Fox built the tower."
 
 
@@ -104,9 +104,8 @@ def test_a_process_that_is_killed_goes_on_in_another_and_repeats_no_call(
 
 
 def test_the_program_of_the_page_runs(database: str) -> None:
-    page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    [program] = [block for block in blocks if "PostgresSaver" in block]
+    programs = blocks(Path("docs/streaming.md"), "python")
+    [program] = [program for program in programs if "PostgresSaver" in program]
     told = Script([LIT, "DONE"], [[2]])
     names: dict[str, Any] = {"tools": told.toolbox(), "build_vtg": build_vtg}
     [address] = re.findall(r'"(postgresql://[^"]+)"', program)
