@@ -231,19 +231,11 @@ def test_the_parameters_of_a_run_are_not_those_of_the_draft() -> None:
 def test_the_graph_shows_the_proof_behind_the_draft() -> None:
     graph = verify_with(drafted(), nothing().toolbox())
     assert set(graph.get_graph().nodes) == {
-        "__start__",
-        "__end__",
-        "answer_composer",
-        "draft",
-        "draft_reader",
-        "proof",
-        "question_reader",
-        "question_rewriter",
+        *("__start__", "question_reader", "question_rewriter", "draft", "draft_reader", "proof"),
+        *("answer_composer", "__end__"),
     }
-    assert (graph.name, verify_with(drafted(), nothing().toolbox(), name="my").name) == (
-        "draft+proof",
-        "my",
-    )
+    assert graph.name == "draft+proof"
+    assert verify_with(drafted(), nothing().toolbox(), name="my").name == "my"
     context = graph.get_context_jsonschema()
     assert context is not None
     assert all("default" in knob for knob in context["properties"].values())
@@ -436,26 +428,6 @@ def test_retrieve_with_leaves_the_tools_as_they_are() -> None:
     assert (over.entailment, over.llm) == (tools.entailment, tools.llm)
 
 
-class Stack:
-    """LLatrieval finds, VANILLA writes, VTG proves, R²-MGA's bank keeps."""
-
-    def __init__(self, bank: Bank) -> None:
-        self.model = ScriptedChatModel(
-            {
-                "retrieval_verifier": ["No", "Yes"],
-                "document_selector": [{"numbers": [1, 3]}],
-                "evidence_finder": [{"questions": ["What broke the lamp?"]}],
-                "": [f"{BUILT[:-1]} [2]. {KEPT[:-1]} [2]. {BROKE[:-1]} [1]."],
-            }
-        )
-        self.retriever = ListRetriever({"lamp": [D], "": [A, B, C]})
-        entailment = nothing().toolbox().entailment
-        tools = Toolbox(self.model, retriever=self.retriever, entailment=entailment, bank=bank)
-        search = build_llatrieval(tools, k=2, verify_first=True, summarize=False)
-        draft = build_vanilla(retrieve_with(search, tools), shots=0)
-        self.flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
-
-
 @pytest.mark.parametrize("form", ["list", "short"])
 def test_a_graph_that_answers_with_names_cannot_be_part_of_another(form: Any, bank: Bank) -> None:
     tools = banked(nothing(), bank)
@@ -479,8 +451,22 @@ def test_what_another_graph_claims_is_reviewed_by_the_outer_one() -> None:
 
 
 async def test_the_three_together(bank: Bank) -> None:
-    stack = Stack(bank)
-    result = await stack.flow.ainvoke(ASKED)
+    """LLatrieval finds, VANILLA writes, VTG proves, R²-MGA's bank keeps."""
+    model = ScriptedChatModel(
+        {
+            "retrieval_verifier": ["No", "Yes"],
+            "document_selector": [{"numbers": [1, 3]}],
+            "evidence_finder": [{"questions": ["What broke the lamp?"]}],
+            "": [f"{BUILT[:-1]} [2]. {KEPT[:-1]} [2]. {BROKE[:-1]} [1]."],
+        }
+    )
+    retriever = ListRetriever({"lamp": [D], "": [A, B, C]})
+    entailment = nothing().toolbox().entailment
+    tools = Toolbox(model, retriever=retriever, entailment=entailment, bank=bank)
+    search = build_llatrieval(tools, k=2, verify_first=True, summarize=False)
+    draft = build_vanilla(retrieve_with(search, tools), shots=0)
+    flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
+    result = await flow.ainvoke(ASKED)
     answer = result["answer"]
     assert answer.text == (
         "Ann Lee built the tower [1]. Bo Ray kept the light [2]. "
@@ -489,7 +475,7 @@ async def test_the_three_together(bank: Bank) -> None:
     assert (answer.status, answer.method) == ("answered", "vanilla+proof")
     assert answer.passages == (A, C, D)
     assert [claim.verdict.tier for claim in answer.claims] == ["memory", "cited", "memory"]
-    assert stack.retriever.queries == [QUESTION, "What broke the lamp?"]
-    assert answer.usage.llm_calls == len(stack.model.calls) == 5
+    assert retriever.queries == [QUESTION, "What broke the lamp?"]
+    assert answer.usage.llm_calls == len(model.calls) == 5
     [entry] = await bank.cases()
     assert (entry.id, entry.case.final) == (result["case_id"], answer.text)

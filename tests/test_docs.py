@@ -274,6 +274,14 @@ def tools() -> Iterator[Toolbox]:
     evidence.close()
 
 
+def execute(program: str, place: str, names: dict[str, Any]) -> None:
+    """Run a program with these names, and await what it awaits."""
+    code = compile(program, place, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    left = eval(code, names)
+    if code.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(left)
+
+
 @pytest.fixture
 def run(tools: Toolbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the programs of a page one after the other, and gives the names that they leave."""
@@ -288,10 +296,7 @@ def run(tools: Toolbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         for block in blocks(Path(page), "python"):
             if any(word in block for word in but) or only not in block:
                 continue
-            code = compile(block, page, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-            left = eval(code, names)
-            if code.co_flags & inspect.CO_COROUTINE:
-                asyncio.run(left)
+            execute(block, page, names)
         return names
 
     return programs
