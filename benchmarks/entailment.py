@@ -76,14 +76,17 @@ class PlainLoop:
     elsewhere, they would be other questions.
     """
 
-    def __init__(self, folder: Path) -> None:
+    name = "plain"
+
+    def __init__(self, folder: str, threshold: float) -> None:
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-        self._label = entailment_index(self._model.config.id2label, str(folder))
+        self._label = entailment_index(self._model.config.id2label, folder)
+        self.threshold = threshold
 
-    def scores(self, pairs: Sequence[Pair]) -> list[float]:
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order."""
         import torch
 
@@ -114,9 +117,9 @@ def speed(arguments: argparse.Namespace) -> None:
     begun = time.perf_counter()
     ours = asyncio.run(tool.scores(pairs))
     seconds = time.perf_counter() - begun
-    loop = PlainLoop(folder)
+    loop = PlainLoop(str(folder), tool.threshold)
     begun = time.perf_counter()
-    plain = loop.scores(pairs)
+    plain = asyncio.run(loop.scores(pairs))
     plain_seconds = time.perf_counter() - begun
     alike = sum(
         (a >= tool.threshold) == (b >= tool.threshold) for a, b in zip(ours, plain, strict=True)

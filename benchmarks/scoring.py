@@ -92,22 +92,6 @@ class Counted:
         return found
 
 
-class Plain:
-    """The same model without the tool."""
-
-    name = "plain"
-
-    def __init__(self, folder: Path, threshold: float) -> None:
-        from entailment import PlainLoop  # beside this file
-
-        self._loop = PlainLoop(folder)
-        self.threshold = threshold
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order."""
-        return self._loop.scores(pairs)
-
-
 def compare(items: Items, model: Entailment, mode: Mode, other: Entailment | None = None) -> str:
     """One line: both times, their ratio, and how often both decide alike.
 
@@ -146,7 +130,11 @@ def main() -> None:
     arguments = parser.parse_args()
     model = CrossEncoder(arguments.model)
     asyncio.run(model.scores([Pair("Warm.", "Warm.")]))
-    plain = Plain(Path(arguments.model), model.threshold) if arguments.plain else None
+    plain = None
+    if arguments.plain:
+        from entailment import PlainLoop  # beside this file
+
+        plain = PlainLoop(arguments.model, model.threshold)
     print(compare(made(arguments.pool, arguments.answers), model, arguments.mode, plain))
 
 

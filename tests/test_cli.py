@@ -42,21 +42,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(folder: Path) -> None:
+@pytest.mark.parametrize("store", [".citeproof", "x" * 300, "~nosuchuser/store"])
+def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(
+    folder: Path, store: str
+) -> None:
     (folder / ".citeproof").rmdir()
-    result = run(["ask", "Who built the tower?"])
-    assert result.exit_code == 2
-    assert "no documents in the index .citeproof. Read yours first: citeproof index" in (
-        result.stderr
-    )
-    assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize("store", ["x" * 300, "~nosuchuser/store"])
-def test_ask_of_a_store_that_cannot_be_says_what_to_do(store: str) -> None:
     result = run(["ask", "Who built the tower?", "--store", store])
     assert result.exit_code == 2
-    assert f"There are no documents in the index {store}" in result.stderr
+    missing = f"There are no documents in the index {store}. Read yours first: citeproof index"
+    assert missing in result.stderr
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -355,19 +355,14 @@ async def test_what_is_remembered_is_shown_to_r2_mga(bank: Bank) -> None:
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 def test_a_draft_leaves_no_case(bank: Bank, how: str) -> None:
-    """It may say what the proof then drops."""
-    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
-    draft = remember_with(build_vtg(tools), tools)
-    graph = verify_with(draft, tools)
+    """It may say what the proof then drops; around the draft, the proof is remembered."""
+    script = Script(claims=[BUILT, "DONE"] * 2, citations=[[1]] * 2)
+    tools = banked(script, bank)
+    graph = verify_with(remember_with(build_vtg(tools), tools), tools)
     answer = run(graph, how, ASKED)["answer"]
     assert (answer.status, answer.method) == ("answered", "vtg+memory+proof")
     assert asyncio.run(bank.count()) == 0
-
-
-def test_around_a_draft_its_proof_is_remembered(bank: Bank) -> None:
-    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
-    draft = remember_with(build_vtg(tools), tools)
-    assert remember_with(verify_with(draft, tools), tools).invoke(ASKED)["case_id"]
+    assert run(remember_with(graph, tools), how, ASKED)["case_id"]
     [entry] = asyncio.run(bank.cases())
     assert entry.case.method == "vtg+memory+proof"
 

@@ -55,10 +55,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("citeproof", HEAVY),
         ("citeproof.cli", HEAVY),
         ("citeproof.graphs.serve", HEAVY),
-        (
-            "citeproof.settings",
-            f"{HEAVY} langchain_core pydantic_settings tenacity httpx",
-        ),
+        ("citeproof.settings", f"{HEAVY} langchain_core pydantic_settings tenacity httpx"),
         ("citeproof.types", "citeproof.console"),
     ],
 )

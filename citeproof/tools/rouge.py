@@ -17,12 +17,11 @@ _PART = re.compile(r"[^\W_]+")
 class Overlap(NamedTuple):
     """Shares of common bigrams, each from 0 to 1."""
 
-    precision: float
-    """Of the bigrams of the text, those that the reference has as well."""
     recall: float
     """Of the bigrams of the reference, those that the text has as well."""
     f1: float
-    """Their harmonic mean, which is what ROUGE-2 alone means; it is the same both ways round."""
+    """The harmonic mean of the shares of both texts, the same both ways round: what ROUGE-2 alone
+    means."""
 
 
 def rouge_2(reference: str, text: str) -> Overlap:
@@ -33,13 +32,13 @@ def rouge_2(reference: str, text: str) -> Overlap:
     """
     wanted, said = tokenize(reference), tokenize(text)
     if wanted and wanted == said:
-        return Overlap(1.0, 1.0, 1.0)
+        return Overlap(1.0, 1.0)
     theirs, ours = Counter(pairwise(wanted)), Counter(pairwise(said))
     shared = (theirs & ours).total()
     if not shared:
-        return Overlap(0.0, 0.0, 0.0)
+        return Overlap(0.0, 0.0)
     precision, recall = shared / ours.total(), shared / theirs.total()
-    return Overlap(precision, recall, 2 * precision * recall / (precision + recall))
+    return Overlap(recall, 2 * precision * recall / (precision + recall))
 
 
 def tokenize(text: str) -> list[str]:

@@ -13,13 +13,13 @@ def test_the_library_counts_alike(reference: str, text: str) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
     theirs = RougeScorer(["rouge2"]).score(reference, text)["rouge2"]
-    assert rouge_2(reference, text) == pytest.approx(tuple(theirs))
+    assert rouge_2(reference, text) == pytest.approx((theirs.recall, theirs.fmeasure))
 
 
 def test_bigrams_are_counted_against_both_texts() -> None:
     """Five and three bigrams, of which `the old` and `old tower` are common."""
     found = rouge_2("the old tower was lit then", "near the old tower")
-    assert found == Overlap(precision=2 / 3, recall=2 / 5, f1=0.5)
+    assert found == Overlap(recall=2 / 5, f1=0.5)
 
 
 def test_case_punctuation_and_order_of_words() -> None:
