@@ -24,13 +24,15 @@ from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_acceptor import ClaimAcceptor
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.generation_verifier import GenerationVerifier
+from citeproof.agents.quoter import Quoter
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.simplifier import Simplifier
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 
 CLAIMS = (1, 2, 4, 8, 16, 32, 50)
-NODES_PER_CLAIM = 5
+NODES_PER_CLAIM = 6
 NODES_BESIDE = 4
+"""The reader of the question, the retriever, the writer once more, and the composer."""
 WAYS = {"compiled graph": "#0b6e4f", "plain loop": "#8a8f98"}
 HEAD = ("claims", "node calls", "graph, ms", "plain loop, ms", "graph's own cost, ms a node call")
 TEXT = """# What the graph itself costs
@@ -59,13 +61,14 @@ def tools(claims: int) -> Toolbox:
 
 
 async def plain_loop(box: Toolbox, k: int) -> Any:
-    """VTG's straight path, node by node, without a graph."""
+    """VTG's straight path, node by node, without a graph, and without the question's reader."""
     state: Any = {"question": "What holds?", "claims": [], "rejected": [], "dropped": []}
     retriever, writer = Retriever(box.retriever, k=k), ClaimGenerator(box.llm)
     rest = [
         CitationGenerator(box.llm),
         GenerationVerifier(box.entailment),
         Simplifier(box.entailment),
+        Quoter(box.answerability),
         ClaimAcceptor(),
     ]
     state |= await retriever(state)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import pairwise
 from typing import Any
 
-from langgraph.graph import START, StateGraph
+from langgraph.graph import StateGraph
 
 
 def chain(state: Any, *, context: Any = None, **nodes: Any) -> Any:
@@ -18,11 +17,8 @@ def chain(state: Any, *, context: Any = None, **nodes: Any) -> Any:
         **nodes: By their names, the first one first.
     """
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(state, context_schema=context)
-    for name, node in nodes.items():
-        builder.add_node(name, node)
-    for source, target in pairwise((START, *nodes)):
-        builder.add_edge(source, target)
-    return builder
+    builder.add_sequence([*nodes.items()])
+    return builder.set_entry_point(next(iter(nodes)))
 
 
 def run(graph: Any, how: str, *arguments: Any, **more: Any) -> Any:
