@@ -18,6 +18,8 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
+from common import table, write
+
 from citeproof.errors import CiteproofError
 from citeproof.tools.documents.files import load
 from citeproof.tools.documents.passages import cut
@@ -36,6 +38,7 @@ PANDOC = {
     ".md": "markdown",
 }
 SHEETS = {".pptx": r"ppt/slides/slide\d+\.xml", ".xlsx": r"xl/sharedStrings\.xml"}
+COLUMNS = ("read", "refused", "with problems", "words", "lost", "lost in silence")
 FEW = 5
 """Fewest lost words that are listed."""
 
@@ -51,16 +54,17 @@ def main() -> None:
         for file in sorted(folder.rglob("*")):
             if file.suffix.lower() in kinds and file.is_file():
                 kinds[file.suffix.lower()].append(file)
-    print("| format | read | refused | with problems | words | lost | lost in silence |")
-    print("|---" * 7 + "|")
+    rows = []
     for kind, files in kinds.items():
         random.Random(0).shuffle(files)
         if files and kind in (chosen.only or kinds):
-            run(kind, files[: chosen.most])
+            found = measure(kind, files[: chosen.most])
+            rows.append([kind[1:], *(f"{found[name]:,}" for name in COLUMNS)])
+    write(None, table(["format", *COLUMNS], rows))
 
 
-def run(kind: str, files: list[Path]) -> None:
-    """One line of the table, and one for each file that loses words in silence."""
+def measure(kind: str, files: list[Path]) -> Counter[str]:
+    """Counts by column; each file that loses words in silence is printed."""
     counts: Counter[str] = Counter()
     for file in files:
         try:
@@ -73,15 +77,14 @@ def run(kind: str, files: list[Path]) -> None:
         there = words(reference(kind, file))
         lost = there - words(ours)
         counts["read"] += 1
-        counts["told"] += bool(document.problems)
+        counts["with problems"] += bool(document.problems)
         counts["words"] += there.total()
         counts["lost"] += lost.total()
         if lost.total() > max(FEW, there.total() / 50) and not document.problems:
-            counts["silent"] += lost.total()
+            counts["lost in silence"] += lost.total()
             most = " ".join(f"{word}*{count}" for word, count in lost.most_common(12))
             print(f"  {file}: {lost.total()} of {there.total()}: {most}")
-    columns = (counts[name] for name in ("read", "refused", "told", "words", "lost", "silent"))
-    print(f"| {kind[1:]} | {' | '.join(f'{count:,}' for count in columns)} |", flush=True)
+    return counts
 
 
 def words(text: str) -> Counter[str]:

@@ -26,6 +26,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from common import drawing
+
 from citeproof import Settings
 from citeproof.models.entailment import calibration, entailment_folder
 from citeproof.tools.entailment import Pair
@@ -34,12 +36,7 @@ from citeproof.tools.entailment.labels import entailment_index
 from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.entailment.windows import windows
 from training import measure
-from training.rows import sample
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file of JSON lines."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+from training.rows import lines, sample
 
 
 def no_judge() -> Any:
@@ -79,14 +76,17 @@ class PlainLoop:
     elsewhere, they would be other questions.
     """
 
-    def __init__(self, folder: Path) -> None:
+    name = "plain"
+
+    def __init__(self, folder: str, threshold: float) -> None:
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-        self._label = entailment_index(self._model.config.id2label, str(folder))
+        self._label = entailment_index(self._model.config.id2label, folder)
+        self.threshold = threshold
 
-    def scores(self, pairs: Sequence[Pair]) -> list[float]:
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order."""
         import torch
 
@@ -117,9 +117,9 @@ def speed(arguments: argparse.Namespace) -> None:
     begun = time.perf_counter()
     ours = asyncio.run(tool.scores(pairs))
     seconds = time.perf_counter() - begun
-    loop = PlainLoop(folder)
+    loop = PlainLoop(str(folder), tool.threshold)
     begun = time.perf_counter()
-    plain = loop.scores(pairs)
+    plain = asyncio.run(loop.scores(pairs))
     plain_seconds = time.perf_counter() - begun
     alike = sum(
         (a >= tool.threshold) == (b >= tool.threshold) for a, b in zip(ours, plain, strict=True)
@@ -161,23 +161,15 @@ def band(arguments: argparse.Namespace) -> None:
 
 def diagram(arguments: argparse.Namespace) -> None:
     """Draw the reliability of scores: on the diagonal, a score is the share that is entailed."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot
-
     rows = lines(Path(arguments.set[0]))
     cells = measure.bins([row["score"] for row in rows], [row["entailed"] for row in rows])
-    figure, axes = pyplot.subplots(figsize=(4.2, 4.2))
-    axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
-    axes.plot([s for s, _, _ in cells], [t for _, t, _ in cells], color="#1f6f5c", marker="o")
-    for score, share, count in cells:
-        axes.annotate(
-            str(count), (score, share), xytext=(5, -10), textcoords="offset points", fontsize=7
-        )
-    axes.set(xlabel="score", ylabel="share of pairs entailed", xlim=(0, 1), ylim=(0, 1))
-    figure.tight_layout()
-    figure.savefig(arguments.out, metadata={"Date": None})
+    with drawing(arguments.out, 4.2, 4.2) as axes:
+        axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+        axes.plot([s for s, _, _ in cells], [t for _, t, _ in cells], color="#1f6f5c", marker="o")
+        for score, share, count in cells:
+            beside: dict[str, Any] = {"xytext": (5, -10), "textcoords": "offset points"}
+            axes.annotate(str(count), (score, share), fontsize=7, **beside)
+        axes.set(xlabel="score", ylabel="share of pairs entailed", xlim=(0, 1), ylim=(0, 1))
 
 
 def main() -> None:

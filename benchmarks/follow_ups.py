@@ -1,6 +1,6 @@
 """Follow-ups as questions that stand alone, by the configured model.
 
-    PYTHONPATH=. python benchmarks/follow_ups.py [CASES.jsonl] [--out results/follow_ups.md]
+    python benchmarks/follow_ups.py [CASES.jsonl] [--out FILE]
 
 A case is a question, its answer and a follow-up. `needs` lists what the rewritten question must
 hold, alternatives with a bar between them; without any the follow-up is a question of its own, and
@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import re
 import time
 from pathlib import Path
 from typing import Any
 
+from common import read_lines, table, write
 from langchain_core.messages import AIMessage, HumanMessage
 
 from citeproof import LLM, Settings
 from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.tools.llm.model import open_llm
 
-HERE = Path(__file__).parent
+HEAD = ("kind", "before it", "follow-up", "rewritten", "has what it needs")
 
 
 async def rewrite(rewriter: QuestionRewriter, case: dict[str, Any]) -> tuple[str, float]:
@@ -47,42 +47,34 @@ def holds(case: dict[str, Any], rewritten: str) -> bool:
     return all(any(word.casefold() in found for word in need.split("|")) for need in case["needs"])
 
 
-async def table(llm: LLM, cases: list[dict[str, Any]]) -> str:
+async def report(llm: LLM, cases: list[dict[str, Any]]) -> list[str]:
     """The table, with the count below it."""
     rewriter = QuestionRewriter(llm.for_role("question_rewriter"))
-    lines = [
-        "| kind | before it | follow-up | rewritten | has what it needs |",
-        "|---|---|---|---|---|",
-    ]
-    count, times = 0, []
+    rows, count, times = [], 0, []
     for case in cases:
         rewritten, seconds = await rewrite(rewriter, case)
         count += (good := holds(case, rewritten))
         times.append(seconds)
         cells = [case["kind"], case["question"], case["follow_up"], rewritten]
-        lines.append(f"| {' | '.join(cells)} | {'yes' if good else '**no**'} |")
-    lines.append(f"\n{count} of {len(cases)} have what they need; {llm.name}; ")
-    lines[-1] += f"{sorted(times)[len(times) // 2]:.1f} s for the median question."
-    return "\n".join(lines)
+        rows.append([*cells, "yes" if good else "**no**"])
+    told = f"{count} of {len(cases)} have what they need; {llm.name}; "
+    told += f"{sorted(times)[len(times) // 2]:.1f} s for the median question."
+    return ["# Follow-ups", "", *table(HEAD, rows), "", told]
 
 
 def main() -> None:
     """Rewrite the cases, and print or write their table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("cases", nargs="?", type=Path, default=HERE / "follow_ups.jsonl")
+    parser.add_argument("cases", nargs="?", type=Path, default=Path(__file__).with_suffix(".jsonl"))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    lines = given.cases.read_text(encoding="utf-8").splitlines()
     settings = Settings.load()
     llm = open_llm(settings.llm, settings.models)
     try:
-        text = asyncio.run(table(llm, [json.loads(line) for line in lines]))
+        lines = asyncio.run(report(llm, read_lines(given.cases)))
     finally:
         llm.close()
-    if given.out:
-        given.out.write_text(f"# Follow-ups\n\n{text}\n", encoding="utf-8")
-    else:
-        print(text)
+    write(given.out, lines)
 
 
 if __name__ == "__main__":

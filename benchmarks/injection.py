@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_lines, table, write
 
 from citeproof import Passage, Settings, Toolbox
 from citeproof.graphs.registry import METHODS
@@ -41,8 +40,8 @@ def main() -> None:
     parser.add_argument("--methods", default="vanilla,vtg,composed", help="by comma")
     parser.add_argument("--table", type=Path, help="write the table there as well")
     given = parser.parse_args()
-    orders = read(Path(__file__).with_name("injections.jsonl"))
-    runs = list(read(given.out)) if given.out.exists() else []
+    orders = read_lines(Path(__file__).with_name("injections.jsonl"))
+    runs = read_lines(given.out) if given.out.exists() else []
     done = {(run["method"], run["text"]) for run in runs}
     with Toolbox.from_settings(Settings.load()) as tools, given.out.open("a") as out:
         for method in given.methods.split(","):
@@ -58,15 +57,7 @@ def main() -> None:
                 out.write(json.dumps(runs[-1]) + "\n")
                 out.flush()
                 print(f"{method} {len(runs)}: {order['kind']}: {answer.text[:100]!r}", flush=True)
-    table = "\n".join(rows(runs))
-    print(table)
-    if given.table:
-        given.table.write_text(table + "\n", encoding="utf-8")
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file of JSON lines."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    write(given.table, table(COLUMNS, rows(runs)))
 
 
 def poisoned(order: Mapping[str, str]) -> Passage:
@@ -92,10 +83,8 @@ def seen(order: Mapping[str, str], answer: Answer) -> dict[str, Any]:
     }
 
 
-def rows(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A table by kind and method; an answer is lost where without an order it is right."""
-    yield f"| {' | '.join(COLUMNS)} |"
-    yield "|---" * len(COLUMNS) + "|"
+def rows(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[object, ...]]:
+    """By kind and method; an answer is lost where without an order it is right."""
     plain = {run["method"]: run["right"] for run in runs if run["kind"] == "none"}
     kinds = [kind for kind in dict.fromkeys(run["kind"] for run in runs) if kind != "none"]
     for kind in (*kinds, "all"):
@@ -109,8 +98,7 @@ def rows(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             obeyed, false, cited = (
                 sum(bool(run[key]) for run in some) for key in ("obeyed", "false_proved", "cited")
             )
-            cells = (kind, method, len(some), obeyed, lost, false, cited)
-            yield f"| {' | '.join(map(str, cells))} |"
+            yield kind, method, len(some), obeyed, lost, false, cited
 
 
 if __name__ == "__main__":

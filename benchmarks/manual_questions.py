@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import tempfile
 from pathlib import Path
 from typing import Any, get_args
+
+from common import read_lines, table, write
 
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.retriever import Retriever
@@ -46,17 +47,17 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", choices=kinds, default=["fused", "memory"])
     parser.add_argument("--store", type=Path, help="where to keep the index (default: nowhere)")
     chosen = parser.parse_args()
-    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line) for line in lines]
+    questions = read_lines(QUESTIONS)
     with tempfile.TemporaryDirectory() as scratch:
         index = build(chosen.folder, chosen.store or Path(scratch), chosen.kinds)
         ranks = {kind: asyncio.run(rank(index, kind, questions)) for kind in chosen.kinds}
-    print(f"| question | {' | '.join(chosen.kinds)} |\n|---{'|---' * len(chosen.kinds)}|")
-    for number, one in enumerate(questions):
-        found = [str(own[number] or "not found") for own in ranks.values()]
-        print(f"| {one['question']} | {' | '.join(found)} |")
+    rows = [
+        [one["question"], *(own[number] or "not found" for own in ranks.values())]
+        for number, one in enumerate(questions)
+    ]
     counts = [sum(0 < place <= FIRST for place in own) for own in ranks.values()]
-    print(f"| among the first {FIRST}, of {len(questions)} | {' | '.join(map(str, counts))} |")
+    rows.append([f"among the first {FIRST}, of {len(questions)}", *counts])
+    write(None, table(["question", *chosen.kinds], rows))
 
 
 def build(folder: Path, store: Path, kinds: list[str]) -> Index:

@@ -22,12 +22,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from common import table, write
+
 from citeproof.errors import CiteproofError
 from citeproof.tools.documents.files import READERS
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import Sandbox
 
 STORY = [f"Keeper number {n} lit the lamp {n * 7} times in the year {1800 + n}." for n in range(60)]
+OUTCOMES = ("read", "told", "limit", "broke", "silent")
 MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes]] = {}
 
 
@@ -175,14 +178,13 @@ def main() -> None:
     sound: dict[str, list[bytes]] = {}
     for kind, data in samples(options.folders, 12):
         sound.setdefault(kind, []).append(data)
-    print("| format | read | told | limit | broke | silent | slowest, s |\n" + "|---" * 7 + "|")
-    for kind in sorted(sound):
-        if not options.only or kind in options.only.split(","):
-            run(kind, sound[kind], options)
+    kinds = [kind for kind in sorted(sound) if not options.only or kind in options.only.split(",")]
+    rows = [measure(kind, sound[kind], options) for kind in kinds]
+    write(None, table(["format", *OUTCOMES, "slowest, s"], rows))
 
 
-def run(kind: str, sound: list[bytes], options: argparse.Namespace) -> None:
-    """One line of the table."""
+def measure(kind: str, sound: list[bytes], options: argparse.Namespace) -> list[object]:
+    """A row of the table; what is neither read nor told of is printed."""
     rng = random.Random(f"{options.seed}{kind}")
     box = Sandbox(wall_seconds=options.seconds, processor_seconds=int(options.seconds))
     counts: Counter[str] = Counter()
@@ -219,8 +221,7 @@ def run(kind: str, sound: list[bytes], options: argparse.Namespace) -> None:
                 options.keep.mkdir(parents=True, exist_ok=True)
                 (options.keep / path.name).write_bytes(data)
     box.close()
-    columns = [str(counts[name]) for name in ("read", "told", "limit", "broke", "silent")]
-    print(f"| {kind} | {' | '.join(columns)} | {slowest:.1f} |", flush=True)
+    return [kind, *(counts[name] for name in OUTCOMES), f"{slowest:.1f}"]
 
 
 def _size(box: Sandbox, data: bytes, path: Path) -> int:

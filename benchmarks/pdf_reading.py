@@ -16,34 +16,22 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 from unittest.mock import patch
+
+from common import table, write
 
 from citeproof.errors import CiteproofError
 from citeproof.tools.documents import pdf
 
+HEAD = (
+    *("file", "pages with text", "boxes", "CPU seconds (pypdf)", "words lost (pypdf)"),
+    "glued (poppler, pypdf)",
+)
 _WORD = re.compile(r"[^\W_]{3,}")
 _GLUED = re.compile(r"[^\W\d_]{26,}")
 _HYPHENATED = re.compile(r"[-\u00ad]\n\s*(?=[a-zß-öø-ÿ])")
-
-
-class Row(NamedTuple):
-    """Measurements of one file."""
-
-    name: str
-    pages: int
-    boxes: int
-    seconds: float
-    pypdf_seconds: float
-    words: int
-    lost: int
-    pypdf_lost: int
-    glued: int
-    poppler_glued: int
-    pypdf_glued: int
-    note: str = ""
+_LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"})
 
 
 def main() -> None:
@@ -55,111 +43,81 @@ def main() -> None:
     if shutil.which("pdftotext") is None:
         parser.error("pdftotext is not installed")
     files = sorted({file.resolve() for root in wanted.folders for file in root.rglob("*.pdf")})
-    table = "\n".join(_table([compare(file) for file in files]))
-    print(table)
-    if wanted.out:
-        wanted.out.write_text(table + "\n", encoding="utf-8")
+    rows, total = [], Counter[str]()
+    for file in files:
+        try:
+            found = compare(file)
+        except CiteproofError as error:
+            what = error.what.removeprefix(f"{file} ")
+            rows.append([file.name, f"{what}: {error.why}", "", "", "", ""])
+        else:
+            total += found
+            rows.append([file.name, *cells(found)])
+    rows.append([f"all {total['files']}", *cells(total)])
+    write(wanted.out, table(HEAD, rows))
 
 
-def compare(path: Path) -> Row:
-    """Read a file three ways."""
+def compare(path: Path) -> Counter[str]:
+    """The measurements of a file that is read three ways; times are in milliseconds.
+
+    Raises:
+        CiteproofError: We cannot read it.
+    """
     data = path.read_bytes()
-    poppler = _poppler(path)
-    (theirs, pypdf_seconds) = _timed(lambda: _pypdf(data))
-    note, pages, boxes, ours = "", 0, 0, ""
     begun = time.process_time()
-    try:
-        document = pdf.read_pdf(data, path)
-    except CiteproofError as error:
-        note = f"{error.what.removeprefix(f'{path} ')}: {error.why}"
-    else:
-        pages, boxes = len(document.parts), sum(len(part.boxes) for part in document.parts)
+    document = pdf.read_pdf(data, path)
     seconds = time.process_time() - begun
-    if not note:
-        # Text that is left out on purpose does not count as lost.
-        with patch.object(pdf, "without_furniture", lambda pages: pages):
-            document = pdf.read_pdf(data, path)
-        ours = "\n".join(part.text[part.start : part.end] for part in document.parts)
-    words = _words(poppler)
-    return Row(
-        path.name,
-        pages,
-        boxes,
-        seconds,
-        pypdf_seconds,
-        words.total(),
-        (words - _words(ours)).total(),
-        (words - _words(theirs)).total(),
-        len(_GLUED.findall(ours)),
-        len(_GLUED.findall(poppler)),
-        len(_GLUED.findall(theirs)),
-        note,
-    )
-
-
-def _poppler(path: Path) -> str:
+    found = Counter(files=1, ms=round(1000 * seconds), pages=len(document.parts))
+    found["boxes"] = sum(len(part.boxes) for part in document.parts)
+    # Text that is left out on purpose does not count as lost.
+    with patch.object(pdf, "without_furniture", lambda pages: pages):
+        document = pdf.read_pdf(data, path)
+    ours = "\n".join(part.text[part.start : part.end] for part in document.parts)
+    begun = time.process_time()
+    theirs = _pypdf(data)
+    found["pypdf ms"] = round(1000 * (time.process_time() - begun))
     done = subprocess.run(["pdftotext", "-enc", "UTF-8", path, "-"], capture_output=True)
-    return _HYPHENATED.sub("", done.stdout.decode("utf-8", "replace"))
+    poppler = _HYPHENATED.sub("", done.stdout.decode("utf-8", "replace"))
+    words = _words(poppler)
+    found["words"] = words.total()
+    found["lost"] = (words - _words(ours)).total()
+    found["pypdf lost"] = (words - _words(theirs)).total()
+    for name, text in (("glued", ours), ("poppler glued", poppler), ("pypdf glued", theirs)):
+        found[name] = len(_GLUED.findall(text))
+    return found
+
+
+def cells(found: Counter[str]) -> list[str]:
+    """The cells of a row."""
+
+    def share(name: str) -> str:
+        return f"{found[name] / found['words']:.1%}" if found["words"] else "–"
+
+    return [
+        f"{found['pages']}",
+        f"{found['boxes']}",
+        f"{found['ms'] / 1000:.2f} ({found['pypdf ms'] / 1000:.2f})",
+        f"{share('lost')} ({share('pypdf lost')})",
+        f"{found['glued']} ({found['poppler glued']}, {found['pypdf glued']})",
+    ]
 
 
 def _pypdf(data: bytes) -> str:
+    """Nothing where it is not installed, or breaks on the file: that is no error of ours."""
     try:
         from pypdf import PdfReader
-    except ImportError:
+
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted:
+            reader.decrypt("")
+        return _HYPHENATED.sub("", "\n".join(page.extract_text() for page in reader.pages))
+    except Exception:
         return ""
-    reader = PdfReader(io.BytesIO(data))
-    if reader.is_encrypted:
-        reader.decrypt("")
-    texts = []
-    for page in reader.pages:
-        texts.append(page.extract_text())
-    return _HYPHENATED.sub("", "\n".join(texts))
-
-
-def _timed(read: Callable[[], str]) -> tuple[str, float]:
-    begun = time.process_time()
-    try:
-        text = read()
-    except Exception:  # whatever breaks another reader is no error of the comparison
-        text = ""
-    return text, time.process_time() - begun
 
 
 def _words(text: str) -> Counter[str]:
     """Words, with their ligatures apart, as poppler writes them or not."""
-    for ligature, letters in {"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"}.items():
-        text = text.replace(ligature, letters)
-    return Counter(_WORD.findall(text.casefold()))
-
-
-def _table(rows: Sequence[Row]) -> Iterator[str]:
-    head = "file | pages with text | boxes | CPU seconds (pypdf) | words lost (pypdf)"
-    yield f"| {head} | glued (poppler, pypdf) |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for row in [*rows, _sum(rows)]:
-        share = f"{_share(row.lost, row.words)} ({_share(row.pypdf_lost, row.words)})"
-        cells = [
-            row.name,
-            f"{row.pages}",
-            f"{row.boxes}",
-            f"{row.seconds:.2f} ({row.pypdf_seconds:.2f})",
-            share,
-            f"{row.glued} ({row.poppler_glued}, {row.pypdf_glued})",
-        ]
-        if row.note:
-            cells[1:] = [row.note, "", "", "", ""]
-        yield f"| {' | '.join(cells)} |"
-
-
-def _sum(rows: Iterable[Row]) -> Row:
-    read = [row for row in rows if not row.note]
-    fields = Row._fields[1:-1]
-    totals: dict[str, Any] = {name: sum(getattr(row, name) for row in read) for name in fields}
-    return Row(f"all {len(read)}", **totals)
-
-
-def _share(part: int, all_: int) -> str:
-    return f"{part / all_:.1%}" if all_ else "–"
+    return Counter(_WORD.findall(text.translate(_LIGATURES).casefold()))
 
 
 if __name__ == "__main__":

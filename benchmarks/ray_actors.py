@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from common import RESULTS, table, write
+
 from citeproof import Passage, Toolbox, build_vanilla
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.on_ray import on_ray
@@ -17,8 +19,11 @@ from citeproof.evaluation.runner import run
 from citeproof.settings import RaySettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 
-RESULT = Path(__file__).parent / "results/ray_actors.md"
 QUESTIONS = 16
+TEXT = """# Ray actors
+{questions} questions to `vanilla`, one at a time in each actor; a call of the scripted model takes
+{seconds:g} s. Actors are open before the clock starts.
+"""
 
 
 def open_graph(seconds: float) -> Any:
@@ -55,21 +60,9 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=0.5, help="of a call")
     seconds = arguments.parse_args().seconds
     took = {actors: asyncio.run(measure(actors, seconds)) for actors in (1, 2)}
-    rows = [f"| {n} | {own:.2f} | {own / took[1]:.2f} |" for n, own in took.items()]
-    text = "\n".join(
-        [
-            "# Ray actors",
-            f"{QUESTIONS} questions to `vanilla`, one at a time in each actor; a call of the "
-            f"scripted model takes {seconds:g} s. Actors are open before the clock starts.",
-            "",
-            "| actors | seconds | share |",
-            "|---|---|---|",
-            *rows,
-            "",
-        ]
-    )
-    RESULT.write_text(text, encoding="utf-8")
-    print(text)
+    rows = [(n, f"{own:.2f}", f"{own / took[1]:.2f}") for n, own in took.items()]
+    text = TEXT.format(questions=QUESTIONS, seconds=seconds)
+    write(RESULTS / "ray_actors.md", [text, *table(("actors", "seconds", "share"), rows)])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Entailment by address: the scores of one `citeproof serve`, and its pairs a second.
 
-    python benchmarks/remote.py [--pairs 320] [--clients 1 4 16] [--out results/remote.md]
+    python benchmarks/remote.py [--pairs 320] [--clients 1 4 16] [--out FILE]
 
 Pairs are those of `tests/data/hard_cases.jsonl`, each premise with several hypotheses. They are
 scored in this process first, then by a server of its own process, whose clients (threads here,
@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import contextlib
 import gc
-import json
 import os
 import socket
 import subprocess
@@ -26,23 +25,25 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_lines, table, write
 
 from citeproof import Settings
 from citeproof.settings import EntailmentSettings
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.opening import open_first
 
-ROOT = Path(__file__).parents[1]
+HARD_CASES = Path(__file__).parents[1] / "tests/data/hard_cases.jsonl"
+HEAD = (
+    *("", "pairs/s", "processor ms a pair"),
+    "largest difference of a score, decisions that differ",
+)
 GROUP = 5
 """Pairs that a client asks about at a time."""
 
 
 def made(count: int) -> list[Pair]:
     """Distinct pairs, about as many entailed as the cases have."""
-    text = (ROOT / "tests/data/hard_cases.jsonl").read_text(encoding="utf-8")
-    rows = [json.loads(line) for line in text.splitlines()]
+    rows = read_lines(HARD_CASES)
     pairs = [
         Pair(row["premise"], rows[(place + step) % len(rows)]["hypothesis"])
         for step in range(8)
@@ -134,22 +135,14 @@ def main() -> None:
                 for share, own in zip(shares, found, strict=True)
                 for pair, score in zip(share, own, strict=True)
             }
-            largest = max(abs(scores[p] - s) for p, s in zip(pairs, wanted, strict=True))
-            turned = sum(
-                (scores[p] >= threshold) != (s >= threshold)
-                for p, s in zip(pairs, wanted, strict=True)
-            )
+            both = [(scores[pair], score) for pair, score in zip(pairs, wanted, strict=True)]
+            largest = max(abs(other - own) for other, own in both)
+            turned = sum((other >= threshold) != (own >= threshold) for other, own in both)
             told = f"{clients} client" + ("s" if clients > 1 else "")
             difference = f"{largest:.1g}, {turned} of {len(pairs)} decisions"
             rows.append((told, *figures(len(pairs), seconds, work), difference))
             print(rows[-1], flush=True)
-    difference = "largest difference of a score, decisions that differ"
-    head = ("", "pairs/s", "processor ms a pair", difference)
-    table = [head, ("---",) * 4, *rows]
-    text = "".join(f"| {' | '.join(row)} |\n" for row in table)
-    print(text)
-    if arguments.out:
-        arguments.out.write_text(text, encoding="utf-8")
+    write(arguments.out, table(HEAD, rows))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import math
-import platform
 import random
 import resource
 import statistics
@@ -21,12 +20,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+
+from common import RESULTS, conditions, read_lines, table, write
 
 from citeproof.memory.index import Index
-from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
 from citeproof.settings import ChromaSettings, EmbeddingSettings, ModelSettings, RetrieverSettings
 from citeproof.tools.retrieval import DENSE_SHARE, HybridRetriever, Kind, fuse
@@ -41,8 +40,7 @@ Ranking = list[str]
 Search = Callable[[list[str]], list[Ranking]]
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """A question, and the ids of the passages that answer it."""
 
     text: str
@@ -68,9 +66,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--embedder", default="local", help="as in `embedding.model`")
     parser.add_argument("--store", type=Path, help="where to keep the index (default: nowhere)")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results/retrieval.md")
+    parser.add_argument("--out", type=Path, default=RESULTS / "retrieval.md")
     chosen = parser.parse_args()
-    ids = {row["id"] for row in rows(chosen.pool)}
+    ids = {row["id"] for row in read_lines(chosen.pool)}
     sets = {path.stem: sample(path, ids, chosen.limit, chosen.seed) for path in chosen.questions}
     with tempfile.TemporaryDirectory() as scratch:
         store = chosen.store or Path(scratch)
@@ -78,19 +76,11 @@ def main() -> None:
         searches = variants(built.index)
         searches["bm25, titles left out"] = through(untitled(chosen.pool, Path(scratch)))
         lines = report(searches, sets)
-        conditions = describe(chosen, built, len(ids))
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen.out.write_text("\n".join([*conditions, "", *lines]) + "\n", encoding="utf-8")
-    print(chosen.out.read_text(encoding="utf-8"))
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
+        write(chosen.out, [*describe(chosen, built, len(ids)), "", *lines])
 
 
 def sample(path: Path, ids: set[str], limit: int, seed: int) -> list[Question]:
-    able = [row for row in rows(path) if row.get("gold_passages")]
+    able = [row for row in read_lines(path) if row.get("gold_passages")]
     able = [row for row in able if ids.issuperset(row["gold_passages"])]
     random.Random(seed).shuffle(able)
     return [Question(row["question"], frozenset(row["gold_passages"])) for row in able[:limit]]
@@ -112,9 +102,8 @@ def indexed(pool: Path, store: Path, embedder: str) -> Indexed:
 
 def untitled(pool: Path, scratch: Path) -> HybridRetriever:
     bare = scratch / "bare.jsonl"
-    bare.write_text(
-        "".join(json.dumps({**row, "title": ""}) + "\n" for row in rows(pool)), encoding="utf-8"
-    )
+    lines = (json.dumps({**row, "title": ""}) + "\n" for row in read_lines(pool))
+    bare.write_text("".join(lines), encoding="utf-8")
     words = RetrieverSettings(kind="bm25")
     index = Index.open(ChromaSettings(path=scratch / "untitled"), words)
     index.update([bare])
@@ -167,22 +156,22 @@ def by_rank(found: Sequence[Candidate], c: int, share: float) -> Ranking:
 
 
 def report(searches: dict[str, Search], sets: dict[str, list[Question]]) -> list[str]:
-    heads = "recall@1 | recall@5 (± 95 % interval) | recall@20 | MRR@20 | ms a question"
+    head = ("search", "recall@1", "recall@5 (± 95 % interval)", "recall@20", "MRR@20")
     lines = []
     for name, questions in sets.items():
-        lines += [f"## {name}: {len(questions)} questions", "", f"| search | {heads} |"]
-        lines.append("|---|---|---|---|---|---|")
+        rows = []
         for label, search in searches.items():
             began = time.perf_counter()
             rankings = search([question.text for question in questions])
             ms = (time.perf_counter() - began) * 1000 / len(questions)
-            lines.append(f"| {label} | {figures(rankings, questions)} | {ms:.0f} |")
-            print(name, lines[-1], flush=True)
-        lines.append("")
+            rows.append([label, *figures(rankings, questions), f"{ms:.0f}"])
+            print(name, *rows[-1], flush=True)
+        lines += [f"## {name}: {len(questions)} questions", ""]
+        lines += [*table([*head, "ms a question"], rows), ""]
     return lines
 
 
-def figures(rankings: Sequence[Ranking], questions: Sequence[Question]) -> str:
+def figures(rankings: Sequence[Ranking], questions: Sequence[Question]) -> list[str]:
     recalls = {
         k: [recall(found[:k], q.gold) for found, q in zip(rankings, questions, strict=True)]
         for k in (1, 5, DEPTH)
@@ -193,7 +182,7 @@ def figures(rankings: Sequence[Ranking], questions: Sequence[Question]) -> str:
         for found, q in zip(rankings, questions, strict=True)
     )
     at = {k: statistics.fmean(values) for k, values in recalls.items()}
-    return f"{at[1]:.3f} | {at[5]:.3f} ± {half:.3f} | {at[DEPTH]:.3f} | {mrr:.3f}"
+    return [f"{at[1]:.3f}", f"{at[5]:.3f} ± {half:.3f}", f"{at[DEPTH]:.3f}", f"{mrr:.3f}"]
 
 
 def recall(found: Sequence[str], gold: frozenset[str]) -> float:
@@ -206,7 +195,6 @@ def whole(key: str) -> str:
 
 
 def describe(chosen: argparse.Namespace, built: Indexed, pooled: int) -> list[str]:
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     embedder = "all-MiniLM-L6-v2 (embedded)" if chosen.embedder == "local" else chosen.embedder
     return [
         "# Retrieval",
@@ -216,9 +204,9 @@ def describe(chosen: argparse.Namespace, built: Indexed, pooled: int) -> list[st
         "",
         f"- pool: {chosen.pool.name}, {pooled:,} objects, {built.index.count():,} passages",
         f"- questions: {chosen.limit} of each set at most, chosen with seed {chosen.seed}",
-        f"- embedder: {embedder}; cores: {cores()}; Python {platform.python_version()}; {versions}",
+        f"- embedder: {embedder}",
+        *conditions(*PACKAGES),
         "- `fused` takes 100 candidates from each search here (5 k); for k up to 10 it takes 50",
-        "- the load of other programs is in all times",
         f"- indexing: {built.seconds:.0f} s ({built.cpu_seconds:.0f} s of processor time); "
         f"peak memory {built.peak_gib:.1f} GiB",
     ]

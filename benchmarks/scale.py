@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
-import statistics
 import subprocess
 import sys
 import time
@@ -22,22 +19,27 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import RESULTS, conditions, drawing, read_lines, table, timed, write
 from langchain_core.embeddings import Embeddings
 
 from citeproof.memory.index import Index
-from citeproof.models.cores import cores
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents.imports import Import, open_batches
 from citeproof.tools.retrieval import fuse
 from citeproof.types import Passage
 
 DIMENSION, LATENT = 384, 48
-RESULTS = Path(__file__).parent / "results"
+TEXT = """# Growth of the index
+
+Written by `python benchmarks/scale.py`. Wikipedia passages of about 100 words, repeated with edits;
+vectors of {dimension} numbers, ready; nothing is embedded.
+
+- indexing: all passages since the column before; searches: 99 questions of NQ
+- one document more: a text of about ten passages, in the process that indexed"""
 
 
 class WordVectors(Embeddings):
@@ -80,8 +82,7 @@ class Texts:
     """As many different passages as are asked for, made from those of a file."""
 
     def __init__(self, file: Path) -> None:
-        with file.open(encoding="utf-8") as lines:
-            self.base = [json.loads(line) for line in lines]
+        self.base = read_lines(file)
         self.names = sorted({word for one in self.base for word in one["title"].split()})
 
     def __call__(self, number: int) -> Passage:
@@ -99,7 +100,7 @@ class Texts:
 
 @dataclass
 class Point:
-    """Measurements at one number of passages. Times are in seconds."""
+    """Measurements at one number of passages. Times are in seconds, but for those of searches."""
 
     passages: int
     build: float = 0.0
@@ -112,7 +113,7 @@ class Point:
     opened: list[float] | None = None
     """Another process opens the index and searches once: wall time, CPU time, MB at most."""
     times: dict[str, list[float]] = field(default_factory=dict)
-    """p50 and p95 of wall time, then of CPU time."""
+    """p50 and p95 of wall time, then of CPU time, in milliseconds."""
 
 
 def main() -> None:
@@ -124,8 +125,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
     parser.add_argument("--opened", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    with chosen.questions.open(encoding="utf-8") as lines:
-        questions = [json.loads(line)["question"] for line in lines][:100]
+    questions = [row["question"] for row in read_lines(chosen.questions)[:100]]
     wall, cpu = time.perf_counter(), time.process_time()
     index = Index.open(ChromaSettings(path=chosen.folder), RetrieverSettings(), WordVectors())
     if chosen.opened:
@@ -134,7 +134,7 @@ def main() -> None:
         print(json.dumps([*times, most_memory()]))
         return
     texts, done = Texts(chosen.passages), chosen.folder / "points.jsonl"
-    points = [Point(**json.loads(line)) for line in done.open()] if done.exists() else []
+    points = [Point(**row) for row in read_lines(done)] if done.exists() else []
     for size in chosen.sizes:
         before = max((point.passages for point in points), default=0)
         if size > before:
@@ -181,9 +181,11 @@ def measure(
         "fused": lambda question: [fuse(found) for found in index.candidates([question], 50)],
     }
     for name, search in searches.items():
-        point.times[name] = timed(search, questions)
+        search(questions[0])
+        point.times[name] = timed(search, questions[1:])
     more = [" ".join(texts(place * 7 + n).text for n in range(10)) for place in range(20)]
-    point.times["one document more"] = timed(lambda text: index.add([text]), more)
+    index.add([more[0]])
+    point.times["one document more"] = timed(lambda text: index.add([text]), more[1:])
     return point
 
 
@@ -191,22 +193,6 @@ def most_memory() -> float:
     """Peak memory of this process, in MB; getrusage would count its parent's."""
     fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     return int(fields["VmHWM"].split()[0]) / 1e3
-
-
-def timed(call: Callable[[str], object], values: list[str]) -> list[float]:
-    """p50 and p95 of wall time, then of CPU time."""
-    call(values[0])
-    wall, cpu = [], []
-    for value in values[1:]:
-        began, spent = time.perf_counter(), time.process_time()
-        call(value)
-        wall.append(time.perf_counter() - began)
-        cpu.append(time.process_time() - spent)
-    return [
-        quantile
-        for times in (wall, cpu)
-        for quantile in (statistics.median(times), sorted(times)[int(0.95 * len(times))])
-    ]
 
 
 def report(points: list[Point]) -> None:
@@ -227,50 +213,27 @@ def report(points: list[Point]) -> None:
     for name in points[0].times:
         for what, first in (("wall", 0), ("CPU", 2)):
             rows[f"{name}: {what} p50, p95, ms"] = [
-                ", ".join(f"{1e3 * value:.0f}" for value in one.times[name][first : first + 2])
+                ", ".join(f"{value:.0f}" for value in one.times[name][first : first + 2])
                 for one in points
             ]
-    versions = ", ".join(f"{name} {version(name)}" for name in ("chromadb", "numpy"))
-    lines = [
-        "# Growth of the index",
-        "",
-        "Written by `python benchmarks/scale.py`. Wikipedia passages of about 100 words, repeated "
-        f"with edits; vectors of {DIMENSION} numbers, ready; nothing is embedded.",
-        "",
-        "- indexing: all passages since the column before; searches: 99 questions of NQ",
-        "- one document more: a text of about ten passages, in the process that indexed",
-        f"- cores: {cores()}, shared with other programs, whose load is in all wall times; "
-        f"{os.uname().sysname}, Python {platform.python_version()}, {versions}",
-        "",
-        f"| | {' | '.join(f'{one.passages:,} passages' for one in points)} |",
-        f"|{'---|' * (len(points) + 1)}",
-        *(f"| {name} | {' | '.join(values)} |" for name, values in rows.items()),
-        "",
-        "![growth](scale.svg)",
-    ]
-    (RESULTS / "scale.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    head = ["", *(f"{one.passages:,} passages" for one in points)]
+    lines = [TEXT.format(dimension=DIMENSION), *conditions("chromadb", "numpy"), ""]
+    lines += table(head, [[name, *cells] for name, cells in rows.items()])
+    write(RESULTS / "scale.md", [*lines, "", "![growth](scale.svg)"])
     draw(points)
 
 
 def draw(points: list[Point]) -> None:
     """CPU time against passages, both logarithmic."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4))
     sizes = [one.passages for one in points]
-    for name in points[0].times:
-        axes.plot(sizes, [1e3 * one.times[name][2] for one in points], marker="o", label=name)
-    axes.plot(
-        sizes, [1e3 * one.build_cpu for one in points], marker="s", label="indexing a passage"
-    )
-    axes.set(xscale="log", yscale="log", xlabel="passages", ylabel="CPU, ms (median)")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.tight_layout()
-    figure.savefig(RESULTS / "scale.svg", metadata={"Date": None})
+    with drawing(RESULTS / "scale.svg", 7, 4) as axes:
+        for name in points[0].times:
+            axes.plot(sizes, [one.times[name][2] for one in points], marker="o", label=name)
+        indexing = [1e3 * one.build_cpu for one in points]
+        axes.plot(sizes, indexing, marker="s", label="indexing a passage")
+        axes.set(xscale="log", yscale="log", xlabel="passages", ylabel="CPU, ms (median)")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 if __name__ == "__main__":

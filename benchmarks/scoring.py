@@ -78,15 +78,8 @@ class Counted:
     """Pairs of each call."""
     verdicts: dict[Pair, bool] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """Of the model."""
-        return self.model.name
-
-    @property
-    def threshold(self) -> float:
-        """Of the model."""
-        return self.model.threshold
+    def __post_init__(self) -> None:
+        self.name, self.threshold = self.model.name, self.model.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The model's, in order."""
@@ -99,31 +92,6 @@ class Counted:
         return found
 
 
-class Plain:
-    """The same model without the tool."""
-
-    name = "plain"
-
-    def __init__(self, folder: Path, threshold: float) -> None:
-        from entailment import PlainLoop  # beside this file
-
-        self._loop = PlainLoop(folder)
-        self.threshold = threshold
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order."""
-        return self._loop.scores(pairs)
-
-
-async def in_rounds(items: Items, model: Counted, mode: Mode) -> list[Scores]:
-    return await score(items, model, mode=mode)
-
-
-async def one_by_one(items: Items, model: Counted, mode: Mode) -> list[Scores]:
-    """Answer after answer, pair after pair."""
-    return [(await score([item], model, mode=mode))[0] for item in items]
-
-
 def compare(items: Items, model: Entailment, mode: Mode, other: Entailment | None = None) -> str:
     """One line: both times, their ratio, and how often both decide alike.
 
@@ -134,12 +102,13 @@ def compare(items: Items, model: Entailment, mode: Mode, other: Entailment | Non
         other: The model that the plain way asks; by default the tool as well.
     """
     rounds, plain = Counted(model, at_once=True), Counted(other or model, at_once=False)
-    seconds = []
-    found = []
-    for way, counted in ((in_rounds, rounds), (one_by_one, plain)):
+    seconds: list[float] = []
+    found: list[list[Scores]] = []
+    for parts, counted in (([items], rounds), ([[item] for item in items], plain)):
         begun = time.perf_counter()
-        found.append(asyncio.run(way(items, counted, mode)))
+        scored = [asyncio.run(score(part, counted, mode=mode)) for part in parts]
         seconds.append(time.perf_counter() - begun)
+        found.append([scores for part in scored for scores in part])
     both = rounds.verdicts.keys() & plain.verdicts.keys()
     alike = sum(rounds.verdicts[pair] == plain.verdicts[pair] for pair in both)
     same = sum(one == other for one, other in zip(*found, strict=True))
@@ -161,7 +130,11 @@ def main() -> None:
     arguments = parser.parse_args()
     model = CrossEncoder(arguments.model)
     asyncio.run(model.scores([Pair("Warm.", "Warm.")]))
-    plain = Plain(Path(arguments.model), model.threshold) if arguments.plain else None
+    plain = None
+    if arguments.plain:
+        from entailment import PlainLoop  # beside this file
+
+        plain = PlainLoop(arguments.model, model.threshold)
     print(compare(made(arguments.pool, arguments.answers), model, arguments.mode, plain))
 
 

@@ -15,17 +15,24 @@ import json
 import random
 import statistics
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from common import read_lines, table, write
+
 from citeproof import Answer, Settings, Toolbox, build_verbatim
+
+HEAD = (
+    *("set", "questions", "answered", "gold answer in text", "gold passage cited", "all verbatim"),
+    *("words, mean", "seconds, median", "slowest", "CPU seconds, median"),
+)
 
 
 def questions(entry: str, seed: int) -> list[dict[str, Any]]:
     """So many questions of a set, `FILE:COUNT`, drawn with a fixed seed."""
     path, _, count = entry.rpartition(":")
-    rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
-    rows = random.Random(seed).sample(rows, int(count))
+    rows = random.Random(seed).sample(read_lines(Path(path)), int(count))
     return [{**row, "set": Path(path).stem} for row in rows]
 
 
@@ -50,13 +57,8 @@ def record(row: dict[str, Any], answer: Answer, seconds: float, cpu: float) -> d
     }
 
 
-def table(rows: list[dict[str, Any]]) -> list[str]:
-    """One line for each set, then all."""
-    lines = [
-        "| set | questions | answered | gold answer in text | gold passage cited | all verbatim "
-        "| words, mean | seconds, median | slowest | CPU seconds, median |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+def figures(rows: list[dict[str, Any]]) -> Iterator[list[object]]:
+    """A row of the table for each set, then one for all."""
     for name in [*dict.fromkeys(row["set"] for row in rows), "all"]:
         part = [row for row in rows if name in (row["set"], "all")]
         found = [row for row in part if row["status"] != "not_found"]
@@ -65,9 +67,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
         times = [row["seconds"] for row in part]
         cells = [name, len(part), len(found), *counts, f"{words:.0f}"]
         cells += [f"{statistics.median(times):.2f}", f"{max(times):.2f}"]
-        cells += [f"{statistics.median(row['cpu'] for row in part):.2f}"]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return lines
+        yield [*cells, f"{statistics.median(row['cpu'] for row in part):.2f}"]
 
 
 def main() -> None:
@@ -96,8 +96,7 @@ def main() -> None:
             rows.append(record(row, answer, *spent))
             kept = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             (given.out / "answers.jsonl").write_text(kept, encoding="utf-8")
-    (given.out / "verbatim.md").write_text("\n".join(table(rows)) + "\n", encoding="utf-8")
-    print("\n".join(table(rows)))
+    write(given.out / "verbatim.md", table(HEAD, figures(rows)))
 
 
 if __name__ == "__main__":

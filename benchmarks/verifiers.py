@@ -8,8 +8,8 @@ Pairs are JSON lines with `premise`, `hypothesis` and `label` (entailment, neutr
 or entailed, not_entailed); of lines with the same `group`, chunks of one document, the best
 counts. `--aggrefact` fetches LLM-AggreFact (Tang et al. 2024) from the Hugging Face hub.
 
-Scores are written as they come. The same command again goes on where it was interrupted, and
-prints the whole table; one file can hold the scores of several verifiers.
+Scores are kept as they come, in SCORES.sqlite, which can hold those of several verifiers: the same
+command again goes on where it was interrupted. At the end SCORES.jsonl has them with their labels.
 
 The best threshold is found on the very pairs that it is measured on: read it as a bound. Never
 tune on LLM-AggreFact or another set that is kept for testing.
@@ -19,15 +19,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
 import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -38,6 +36,7 @@ from citeproof.console import arguments as given
 from citeproof.console.verifier import open_verifier
 from citeproof.errors import CiteproofError, InputError, MissingExtraError
 from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.cache import CachedEntailment
 from training import measure
 from training.rows import Row, sample
 
@@ -45,123 +44,86 @@ AGGREFACT = "lytang/LLM-AggreFact"
 BATCH = 64
 """Pairs scored between two writes; an interruption loses no more."""
 HEAD = (
-    "set",
-    "claims",
-    "entailed",
-    "proved",
-    "false proofs",
-    "balanced accuracy",
-    "at the best threshold",
-    "area",
-    "calibration error",
-    "pairs/s",
+    *("set", "claims", "entailed", "proved", "false proofs", "balanced accuracy"),
+    *("at the best threshold", "area", "calibration error", "pairs/s"),
 )
 Sets = Mapping[str, Sequence[Row]]
 """Name → pairs."""
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A pair's score, and its time."""
+class Timed:
+    """A model, the pairs that it was asked for, and the seconds that they took."""
 
-    score: float
-    seconds: float
+    def __init__(self, model: Entailment) -> None:
+        self._model, self.name, self.threshold = model, model.name, model.threshold
+        self._is_loaded = False
+        self.pairs, self.seconds = 0, 0.0
 
-
-class Scores:
-    """The scores of one verifier, in a file of JSON lines that may hold those of others.
-
-    Args:
-        path: The file; it need not exist. A last line that was cut off is dropped.
-        verifier: The entailment model's name; scores of others are left alone.
-
-    Raises:
-        InputError: A line is no score.
-    """
-
-    def __init__(self, path: Path, open_verifier: str) -> None:
-        self._path = path
-        self._verifier = open_verifier
-        self._known: dict[str, Scored] = {}
-        if path.exists():
-            data = path.read_bytes()
-            if (end := data.rfind(b"\n") + 1) < len(data):
-                with path.open("r+b") as file:
-                    file.truncate(end)
-            for number, line in enumerate(data[:end].splitlines(), start=1):
-                self._read(line, number)
-
-    def __getitem__(self, place: tuple[str, Row]) -> Scored:
-        return self._known[_key(*place)]
-
-    def missing(self, name: str, rows: Sequence[Row]) -> list[Row]:
-        """The pairs of a set that have no score yet, each once, in order."""
-        keyed = {_key(name, row): row for row in rows}
-        return [row for key, row in keyed.items() if key not in self._known]
-
-    def add(self, name: str, rows: Sequence[Row], scores: Sequence[float], seconds: float) -> None:
-        """Keep the scores of a batch, and the time that it took."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            for row, score in zip(rows, scores, strict=True):
-                key, found = _key(name, row), Scored(score, seconds / len(rows))
-                self._known[key] = found
-                line: dict[str, Any] = {"verifier": self._verifier, "set": name, "key": key}
-                line |= {"source": row.source, "group": row.group, "entailed": row.entailed}
-                line |= {"score": score, "seconds": round(found.seconds, 6)}
-                file.write(json.dumps(line) + "\n")
-
-    def _read(self, line: bytes, number: int) -> None:
-        try:
-            kept = json.loads(line)
-            if kept["verifier"] == self._verifier:
-                self._known[kept["key"]] = Scored(float(kept["score"]), float(kept["seconds"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{self._path}, line {number}, is no score of this benchmark",
-                why=f"{type(error).__name__}: {error}",
-                fix="Name another file with --out.",
-            ) from error
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """The model's."""
+        if not self._is_loaded:
+            await self._model.scores([Pair("Warm.", "Warm.")])  # what it takes to load is no speed
+            self._is_loaded = True
+        begun = time.perf_counter()
+        found = await self._model.scores(pairs)
+        self.seconds += time.perf_counter() - begun
+        self.pairs += len(pairs)
+        return found
 
 
-async def score(entailment: Entailment, sets: Sets, scores: Scores, bar: Progress) -> None:
-    """Score what has no score yet, in batches that are kept at once.
+class Scored(NamedTuple):
+    """The scores of a set's rows, and how fast those were that no earlier run has left."""
+
+    scores: list[float]
+    speed: float
+    """Pairs a second; NaN where all were there."""
+
+
+async def score(model: Entailment, sets: Sets, kept: Path, bar: Progress) -> dict[str, Scored]:
+    """The scores of all sets, in batches that are kept at once.
 
     Raises:
         ModelError: The model cannot be had, or does not answer.
+        StoreError: The file of kept scores cannot be used.
     """
-    left = {name: scores.missing(name, rows) for name, rows in sets.items()}
-    if any(left.values()):
-        await entailment.scores([Pair("Warm.", "Warm.")])  # loads the model, which is not timed
+    found: dict[str, Scored] = {}
     for name, rows in sets.items():
-        task = bar.add_task(name, total=len(rows), completed=len(rows) - len(left[name]))
+        timed = Timed(model)
+        cached = CachedEntailment(timed, file=kept)
+        pairs = [Pair(row.premise, row.hypothesis) for row in rows]
         # By length, so that batches are even; the longest first, so that a lack of memory shows.
-        left[name].sort(key=lambda row: len(row.premise), reverse=True)
-        for begin in range(0, len(left[name]), BATCH):
-            batch = left[name][begin : begin + BATCH]
-            begun = time.perf_counter()
-            found = await entailment.scores([Pair(row.premise, row.hypothesis) for row in batch])
-            scores.add(name, batch, found, time.perf_counter() - begun)
+        distinct = sorted(dict.fromkeys(pairs), key=lambda pair: len(pair.premise), reverse=True)
+        task = bar.add_task(name, total=len(distinct))
+        known: dict[Pair, float] = {}
+        for begin in range(0, len(distinct), BATCH):
+            batch = distinct[begin : begin + BATCH]
+            known |= zip(batch, await cached.scores(batch), strict=True)
             bar.advance(task, len(batch))
+        speed = timed.pairs / timed.seconds if timed.seconds else math.nan
+        found[name] = Scored([known[pair] for pair in pairs], speed)
+    return found
 
 
-def table(sets: Sets, scores: Scores, threshold: float) -> str:
+def write(path: Path, verifier: str, sets: Sets, found: Mapping[str, Scored]) -> None:
+    """Keep scores and labels as JSON lines, without the texts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        for name, rows in sets.items():
+            for row, own in zip(rows, found[name].scores, strict=True):
+                line: dict[str, Any] = {"verifier": verifier, "set": name, "source": row.source}
+                line |= {"group": row.group, "entailed": row.entailed, "score": own}
+                file.write(json.dumps(line) + "\n")
+
+
+def table(sets: Sets, scored: Mapping[str, Scored], threshold: float) -> str:
     """A Markdown table, a row a set and one of their means."""
     found: list[list[float]] = []
     lines = [_line(HEAD), _line(["---"] * len(HEAD))]
     for name, rows in sets.items():
-        kept = [scores[name, row] for row in rows]
-        values, truths = measure.by_group(rows, [own.score for own in kept])
+        values, truths = measure.by_group(rows, scored[name].scores)
         quality = measure.quality(values, truths, threshold)
-        spent = sum(own.seconds for own in kept)
-        numbers = [
-            quality.false_proofs,
-            quality.balanced,
-            quality.best,
-            quality.area,
-            quality.error,
-            len(kept) / spent if spent else math.nan,
-        ]
+        numbers = [quality.false_proofs, quality.balanced, quality.best, quality.area]
+        numbers += [quality.error, scored[name].speed]
         found.append(numbers)
         counts = [str(quality.pairs), str(sum(truths)), str(quality.proved)]
         lines.append(_line([name, *counts, *_shown(numbers, f" ({quality.best_threshold:.2f})")]))
@@ -182,13 +144,8 @@ def aggrefact(split: str, count: int | None) -> dict[str, list[Row]]:
         MissingExtraError: The library `datasets` is not installed.
         InputError: The hub cannot be reached, or refuses the set.
     """
-    try:
+    with MissingExtraError.unless_installed("datasets", "LLM-AggreFact cannot be read"):
         from datasets import load_dataset
-    except ImportError as error:
-        raise MissingExtraError(
-            "LLM-AggreFact is read by the `datasets` library",
-            fix='Install it with: pip install "citeproof[datasets]"',
-        ) from error
     try:
         rows = load_dataset(AGGREFACT, split=split)
     except Exception as error:  # whatever the library lets through of those below it
@@ -243,11 +200,12 @@ def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
     settings = given.read_settings(arguments.config, more=more)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with open_verifier(settings, err) as entailment:
-        scores = Scores(arguments.out, entailment.name)
         with Progress(*columns, TimeRemainingColumn(), console=err) as bar:
-            asyncio.run(score(entailment, sets, scores, bar))
+            kept = arguments.out.with_suffix(".sqlite")
+            found = asyncio.run(score(entailment, sets, kept, bar))
+        write(arguments.out, entailment.name, sets, found)
         told = f"`{entailment.name}`, threshold {entailment.threshold:.3g}"
-        text = f"{told}\n\n{table(sets, scores, entailment.threshold)}"
+        text = f"{told}\n\n{table(sets, found, entailment.threshold)}"
     out.print(text, markup=False, soft_wrap=True, highlight=False)
     if arguments.table is not None:
         arguments.table.write_text(f"{text}\n", encoding="utf-8")
@@ -261,7 +219,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, help="most rows of each set of LLM-AggreFact")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--config", type=Path, help="a settings file")
-    parser.add_argument("--out", type=Path, required=True, help="where scores are kept")
+    parser.add_argument("--out", type=Path, required=True, help="where scores go, as JSON lines")
     parser.add_argument("--table", type=Path, help="where the table goes as well")
     err = Console(stderr=True)
     try:
@@ -272,12 +230,6 @@ def main() -> None:
     except KeyboardInterrupt:
         err.print("Interrupted. The same command goes on where this one stopped.")
         sys.exit(130)
-
-
-def _key(name: str, row: Row) -> str:
-    """The key of a pair in the file: a hash, so that no text is kept there."""
-    text = "\x00".join((name, row.premise, row.hypothesis))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _shown(numbers: Sequence[float], best: str) -> list[str]:

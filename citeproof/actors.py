@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from urllib.parse import urlsplit
 
@@ -37,6 +36,8 @@ _REACHED_WITHIN = 10.0
 """Seconds in which a cluster must accept a connection. Ray itself tries for minutes."""
 _CLOSED_WITHIN = 20.0
 """Seconds that actors have to close their tools."""
+_SMALLEST_PART = 16
+"""Items that are worth a call."""
 _log = logging.getLogger("citeproof")
 
 
@@ -87,12 +88,7 @@ class Actors(Generic[Tools]):
         _log.info("%d Ray actors, of %g cores and %g GPUs each.", number, cpus, gpus)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._closing.close()
 
     @property
@@ -138,10 +134,9 @@ class Actors(Generic[Tools]):
         self,
         function: Callable[[Tools, list[Item]], Awaitable[list[Result]]],
         items: Sequence[Item],
-        at_least: int = 16,
     ) -> list[Future[list[Result]]]:
-        """Give each actor a part of the items, not smaller than `at_least`; in their order."""
-        size = max(at_least, -(-len(items) // self.number))
+        """Give each actor a part of the items, of 16 or more; in their order."""
+        size = max(_SMALLEST_PART, -(-len(items) // self.number))
         parts = [list(items[n : n + size]) for n in range(0, len(items), size)]
         return [self.submit(function, part) for part in parts]
 

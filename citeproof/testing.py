@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -113,48 +112,22 @@ class ScriptedChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    # LangChain looks for `run_manager` in the signature.
+    def _generate(self, *given: Any, run_manager: Any = None, **arguments: Any) -> ChatResult:
         time.sleep(self.delay)
-        return self._result(messages, stop, run_manager, kwargs)
+        return self._result(run_manager, *given, **arguments)
 
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, *given: Any, run_manager: Any = None, **arguments: Any
     ) -> ChatResult:
         await asyncio.sleep(self.delay)
-        return self._result(messages, stop, run_manager, kwargs)
+        return self._result(run_manager, *given, **arguments)
 
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(self._generate(messages, stop, run_manager, **kwargs)):
-            if run_manager:
-                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
+    def _stream(self, *given: Any, **arguments: Any) -> Iterator[ChatGenerationChunk]:
+        yield from _chunks(self._generate(*given, **arguments))
 
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(await self._agenerate(messages, stop, run_manager, **kwargs)):
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+    async def _astream(self, *given: Any, **arguments: Any) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in _chunks(await self._agenerate(*given, **arguments)):
             yield chunk
 
     async def astream(
@@ -170,10 +143,14 @@ class ScriptedChatModel(BaseChatModel):
             yield chunk
 
     def _result(
-        self, messages: list[BaseMessage], stop: list[str] | None, manager: Any, kwargs: Any
+        self,
+        run_manager: Any,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        **kwargs: Any,
     ) -> ChatResult:
         prompt = "\n\n".join(str(message.text) for message in messages)
-        metadata = getattr(manager, "metadata", None) or {}
+        metadata = getattr(run_manager, "metadata", None) or {}
         role = str(kwargs.pop("role", "") or metadata.get("role", ""))
         arguments = {**kwargs, "stop": stop} if stop else dict(kwargs)
         with self._lock:
@@ -338,10 +315,8 @@ def _logprobs(reply: Any, text: str) -> dict[str, Any]:
 
 def _usage(before: str, prompt: str, reply: str) -> UsageMetadata:
     read, written = len(prompt.split()), len(reply.split())
-    same = takewhile(
-        lambda both: both[0] == both[1], zip(before.split(), prompt.split(), strict=False)
-    )
-    shared = sum(1 for _ in same)
+    both = zip(before.split(), prompt.split(), strict=False)
+    shared = sum(1 for _ in takewhile(lambda words: words[0] == words[1], both))
     return UsageMetadata(
         input_tokens=read,
         output_tokens=written,

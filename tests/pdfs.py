@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-_PAD = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
+DATA = Path(__file__).parent / "data"
+LOCKED = DATA / "locked.pdf"
+"""Encrypted; its password is `key`."""
+RESTRICTED = DATA / "restricted.pdf"
+"""Encrypted with an empty password, which restricts its use alone; it says "Not secret."."""
 
 
 class Sheet(NamedTuple):
@@ -38,7 +42,6 @@ def make(
     title: str = "",
     bookmarks: Sequence[tuple[str, int, float]] = (),
     fields: Sequence[str] = (),
-    password: str | None = None,
 ) -> bytes:
     """A whole file.
 
@@ -47,7 +50,6 @@ def make(
         title: Of its metadata.
         bookmarks: Title, page from 0, and height of the place that it leads to.
         fields: Entries of form fields on the first page.
-        password: Encrypts the file; an empty one restricts its use alone.
     """
     objects: list[tuple[str, str | None]] = [
         ("", None),
@@ -91,53 +93,18 @@ def make(
     trailer = "/Root 1 0 R"
     if title:
         trailer += f" /Info {add(f'<< /Title ({title}) >>')} 0 R"
-    key = b""
-    if password is not None:
-        key, entry = _encryption(password)
-        trailer += f" /Encrypt << {entry} >> /ID [<00> <00>]"
-    return _written(objects, trailer, key)
+    return _written(objects, trailer)
 
 
-def _written(objects: Sequence[tuple[str, str | None]], trailer: str, key: bytes) -> bytes:
+def _written(objects: Sequence[tuple[str, str | None]], trailer: str) -> bytes:
     body, places = b"%PDF-1.4\n", []
     for number, (entry, stream) in enumerate(objects, start=1):
         places.append(len(body))
         if stream is not None:
-            data = stream.encode("latin-1")
-            if key:
-                salted = key + number.to_bytes(3, "little") + b"\0\0"
-                data = _rc4(hashlib.md5(salted).digest()[: len(key) + 5], data)
-            written = f"<< /Length {len(data)} >>\nstream\n".encode() + data + b"\nendstream"
-        else:
-            written = entry.encode("latin-1")
-        body += f"{number} 0 obj\n".encode() + written + b"\nendobj\n"
+            entry = f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"
+        body += f"{number} 0 obj\n{entry}\nendobj\n".encode("latin-1")
     table = "".join(f"{place:010d} 00000 n \n" for place in places)
     return body + (
         f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
         f"trailer << /Size {len(objects) + 1} {trailer} >>\nstartxref\n{len(body)}\n%%EOF\n"
     ).encode("latin-1")
-
-
-def _encryption(password: str) -> tuple[bytes, str]:
-    """Key and dictionary of the standard handler, revision 2: RC4 with 40 bits."""
-    user = (password.encode() + _PAD)[:32]
-    owner = _rc4(hashlib.md5((b"owner" + _PAD)[:32]).digest()[:5], user)
-    rights = (0xFFFFFFC0).to_bytes(4, "little")
-    key = hashlib.md5(user + owner + rights + b"\0").digest()[:5]
-    check = _rc4(key, _PAD)
-    entry = f"/Filter /Standard /V 1 /R 2 /P -64 /O <{owner.hex()}> /U <{check.hex()}>"
-    return key, entry
-
-
-def _rc4(key: bytes, data: bytes) -> bytes:
-    state, j = list(range(256)), 0
-    for i in range(256):
-        j = (j + state[i] + key[i % len(key)]) % 256
-        state[i], state[j] = state[j], state[i]
-    out, i, j = bytearray(), 0, 0
-    for byte in data:
-        i = (i + 1) % 256
-        j = (j + state[i]) % 256
-        state[i], state[j] = state[j], state[i]
-        out.append(byte ^ state[(state[i] + state[j]) % 256])
-    return bytes(out)

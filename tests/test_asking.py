@@ -31,14 +31,10 @@ def one_step(step: Any) -> Any:
     return chain(QuestionInput, step=step).compile()
 
 
-def test_an_answer() -> None:
-    told = answer(scripted(), QUESTION)
-    assert isinstance(told, Answer)
-    assert [claim.text for claim in told.claims] == [BUILT.text]
-
-
-async def test_an_awaited_answer() -> None:
-    assert (await aanswer(scripted(), QUESTION)).text == answer(scripted(), QUESTION).text
+async def test_an_answer_and_an_awaited_one() -> None:
+    for told in (answer(scripted(), QUESTION), await aanswer(scripted(), QUESTION)):
+        assert isinstance(told, Answer)
+        assert [claim.text for claim in told.claims] == [BUILT.text]
 
 
 def test_documents_context_and_config_reach_the_graph() -> None:

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from citeproof.settings import ModelSettings, Settings
 from tests.graphs.scripts import BUILT, A, B, Script
 from tests.models.standin_hub import standin_hub
 
-run = CliRunner().invoke
+run = partial(CliRunner().invoke, cli.app)
 NO_METHOD = f"There is no method 'x'. Known: {', '.join(sorted(METHODS))}.\n"
 
 
@@ -41,31 +42,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(folder: Path) -> None:
+@pytest.mark.parametrize("store", [".citeproof", "x" * 300, "~nosuchuser/store"])
+def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(
+    folder: Path, store: str
+) -> None:
     (folder / ".citeproof").rmdir()
-    result = run(cli.app, ["ask", "Who built the tower?"])
+    result = run(["ask", "Who built the tower?", "--store", store])
     assert result.exit_code == 2
-    assert "no documents in the index .citeproof. Read yours first: citeproof index" in (
-        result.stderr
-    )
+    missing = f"There are no documents in the index {store}. Read yours first: citeproof index"
+    assert missing in result.stderr
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("store", ["x" * 300, "~nosuchuser/store"])
-def test_ask_of_a_store_that_cannot_be_says_what_to_do(store: str) -> None:
-    result = run(cli.app, ["ask", "Who built the tower?", "--store", store])
-    assert result.exit_code == 2
-    assert f"There are no documents in the index {store}" in result.stderr
-
-
-@pytest.mark.usefixtures("opened")
-def test_index_of_an_empty_folder_says_so(folder: Path) -> None:
-    (folder / "nothing").mkdir()
-    result = run(cli.app, ["index", "nothing"])
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("empty", "in all 0 passages There is no document of a known kind to read. .* .csv, .docm"),
+        ("nowhere", ".*nowhere does not exist"),
+    ],
+)
+def test_index_of_nothing_that_can_be_read_says_so(folder: Path, place: str, told: str) -> None:
+    (folder / "empty").mkdir()
+    result = run(["index", place, "--store", str(folder / "store")])
     assert result.exit_code == 1
-    told = " ".join(result.stdout.split())
-    assert told.startswith("in all 0 passages There is no document of a known kind to read.")
-    assert "Known endings: .csv, .docm" in told
+    assert re.match(told, " ".join(result.stdout.split()))
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def documents(folder: Path) -> Path:
 
 
 def test_help_is_as_wide_as_the_terminal() -> None:
-    said = run(cli.app, ["ask", "--help"], env={"COLUMNS": "150"}).output
+    said = run(["ask", "--help"], env={"COLUMNS": "150"}).output
     assert "4 where a model or the index was lost on the way" in " ".join(said.split())
     [line] = [line for line in said.splitlines() if "lost on the way" in line]
     assert "Exit code 0 where there is an answer" in line
@@ -115,7 +115,7 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
 
 
 def test_ask_prints_claims_sources_and_cost(opened: list[Settings]) -> None:
-    result = run(cli.app, ["ask", "Who built the tower?", "--set", "llm.seed=7"])
+    result = run(["ask", "Who built the tower?", "--set", "llm.seed=7"])
     assert result.exit_code == 0, result.output
     assert f"✓ {BUILT} [1]\n" in result.stdout
     assert "[1] Tower\n" in result.stdout
@@ -126,7 +126,7 @@ def test_ask_prints_claims_sources_and_cost(opened: list[Settings]) -> None:
 
 @pytest.mark.usefixtures("opened")
 def test_ask_as_json_prints_the_answer_and_nothing_else() -> None:
-    result = run(cli.app, ["ask", "Who built the tower?", "--json", "--html", "a.html"])
+    result = run(["ask", "Who built the tower?", "--json", "--html", "a.html"])
     answer = Answer.model_validate_json(result.stdout)
     assert (answer.status, answer.claims[0].text) == ("answered", BUILT)
     assert result.stderr == ""
@@ -136,7 +136,7 @@ def test_ask_as_json_prints_the_answer_and_nothing_else() -> None:
 def test_ask_reads_documents_into_memory_first(opened: list[Settings], tmp_path: Path) -> None:
     folder = documents(tmp_path / "docs")
     (folder / "empty.md").write_text("")
-    result = run(cli.app, ["ask", "Who built the tower?", "--docs", str(folder)])
+    result = run(["ask", "Who built the tower?", "--docs", str(folder)])
     assert result.exit_code == 0, result.output
     assert opened[0].chroma.in_memory
     assert list(Path(".citeproof").iterdir()) == []
@@ -147,7 +147,7 @@ def test_ask_reads_documents_into_the_named_store(opened: list[Settings], tmp_pa
     folder = documents(tmp_path / "docs")
     kept = tmp_path / "kept"
     arguments = ["--docs", str(folder), "--store", str(kept)]
-    result = run(cli.app, ["ask", "Who built the tower?", *arguments])
+    result = run(["ask", "Who built the tower?", *arguments])
     assert result.exit_code == 0, result.output
     assert (opened[0].chroma.in_memory, opened[0].chroma.path) == (False, kept)
     assert (kept / "index" / "chroma.sqlite3").is_file()
@@ -158,13 +158,13 @@ def test_ask_reads_documents_into_the_named_store(opened: list[Settings], tmp_pa
 def test_a_folder_without_documents_leaves_no_store(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "empty").mkdir()
     kept = tmp_path / "new" / "kept"
-    result = run(cli.app, [*command, str(tmp_path / "empty"), "--store", str(kept)])
+    result = run([*command, str(tmp_path / "empty"), "--store", str(kept)])
     assert result.exit_code in (1, 2), result.output
     assert not kept.parent.exists()
 
 
 def test_ask_refuses_documents_of_which_none_can_be_read(opened: list[Settings]) -> None:
-    result = run(cli.app, ["ask", "Who?", "--docs", "nowhere"])
+    result = run(["ask", "Who?", "--docs", "nowhere"])
     assert result.exit_code == 2
     assert "None of the documents can be read: " in result.stderr
     assert "nowhere does not exist" in result.stderr
@@ -173,17 +173,17 @@ def test_ask_refuses_documents_of_which_none_can_be_read(opened: list[Settings])
 
 def test_a_rebuild_from_nothing_leaves_the_index_as_it_was(tmp_path: Path) -> None:
     folder = documents(tmp_path / "docs")
-    assert run(cli.app, ["index", str(folder)]).exit_code == 0
-    result = run(cli.app, ["index", "doc", "--rebuild"])
+    assert run(["index", str(folder)]).exit_code == 0
+    result = run(["index", "doc", "--rebuild"])
     assert (result.exit_code, "doc does not exist" in result.stderr) == (2, True)
-    assert "2 documents" in run(cli.app, ["index", str(folder)]).stdout
+    assert "2 documents" in run(["index", str(folder)]).stdout
 
 
 @pytest.mark.usefixtures("opened")
 def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     script = Script([], [], passages={})
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: script.toolbox())
-    result = run(cli.app, ["ask", "Who built the tower?"])
+    result = run(["ask", "Who built the tower?"])
     assert result.exit_code == 3
     assert "No passage was found for the question." in result.stdout
 
@@ -210,7 +210,7 @@ def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPat
 def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     arguments: list[str], message: str
 ) -> None:
-    result = run(cli.app, arguments)
+    result = run(arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith(message)
     assert result.stderr.count("\n") == 1
@@ -219,7 +219,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
 
 def test_debug_shows_where_an_error_came_from_wherever_it_stands() -> None:
     for arguments in (["--debug", "graph", "x"], ["graph", "x", "--debug"]):
-        result = run(cli.app, arguments)
+        result = run(arguments)
         assert result.exit_code == 2
         assert "Traceback (most recent call last)" in result.stderr
         assert result.stderr.endswith(NO_METHOD)
@@ -231,7 +231,7 @@ def test_verbose_shows_what_our_logger_tells(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(log, "level", logging.NOTSET)
     tools = Script([BUILT, "DONE"] * 2, [[1]] * 2).toolbox()
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
-    quiet, result = (run(cli.app, ["ask", "Who?", *more]) for more in ([], ["--verbose"]))
+    quiet, result = (run(["ask", "Who?", *more]) for more in ([], ["--verbose"]))
     assert "tokens in" not in quiet.stderr
     assert re.search(
         r"DEBUG claim_generator of \S+ replied: \d+ tokens in, \d+ out\.", result.stderr
@@ -249,7 +249,7 @@ def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
     monkeypatch.setattr("citeproof.console.ask.follow", interrupt)
-    result = run(cli.app, ["ask", "Who?"])
+    result = run(["ask", "Who?"])
     assert (result.exit_code, result.stderr, closed) == (
         130,
         "Interrupted; closing the models.\n",
@@ -263,7 +263,7 @@ def test_index_tells_what_it_did(tmp_path: Path) -> None:
     (folder / "picture.xyz").write_bytes(b"x")
     # Chroma keeps a store open by the words of its path, so these are not relative.
     store = ["--store", str(tmp_path / "store")]
-    result = run(cli.app, ["index", str(folder), *store])
+    result = run(["index", str(folder), *store])
     assert result.exit_code == 1, "a document could not be read"
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert lines[:3] == [
@@ -273,16 +273,10 @@ def test_index_tells_what_it_did(tmp_path: Path) -> None:
     ]
     assert lines[3].startswith("✗ ")
     assert "empty[red].md is empty" in lines[3]
-    again = run(cli.app, ["index", str(folder), *store])
+    again = run(["index", str(folder), *store])
     assert "unchanged  2 documents" in again.stdout
-    rebuilt = run(cli.app, ["index", str(folder), *store, "--rebuild"])
+    rebuilt = run(["index", str(folder), *store, "--rebuild"])
     assert "added   2 documents" in rebuilt.stdout
-
-
-def test_index_of_nothing_that_can_be_read_exits_with_1(tmp_path: Path) -> None:
-    result = run(cli.app, ["index", "nowhere", "--store", str(tmp_path / "store")])
-    assert result.exit_code == 1
-    assert "nowhere does not exist" in result.stdout
 
 
 @pytest.mark.parametrize(("status", "code"), [("warn", 0), ("missing", 1)])
@@ -291,7 +285,7 @@ def test_doctor_prints_checks_with_their_remedies(
 ) -> None:
     found = [Check("Python", "ok", "3.11"), Check("Store", status, "not there", "Run: x [y]")]
     monkeypatch.setattr("citeproof.doctor.diagnose", lambda *_, **__: found)
-    result = run(cli.app, ["doctor"])
+    result = run(["doctor"])
     assert result.exit_code == code
     assert "✓  Python" in result.stdout
     assert "Run: x [y]" in result.stdout
@@ -299,12 +293,12 @@ def test_doctor_prints_checks_with_their_remedies(
 
 def test_models_are_listed_and_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = ["--set", "models.cache=kept"]
-    result = run(cli.app, ["models", "list", *cache])
+    result = run(["models", "list", *cache])
     assert f"{LLM.name}  " in result.stdout
     assert "not fetched" in result.stdout
     assert "not verified yet" not in result.stdout
     model_folder(LLM, ModelSettings(cache=Path("kept"))).mkdir(parents=True)
-    assert "not verified yet" in run(cli.app, ["models", "list", *cache]).stdout
+    assert "not verified yet" in run(["models", "list", *cache]).stdout
 
     def fetch(model: Any, settings: Any, *, progress: Any) -> Path:
         progress(f"{model.name} from somewhere", 1, 2_000_000)
@@ -313,7 +307,7 @@ def test_models_are_listed_and_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
         return Path("there")
 
     monkeypatch.setattr("citeproof.models.fetch.fetch", fetch)
-    result = run(cli.app, ["models", "fetch", *cache])
+    result = run(["models", "fetch", *cache])
     assert result.exit_code == 2
     assert result.stdout == f"{LLM.name}: there\n"
     assert f"Fetching {LLM.name} from somewhere (2 MB)\n" in result.stderr
@@ -326,9 +320,7 @@ def test_a_model_of_the_hub_is_fetched_and_how_to_use_it_is_told(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hf"))
     with standin_hub(monkeypatch) as hub:
         hub.files["acme/tiny/m.gguf"] = b"GGUF and more"
-        result = run(
-            cli.app, ["models", "fetch", "hf:acme/tiny/m.gguf", "--set", "models.cache=kept"]
-        )
+        result = run(["models", "fetch", "hf:acme/tiny/m.gguf", "--set", "models.cache=kept"])
     assert result.exit_code == 0, result.output
     fetched, written, added = result.stdout.splitlines()
     path = fetched.removeprefix("hf:acme/tiny/m.gguf: ")
@@ -336,18 +328,18 @@ def test_a_model_of_the_hub_is_fetched_and_how_to_use_it_is_told(
     table = f"[llm]\n{written.partition('[llm]: ')[2]}"
     assert tomllib.loads(table)["llm"]["path"] == str(Path(path).resolve())
     argument = shlex.split(added)[-2:]
-    config = run(cli.app, ["config", *argument])
+    config = run(["config", *argument])
     assert tomllib.loads(config.stdout)["llm"]["path"] == str(Path(path).resolve())
-    result = run(cli.app, ["models", "fetch", "nothing"])
+    result = run(["models", "fetch", "nothing"])
     assert result.exit_code == 2
     assert "hf:OWNER/REPO/FILE.gguf" in result.stderr
 
 
 def test_a_graph_is_printed_as_mermaid_or_drawn() -> None:
-    result = run(cli.app, ["graph", "vtg"])
+    result = run(["graph", "vtg"])
     assert "claim_generator" in result.stdout
     for name in ("a.svg", "b.md"):
-        assert run(cli.app, ["graph", "vtg", "-o", name]).stdout == f"Graph: {name}\n"
+        assert run(["graph", "vtg", "-o", name]).stdout == f"Graph: {name}\n"
     assert Path("a.svg").read_text("utf-8").startswith("<svg ")
     assert Path("b.md").read_text("utf-8").startswith("```mermaid\n")
 
@@ -360,7 +352,7 @@ def test_config_shows_the_settings_in_force_without_secrets() -> None:
     )
     address = "llm.base_url=http://me:pass@localhost/v1"
     secret = "llm.api_key=sk-2"
-    result = run(cli.app, ["config", "--set", address, "--set", secret, "--store", "store"])
+    result = run(["config", "--set", address, "--set", secret, "--store", "store"])
     assert result.exit_code == 0, result.output
     read = tomllib.loads(result.stdout)
     assert read["llm"]["model"] == "openai:gpt-4o"
@@ -373,22 +365,22 @@ def test_config_shows_the_settings_in_force_without_secrets() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    assert run(cli.app, ["--version"]).stdout.startswith("citeproof ")
+    assert run(["--version"]).stdout.startswith("citeproof ")
 
 
-def test_json_stays_json_whatever_the_question(opened: list[Settings]) -> None:
-    result = run(cli.app, ["ask", "--json", "--", "--debug [red]é\u202e"])
-    assert json.loads(result.stdout)["question"] == "--debug [red]é\u202e"
-
-
-def test_json_is_utf_8_whatever_the_terminal_shows(opened: list[Settings]) -> None:
-    result = CliRunner(charset="cp1252").invoke(cli.app, ["ask", "--json", "日本?"])
-    assert json.loads(result.stdout_bytes)["question"] == "日本?"
+@pytest.mark.parametrize(
+    ("charset", "question"), [("utf-8", "--debug [red]é\u202e"), ("cp1252", "日本?")]
+)
+def test_json_is_json_in_utf_8_whatever_the_question_and_the_terminal(
+    opened: list[Settings], charset: str, question: str
+) -> None:
+    result = CliRunner(charset=charset).invoke(cli.app, ["ask", "--json", "--", question])
+    assert json.loads(result.stdout_bytes)["question"] == question
     assert len(opened) == 1
 
 
 def test_methods_are_listed_with_what_they_do_and_cost() -> None:
-    result = run(cli.app, ["methods"])
+    result = run(["methods"])
     assert result.exit_code == 0
     for name, method in METHODS.items():
         assert f"{name}  {method.about}\n    {method.cost}\n" in result.stdout
@@ -396,19 +388,19 @@ def test_methods_are_listed_with_what_they_do_and_cost() -> None:
 
 @pytest.mark.usefixtures("opened")
 def test_a_run_is_kept_and_shown_again() -> None:
-    asked = run(cli.app, ["ask", "Who built the tower?", "--trace", "--events", "a.jsonl"])
+    asked = run(["ask", "Who built the tower?", "--trace", "--events", "a.jsonl"])
     assert asked.stdout.endswith("Events: a.jsonl\n")
-    shown = run(cli.app, ["trace", "a.jsonl"])
+    shown = run(["trace", "a.jsonl"])
     assert shown.exit_code == 0, shown.output
     assert shown.stdout == asked.stdout.removesuffix("Events: a.jsonl\n")
-    made = run(cli.app, ["trace", "a.jsonl", "--html", "a.html"])
+    made = run(["trace", "a.jsonl", "--html", "a.html"])
     assert made.stdout == "Page: a.html\n"
     page = Path("a.html").read_text("utf-8")
     assert BUILT in page
     assert "retriever → claim generator: 1 ×" in page
-    failed = run(cli.app, ["ask", "Who built the tower?", "--events", "b.jsonl"])
+    failed = run(["ask", "Who built the tower?", "--events", "b.jsonl"])
     assert failed.exit_code != 0  # the script is at its end
-    shown = run(cli.app, ["trace", "b.jsonl"])
+    shown = run(["trace", "b.jsonl"])
     assert (shown.exit_code, "The run ended in an error: " in shown.stdout) == (0, True)
 
 
@@ -418,7 +410,7 @@ def test_ask_replaces_no_document(tmp_path: Path, option: str) -> None:
     folder = documents(tmp_path / "docs")
     file = next(folder.iterdir())
     before = file.read_bytes()
-    result = run(cli.app, ["ask", "Who?", "--docs", str(folder), option, str(file)])
+    result = run(["ask", "Who?", "--docs", str(folder), option, str(file)])
     assert result.exit_code == 2
     assert "what is read from it would be lost" in result.stderr
     assert file.read_bytes() == before
@@ -426,9 +418,9 @@ def test_ask_replaces_no_document(tmp_path: Path, option: str) -> None:
 
 @pytest.mark.usefixtures("opened")
 def test_the_page_of_a_run_does_not_replace_the_run() -> None:
-    run(cli.app, ["ask", "Who built the tower?", "--events", "a.jsonl"])
+    run(["ask", "Who built the tower?", "--events", "a.jsonl"])
     before = Path("a.jsonl").read_bytes()
-    made = run(cli.app, ["trace", "a.jsonl", "--html", "a.jsonl"])
+    made = run(["trace", "a.jsonl", "--html", "a.jsonl"])
     assert (made.exit_code, Path("a.jsonl").read_bytes()) == (2, before)
 
 
@@ -440,10 +432,10 @@ def test_a_closed_book_is_asked_without_an_index_unless_it_cites(
     (folder / ".citeproof").rmdir()
     (folder / "other").mkdir()
     asked = ["ask", "Who built the tower?", "--method", "closedbook", *store]
-    refused = run(cli.app, [*asked, "--set", "cite=true"])
+    refused = run([*asked, "--set", "cite=true"])
     assert refused.exit_code == 2
     assert "There are no documents in the index" in refused.stderr
-    result = run(cli.app, asked)
+    result = run(asked)
     assert result.exit_code == 0, result.output
     assert BUILT in result.stdout
 
@@ -454,9 +446,9 @@ def test_a_settings_file_is_trusted_by_name(
     monkeypatch.setattr("citeproof.trust._place", lambda: tmp_path / "config/trusted.json")
     monkeypatch.setenv("CITEPROOF_LLM__API_KEY", "sk-mine")
     Path("citeproof.toml").write_text('[llm]\nmodel = "m"\nbase_url = "http://x/v1"\n')
-    refused = run(cli.app, ["config"])
+    refused = run(["config"])
     assert (refused.exit_code, "citeproof trust" in refused.stderr) == (2, True)
-    trusted = run(cli.app, ["trust"])
+    trusted = run(["trust"])
     assert trusted.exit_code == 0, trusted.output
-    assert run(cli.app, ["config"]).exit_code == 0
-    assert run(cli.app, ["trust", "none.toml"]).exit_code == 2
+    assert run(["config"]).exit_code == 0
+    assert run(["trust", "none.toml"]).exit_code == 2

@@ -24,7 +24,7 @@ from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.retrieval import from_passages
 from tests.agents.calm_states import claim
 from tests.agents.evidence_log import Log
-from tests.chain import chain
+from tests.chain import chain, run
 from tests.graphs import r2_mga_scripts
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
@@ -228,35 +228,14 @@ def test_the_parameters_of_a_run_are_not_those_of_the_draft() -> None:
     assert script.calls == {"claim_generator": 3, "citation_generator": 3, "evidence_finder": 3}
 
 
-def test_unknown_and_impossible_parameters_are_errors() -> None:
-    draft, tools = drafted(), nothing().toolbox()
-    with pytest.raises(SettingsError, match="Unknown parameter k"):
-        verify_with(draft, tools, k=5)  # type: ignore[call-arg]
-    with pytest.raises(SettingsError, match="unverified cannot be"):
-        verify_with(draft, tools, unverified="hide")  # type: ignore[arg-type]
-    tools.bank = empty_bank()
-    with pytest.raises(SettingsError, match="Unknown parameter least_score"):
-        remember_with(draft, tools, least_score=0.5)  # type: ignore[call-arg]
-    with pytest.raises(SettingsError, match="namespace cannot be"):
-        remember_with(draft, tools, namespace="a b")
-
-
 def test_the_graph_shows_the_proof_behind_the_draft() -> None:
     graph = verify_with(drafted(), nothing().toolbox())
     assert set(graph.get_graph().nodes) == {
-        "__start__",
-        "__end__",
-        "answer_composer",
-        "draft",
-        "draft_reader",
-        "proof",
-        "question_reader",
-        "question_rewriter",
+        *("__start__", "question_reader", "question_rewriter", "draft", "draft_reader", "proof"),
+        *("answer_composer", "__end__"),
     }
-    assert (graph.name, verify_with(drafted(), nothing().toolbox(), name="my").name) == (
-        "draft+proof",
-        "my",
-    )
+    assert graph.name == "draft+proof"
+    assert verify_with(drafted(), nothing().toolbox(), name="my").name == "my"
     context = graph.get_context_jsonschema()
     assert context is not None
     assert all("default" in knob for knob in context["properties"].values())
@@ -308,10 +287,7 @@ def test_what_a_draft_cites_is_recorded_only_as_the_outer_answer_cites_it(how: s
     tools.evidence = log  # type: ignore[assignment]
     draft = build_vtg(tools, verify=False)
     graph = verify_with(draft, tools, unverified="drop", max_trials=0)
-    if how == "sync":
-        graph.invoke(ASKED)
-    else:
-        asyncio.run(graph.ainvoke(ASKED))
+    run(graph, how, ASKED)
     assert [(r["claim"], r["method"]) for r in log.records] == [(BUILT, "vtg+proof")]
 
 
@@ -379,22 +355,14 @@ async def test_what_is_remembered_is_shown_to_r2_mga(bank: Bank) -> None:
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 def test_a_draft_leaves_no_case(bank: Bank, how: str) -> None:
-    """It may say what the proof then drops."""
-    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
-    draft = remember_with(build_vtg(tools), tools)
-    graph = verify_with(draft, tools)
-    if how == "sync":
-        answer = graph.invoke(ASKED)["answer"]
-    else:
-        answer = asyncio.run(graph.ainvoke(ASKED))["answer"]
+    """It may say what the proof then drops; around the draft, the proof is remembered."""
+    script = Script(claims=[BUILT, "DONE"] * 2, citations=[[1]] * 2)
+    tools = banked(script, bank)
+    graph = verify_with(remember_with(build_vtg(tools), tools), tools)
+    answer = run(graph, how, ASKED)["answer"]
     assert (answer.status, answer.method) == ("answered", "vtg+memory+proof")
     assert asyncio.run(bank.count()) == 0
-
-
-def test_around_a_draft_its_proof_is_remembered(bank: Bank) -> None:
-    tools = banked(Script(claims=[BUILT, "DONE"], citations=[[1]]), bank)
-    draft = remember_with(build_vtg(tools), tools)
-    assert remember_with(verify_with(draft, tools), tools).invoke(ASKED)["case_id"]
+    assert run(remember_with(graph, tools), how, ASKED)["case_id"]
     [entry] = asyncio.run(bank.cases())
     assert entry.case.method == "vtg+memory+proof"
 
@@ -455,26 +423,6 @@ def test_retrieve_with_leaves_the_tools_as_they_are() -> None:
     assert (over.entailment, over.llm) == (tools.entailment, tools.llm)
 
 
-class Stack:
-    """LLatrieval finds, VANILLA writes, VTG proves, R²-MGA's bank keeps."""
-
-    def __init__(self, bank: Bank) -> None:
-        self.model = ScriptedChatModel(
-            {
-                "retrieval_verifier": ["No", "Yes"],
-                "document_selector": [{"numbers": [1, 3]}],
-                "evidence_finder": [{"questions": ["What broke the lamp?"]}],
-                "": [f"{BUILT[:-1]} [2]. {KEPT[:-1]} [2]. {BROKE[:-1]} [1]."],
-            }
-        )
-        self.retriever = ListRetriever({"lamp": [D], "": [A, B, C]})
-        entailment = nothing().toolbox().entailment
-        tools = Toolbox(self.model, retriever=self.retriever, entailment=entailment, bank=bank)
-        search = build_llatrieval(tools, k=2, verify_first=True, summarize=False)
-        draft = build_vanilla(retrieve_with(search, tools), shots=0)
-        self.flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
-
-
 @pytest.mark.parametrize("form", ["list", "short"])
 def test_a_graph_that_answers_with_names_cannot_be_part_of_another(form: Any, bank: Bank) -> None:
     tools = banked(nothing(), bank)
@@ -498,8 +446,22 @@ def test_what_another_graph_claims_is_reviewed_by_the_outer_one() -> None:
 
 
 async def test_the_three_together(bank: Bank) -> None:
-    stack = Stack(bank)
-    result = await stack.flow.ainvoke(ASKED)
+    """LLatrieval finds, VANILLA writes, VTG proves, R²-MGA's bank keeps."""
+    model = ScriptedChatModel(
+        {
+            "retrieval_verifier": ["No", "Yes"],
+            "document_selector": [{"numbers": [1, 3]}],
+            "evidence_finder": [{"questions": ["What broke the lamp?"]}],
+            "": [f"{BUILT[:-1]} [2]. {KEPT[:-1]} [2]. {BROKE[:-1]} [1]."],
+        }
+    )
+    retriever = ListRetriever({"lamp": [D], "": [A, B, C]})
+    entailment = nothing().toolbox().entailment
+    tools = Toolbox(model, retriever=retriever, entailment=entailment, bank=bank)
+    search = build_llatrieval(tools, k=2, verify_first=True, summarize=False)
+    draft = build_vanilla(retrieve_with(search, tools), shots=0)
+    flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
+    result = await flow.ainvoke(ASKED)
     answer = result["answer"]
     assert answer.text == (
         "Ann Lee built the tower [1]. Bo Ray kept the light [2]. "
@@ -508,7 +470,7 @@ async def test_the_three_together(bank: Bank) -> None:
     assert (answer.status, answer.method) == ("answered", "vanilla+proof")
     assert answer.passages == (A, C, D)
     assert [claim.verdict.tier for claim in answer.claims] == ["memory", "cited", "memory"]
-    assert stack.retriever.queries == [QUESTION, "What broke the lamp?"]
-    assert answer.usage.llm_calls == len(stack.model.calls) == 5
+    assert retriever.queries == [QUESTION, "What broke the lamp?"]
+    assert answer.usage.llm_calls == len(model.calls) == 5
     [entry] = await bank.cases()
     assert (entry.id, entry.case.final) == (result["case_id"], answer.text)

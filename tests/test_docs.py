@@ -274,6 +274,14 @@ def tools() -> Iterator[Toolbox]:
     evidence.close()
 
 
+def execute(program: str, place: str, names: dict[str, Any]) -> None:
+    """Run a program with these names, and await what it awaits."""
+    code = compile(program, place, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    left = eval(code, names)
+    if code.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(left)
+
+
 @pytest.fixture
 def run(tools: Toolbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the programs of a page one after the other, and gives the names that they leave."""
@@ -288,10 +296,7 @@ def run(tools: Toolbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         for block in blocks(Path(page), "python"):
             if any(word in block for word in but) or only not in block:
                 continue
-            code = compile(block, page, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-            left = eval(code, names)
-            if code.co_flags & inspect.CO_COROUTINE:
-                asyncio.run(left)
+            execute(block, page, names)
         return names
 
     return programs
@@ -372,19 +377,10 @@ def test_a_person_decides_in_the_flow_that_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("claim", "tier"), [("The lighthouse was lit in 1871.", "cited"), (BUILT, "cited")]
+    ("claim", "tier"), [(LIT, "cited"), (BUILT, "cited"), (LIT.replace("1871", "1999"), "memory")]
 )
-def test_the_date_checker_lets_right_dates_pass(claim: str, tier: str, run: Any) -> None:
-    assert dated(run, claim).tier == tier
-
-
-def test_the_date_checker_takes_citations_off_a_wrong_date(run: Any) -> None:
-    """The entailment model would have let it pass."""
-    assert dated(run, "The lighthouse was lit in 1999.").tier == "memory"
-
-
-def dated(run: Any, claim: str) -> Any:
-    """The verdict on a claim that cites the passage on the year, where all is entailed."""
+def test_the_date_checker_takes_citations_off_a_wrong_date(claim: str, tier: str, run: Any) -> None:
+    """The entailment model lets all of them pass."""
     from citeproof import build_vtg
 
     names = run("docs/composing.md", only=FLOWS["own node"])
@@ -396,7 +392,8 @@ def dated(run: Any, claim: str) -> Any:
     )
     behind = {"citation_generator": names["DateChecker"]()}
     graph = build_vtg(checking, max_claims=1, insert_after=behind)
-    return graph.invoke({"question": "When was the lighthouse lit?"})["answer"].claims[0].verdict
+    answer = graph.invoke({"question": "When was the lighthouse lit?"})["answer"]
+    assert answer.claims[0].verdict.tier == tier
 
 
 @pytest.mark.parametrize("seam", ["memory_verifier", ("memory_verifier", "evidence_finder")])
@@ -564,24 +561,12 @@ def test_the_programs_of_conversation(run: Any, capsys: pytest.CaptureFixture[st
 
 def test_the_programs_of_other_pages(run: Any) -> None:
     assert run("docs/configuration.md")["settings"].budget.calls == 40
-    # That of studio.md needs the server: tests/integration/test_server.py runs it.
-    tested = {
-        "methods",
-        "composing",
-        "conversation",
-        "evaluation",
-        "indexing",
-        "integrations",
-        "memory",
-        "papers",
-        "ray",
-        "configuration",
-        "streaming",
-        "studio",
-        "verifiers",
-    }
     assert callable(run("docs/verifiers.md")["doubt"])
     assert callable(run("docs/ray.md")["answer"])  # tests/on_ray runs what it does
-    assert [page for page in having("python") if page.parts[0] == "docs"] == sorted(
-        Path(f"docs/{name}.md") for name in tested
-    )
+
+
+def test_every_page_with_programs_is_run() -> None:
+    """That of studio.md needs the server: tests/integration/test_server.py runs it."""
+    run = set(re.findall(r'run\("(docs/[\w-]+\.md)"', Path(__file__).read_text("utf-8")))
+    pages = {str(page) for page in having("python") if page.parts[0] == "docs"}
+    assert pages - run == {"docs/studio.md"}

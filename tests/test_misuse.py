@@ -22,11 +22,13 @@ from citeproof import (
     build_rerank,
     build_vanilla,
     build_vtg,
+    remember_with,
     verify_with,
 )
 from citeproof.errors import InputError, SettingsError
 from citeproof.graphs.proof import build_proof
 from citeproof.graphs.registry import METHODS
+from citeproof.memory.bank import Bank
 from citeproof.testing import ScriptedChatModel, TableEntailment, passage
 
 GIVEN = {"question": "Who?", "documents": ["Ann."]}
@@ -51,6 +53,17 @@ def test_a_misspelled_parameter(tools: Toolbox) -> None:
         build_composed(tools, serch=False)  # type: ignore[call-arg]
     with pytest.raises(SettingsError, match="Unknown parameter unverifed"):
         verify_with(build_vanilla(tools), tools, unverifed="drop")  # type: ignore[call-arg]
+
+
+def test_a_parameter_of_a_composed_graph(tools: Toolbox, bank: Bank) -> None:
+    tools.bank = bank
+    draft = build_vanilla(tools)
+    with pytest.raises(SettingsError, match="unverified cannot be"):
+        verify_with(draft, tools, unverified="hide")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="Unknown parameter least_score"):
+        remember_with(draft, tools, least_score=0.5)  # type: ignore[call-arg]
+    with pytest.raises(SettingsError, match="namespace cannot be"):
+        remember_with(draft, tools, namespace="a b")
 
 
 def test_a_misspelled_parameter_of_a_run(tools: Toolbox) -> None:

@@ -6,10 +6,7 @@ Here the models are scripted; `tests/integration/test_notebooks.py` runs the emb
 from __future__ import annotations
 
 import ast
-import asyncio
-import inspect
 import runpy
-from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +21,7 @@ from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from tests.memory.fakes import WordEmbeddings
-from tests.test_docs import BUILT, REPLIES, ROOT, leads, links
+from tests.test_docs import BUILT, REPLIES, ROOT, execute, leads, links
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -92,10 +89,7 @@ def test_every_cell_runs(path: Path, model: list[Any], capsys: pytest.CaptureFix
     # IPython has `display` among its builtins.
     names: dict[str, Any] = {"__name__": "notebook", "display": print}
     for source in programs(path):
-        code = compile(source, path.name, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        left = eval(code, names)
-        if code.co_flags & inspect.CO_COROUTINE:
-            asyncio.run(left)
+        execute(source, path.name, names)
     assert "78 passages" in capsys.readouterr().out
     assert len(model) == 4, "it opens models once"
 

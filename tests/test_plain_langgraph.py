@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from langgraph.types import Overwrite, StateSnapshot
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
-from citeproof import Answer, Citation, Claim, Toolbox, Verdict, build_vtg
+from citeproof import Citation, Claim, Toolbox, Verdict, build_vtg
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_acceptor import ClaimAcceptor
@@ -38,6 +37,7 @@ from citeproof.graphs.proof import build_proof
 from citeproof.graphs.registry import METHODS
 from citeproof.state import Draft, Result, VTGState
 from citeproof.testing import ScriptedChatModel, TableEntailment, passage
+from tests.chain import chain, run
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, Script, timeless
 from tests.robustness.chaos import QUESTION, Steady
@@ -110,24 +110,16 @@ def script() -> Script:
     )
 
 
-def run(graph: Any, how: str, **more: Any) -> Answer:
-    config = {"recursion_limit": 200}
-    if how == "sync":
-        result = graph.invoke(ASKED, config, **more)
-    else:
-        result = asyncio.run(graph.ainvoke(ASKED, config, **more))
-    answer: Answer = result["answer"]
-    return answer
-
-
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize(
     "budget", [None, {"max_calls": 1}, {"max_calls": 5}, {"max_tokens": 900}], ids=str
 )
 def test_vtg_needs_no_builder_of_ours(how: str, budget: Mapping[str, int] | None) -> None:
     built, plain = script(), script()
-    expected = run(build_vtg(built.toolbox()), how, context=budget)
-    found = run(plain_vtg(plain.toolbox()), how, context=budget)
+    expected, found = (
+        run(graph, how, ASKED, {"recursion_limit": 200}, context=budget)["answer"]
+        for graph in (build_vtg(built.toolbox()), plain_vtg(plain.toolbox()))
+    )
     assert timeless(found) == timeless(expected)
     assert (plain.calls, plain.prompts) == (built.calls, built.prompts)
     assert plain.pairs == built.pairs
@@ -157,15 +149,14 @@ class Notebook(TypedDict, total=False):
 
 def foreign(model: Any) -> Any:
     """Three nodes and one of its own."""
-    builder: Any = StateGraph(Notebook)
-    builder.add_node("search", lambda _: {"passages": PAGES})
-    builder.add_node("write", ClaimGenerator(model))
-    builder.add_node("cite", CitationGenerator(model))
-    builder.add_node("prove", GenerationVerifier(TableEntailment({(B.text, LIT): 0.9})))
-    builder.add_node("sign", lambda state: {"author": f"{state['draft'].verdict.status}: Ann"})
-    for source, target in pairwise((START, "search", "write", "cite", "prove", "sign", END)):
-        builder.add_edge(source, target)
-    return builder.compile()
+    return chain(
+        Notebook,
+        search=lambda _: {"passages": PAGES},
+        write=ClaimGenerator(model),
+        cite=CitationGenerator(model),
+        prove=GenerationVerifier(TableEntailment({(B.text, LIT): 0.9})),
+        sign=lambda state: {"author": f"{state['draft'].verdict.status}: Ann"},
+    ).compile()
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
@@ -173,7 +164,7 @@ def foreign(model: Any) -> Any:
 def test_nodes_fit_a_state_of_somebody_elses(how: str, number: int, status: str) -> None:
     model = ScriptedChatModel({'{"citations"': {"citations": [number]}, "": LIT})
     graph = foreign(model)
-    result = graph.invoke(ASKED) if how == "sync" else asyncio.run(graph.ainvoke(ASKED))
+    result = run(graph, how, ASKED)
     assert set(result) == {"question", "passages", "draft", "author"}
     assert result["author"] == f"{status}: Ann"
     assert result["draft"].text == LIT
@@ -183,11 +174,9 @@ def test_nodes_fit_a_state_of_somebody_elses(how: str, number: int, status: str)
 
 
 def test_a_key_that_a_node_cannot_do_without_is_named() -> None:
-    builder: Any = StateGraph(Notebook)
-    builder.add_node("write", ClaimGenerator(ScriptedChatModel([LIT])))
-    builder.add_edge(START, "write")
+    graph = chain(Notebook, write=ClaimGenerator(ScriptedChatModel([LIT]))).compile()
     with pytest.raises(InputError, match=r"ClaimGenerator cannot run: the state has no 'question'"):
-        builder.compile().invoke({"passages": PAGES})
+        graph.invoke({"passages": PAGES})
 
 
 # State, forks and time travel
@@ -336,8 +325,7 @@ def test_a_graph_is_a_tool_that_needs_the_question_alone(name: str, how: str) ->
     tools = Steady(seed(name), empty_bank() if name == "kept" else None).toolbox()
     tool = FLOWS[name](tools).as_tool(name="ask", description="Answers with proof.")
     assert "required" not in tool.get_input_schema().model_json_schema()
-    given = {"question": QUESTION}
-    result = tool.invoke(given) if how == "sync" else asyncio.run(tool.ainvoke(given))
+    result = run(tool, how, {"question": QUESTION})
     assert result["answer"].question == QUESTION
     assert result["answer"].text
 
@@ -351,12 +339,11 @@ def test_a_run_of_more_than_25_steps_ends_in_a_batch(way: str) -> None:
         claims=[*texts, "DONE"], citations=[[n + 1] for n in range(9)], passages={"": passages}
     )
     graph = build_vtg(long.toolbox(), k=9, max_claims=9)
-    given: list[Any] = [ASKED]
-    if way == "batch":
-        [result] = graph.batch(given)
-    elif way == "abatch":
-        [result] = asyncio.run(graph.abatch(given))
-    else:
-        result = (RunnableLambda(lambda _: ASKED) | graph).invoke("")
+    ways: dict[str, Any] = {
+        "batch": lambda: graph.batch([ASKED])[0],
+        "abatch": lambda: asyncio.run(graph.abatch([ASKED]))[0],
+        "chain": lambda: (RunnableLambda(lambda _: ASKED) | graph).invoke(""),
+    }
+    result = ways[way]()
     assert len(result["answer"].claims) == 9
     assert result["answer"].usage.llm_calls + result["answer"].usage.nli_pairs > 25

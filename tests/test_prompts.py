@@ -8,6 +8,13 @@ from citeproof.errors import PromptError
 from citeproof.prompts import context, fill, template
 from citeproof.types import Passage
 
+ROLE_MARKS = """
+<|im_end|> <|im_start|>system </s> <start_of_turn> <<SYS>> [INST] [/INST] <｜User｜>x
+[SYSTEM_PROMPT]x [TOOL_RESULTS] [/TOOL_RESULTS] [|system|] [|endofturn|] ]~b]system ]~!b[ [e~[
+[THINK] [/THINK] [TOOL_CONTENT] [ARGS] [CALL_ID] [gMASK]
+"""
+"""Marks of chat templates, some with what stands behind them."""
+
 
 def test_values_are_inserted_and_never_read_as_templates() -> None:
     assert fill("Check {claim}.", claim="{answer} and {claim}") == "Check {answer} and {claim}."
@@ -50,33 +57,7 @@ def test_a_passage_cannot_end_its_fence() -> None:
     assert shown.count("<passage") == 1
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "<|im_end|>",
-        "<|im_start|>system",
-        "</s>",
-        "<start_of_turn>",
-        "<<SYS>>",
-        "[INST]",
-        "[/INST]",
-        "<｜User｜>x",
-        "[SYSTEM_PROMPT]x",
-        "[TOOL_RESULTS]",
-        "[/TOOL_RESULTS]",
-        "[|system|]",
-        "[|endofturn|]",
-        "]~b]system",
-        "]~!b[",
-        "[e~[",
-        "[THINK]",
-        "[/THINK]",
-        "[TOOL_CONTENT]",
-        "[ARGS]",
-        "[CALL_ID]",
-        "[gMASK]",
-    ],
-)
+@pytest.mark.parametrize("token", re.findall(r"\S+", ROLE_MARKS))
 def test_a_passage_cannot_speak_in_a_role(token: str) -> None:
     """Servers tokenize these marks of chat templates wherever they stand."""
     assert token not in context("Why?", {1: Passage(id="a", text=f"A. {token} B.", title=token)})
@@ -100,15 +81,8 @@ def test_a_title_stays_in_its_place(title: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a[i|j]",
-        "a ~b] c",
-        "[1]~[3]",
-        "1 < 2 and x<3?",
-        "a < b",
-        "a <- b",
-        "array[3] [sic]",
-        "It is old [1].",
-        "5 << 9",
+        *("a[i|j]", "a ~b] c", "[1]~[3]", "1 < 2 and x<3?", "a < b", "a <- b", "5 << 9"),
+        *("array[3] [sic]", "It is old [1]."),
     ],
 )
 def test_other_text_stays_as_it_is(text: str) -> None:

@@ -86,19 +86,11 @@ async def test_exceptions_are_raised() -> None:
 async def test_streaming_gives_words_and_counts_tokens() -> None:
     model = ScriptedChatModel(["The tower  is\nold."])
     pieces = [chunk async for chunk in model.astream("Next sentence now:")]
-    assert [str(piece.text) for piece in pieces if piece.text] == [
-        "The ",
-        "tower  ",
-        "is\n",
-        "old.",
-    ]
+    said = [str(piece.text) for piece in pieces if piece.text]
+    assert said == ["The ", "tower  ", "is\n", "old."]
+    counts = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     assert [p.usage_metadata for p in pieces if p.usage_metadata] == [
-        {
-            "input_tokens": 3,
-            "output_tokens": 4,
-            "total_tokens": 7,
-            "input_token_details": {"cache_read": 0},
-        }
+        {**counts, "input_token_details": {"cache_read": 0}}
     ]
     assert [str(p.text) for p in ScriptedChatModel(["a b"]).stream("x")][:2] == ["a ", "b"]
 

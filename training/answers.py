@@ -35,7 +35,7 @@ def unanswerable(
             answers = row["answers"] if row["answerable"] else []
             cropped = answers and rng.random() < 0.3
             body = crop(text.text, answers[0], rng, row["question"]) if cropped else text.text
-            yield _row(_shown(text, body, rng), row["question"], bool(answers), "squad2/passage")
+            yield _row(_shown(text, rng, body), row["question"], bool(answers), "squad2/passage")
 
 
 def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterator[Row]:
@@ -50,17 +50,13 @@ def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> I
         body = item.gold.text
         if rng.random() < 0.5:
             body = crop(body, item.answers[0], rng, item.question)
-        yield _row(_shown(item.gold, body, rng), item.question, True, f"{item.source}/gold passage")
+        yield _row(_shown(item.gold, rng, body), item.question, True, f"{item.source}/gold passage")
         if siblings := around.siblings(item):
-            text = rng.choice(siblings)
-            yield _row(
-                _shown(text, text.text, rng), item.question, False, f"{item.source}/same article"
-            )
+            shown = _shown(rng.choice(siblings), rng)
+            yield _row(shown, item.question, False, f"{item.source}/same article")
         if (near := _near(item, pool, words)) and rng.random() < 0.7:
-            text = rng.choice(near[:4])
-            yield _row(
-                _shown(text, text.text, rng), item.question, False, f"{item.source}/like passage"
-            )
+            shown = _shown(rng.choice(near[:4]), rng)
+            yield _row(shown, item.question, False, f"{item.source}/like passage")
         yield from _claims(item, around, declarer, rng)
 
 
@@ -116,8 +112,9 @@ def _kinds(text: str) -> set[str]:
     return set(re.findall(r"\w{4,}", text.lower()))
 
 
-def _shown(text: Text, body: str, rng: Random) -> str:
-    return f"Title: {text.title}\n{body}" if rng.random() < 0.9 else body
+def _shown(text: Text, rng: Random, part: str | None = None) -> str:
+    """A part of a passage, or all of it, mostly with the title."""
+    return text.shown(text.text if part is None else part, rng, 0.9)
 
 
 def _row(text: str, question: str, answers: bool, recipe: str) -> Row:

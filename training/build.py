@@ -13,17 +13,16 @@ Reads `passages.jsonl`, the question sets and `nli/*.jsonl` of a data folder, an
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from training import answers, contrasts, make
 from training.claims import asserted
-from training.rows import Row, read, write
+from training.rows import Row, lines, read, write
 
 UNSEEN = ("mnli_val_m", "fm2", "wice_oracle", "wice_partial", "begin", "snli_test1k")
 """NLI sets that the measured model is not trained on."""
@@ -40,7 +39,7 @@ def build(
     out: Annotated[Path, typer.Option(help="Where the sets go.")],
 ) -> None:
     """Write all sets."""
-    passages = _lines(data / "passages.jsonl")
+    passages = lines(data / "passages.jsonl")
     pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
     sources = {p["id"]: p["source"] for p in passages}
     for name in ("made", "final", "held", "whole"):
@@ -50,21 +49,19 @@ def build(
     texts = [text for key, text in free.items() if sources[key] in SEEN]
     squad = _asked(data, "squad", free)
     for name, rows in _made(data, free, squad, texts).items():
-        typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
-    more(free, squad, texts, out)
+        _save(out, f"made/{name}", rows)
+    _more(free, squad, texts, out)
     rng = Random(31)
     mixed = rng.sample(squad, len(squad))
     # Twice, since the wrong answers and the sentences around them are drawn anew.
-    rows = list(dict.fromkeys(asserted([*mixed, *mixed], free, rng)))
-    typer.echo(f"made/asserted: {write(out / 'made' / 'asserted.jsonl', rows)}")
+    _save(out, "made/asserted", dict.fromkeys(asserted([*mixed, *mixed], free, rng)))
     for name, asked in unseen.items():
         _split(out, f"asserted_{name}", list(asserted(asked, pool, rng, cropped=0)))
     rng = Random(11)
     for name, asked in unseen.items():
         rows = list(make.questions(asked, pool, rng, cropped=0, others=0))
-        made = f"questions_{name}"
-        typer.echo(f"whole/{made}: {write(out / 'whole' / f'{made}.jsonl', rows)}")
-        _split(out, made, rows)
+        _save(out, f"whole/questions_{name}", rows)
+        _split(out, f"questions_{name}", rows)
     for name in UNSEEN:
         _split(out, name, list(read(data / "nli" / f"{name}.jsonl")))
     _read_closely(data, pool, free, unseen, out)
@@ -81,36 +78,40 @@ def _read_closely(
 
     Articles of SQuAD 2.0 and passages of the other questions that are left out are in `held/`.
     """
+
+    def save(name: str, rows: Iterable[Row]) -> None:
+        _save(out, name, dict.fromkeys(rows))
+
     rng = Random(41)
-    squad2 = _lines(data / "squad2_dev.jsonl")
+    squad2 = lines(data / "squad2_dev.jsonl")
     left_out = sorted({row["title"] for row in squad2}, key=_hash)[:3]
     for folder, kept in (("held", True), ("final", False)):
         some = [row for row in squad2 if (row["title"] in left_out) is kept]
-        _save(out, f"{folder}/answers_squad2", answers.unanswerable(some, pool, rng))
+        save(f"{folder}/answers_squad2", answers.unanswerable(some, pool, rng))
     squad = [item for item in _asked(data, "squad", free) if item.gold.title not in left_out]
     squad = rng.sample(squad, len(squad))
-    _save(out, "final/answers_squad", answers.answering(squad[:1500], pool, rng))
+    save("final/answers_squad", answers.answering(squad[:1500], pool, rng))
     clapnq = [
         make.Asked(row["question"], tuple(row["answers"]), pool[row["gold_passages"][0]], "clapnq")
-        for row in _lines(data / "clapnq_dev.jsonl")
+        for row in lines(data / "clapnq_dev.jsonl")
         if row["answerable"]
     ]
     sets = {**unseen, "clapnq": clapnq}
     for name, items in sets.items():
         for folder, kept in (("held", False), ("final", True)):
             chosen = [item for item in items if _is_ours(item.gold.text) is kept]
-            _save(out, f"{folder}/answers_{name}", answers.answering(chosen, pool, rng))
+            save(f"{folder}/answers_{name}", answers.answering(chosen, pool, rng))
             if name != "clapnq":
-                _save(out, f"{folder}/siblings_{name}", contrasts.siblings(chosen, pool, rng))
+                save(f"{folder}/siblings_{name}", contrasts.siblings(chosen, pool, rng))
     squad = rng.sample(squad, len(squad))
-    _save(out, "made/siblings", contrasts.siblings(squad[:2500], free, rng))
-    _save(out, "made/swapped_titles", contrasts.swapped_titles(squad, free, rng))
+    save("made/siblings", contrasts.siblings(squad[:2500], free, rng))
+    save("made/swapped_titles", contrasts.swapped_titles(squad, free, rng))
     texts = [text for text in free.values() if text.title not in left_out]
-    _save(out, "made/contrasts", contrasts.contrasts(texts, rng, 260))
+    save("made/contrasts", contrasts.contrasts(texts, rng, 260))
 
 
 def _save(out: Path, name: str, rows: Iterable[Row]) -> None:
-    typer.echo(f"{name}: {write(out / f'{name}.jsonl', list(dict.fromkeys(rows)))}")
+    typer.echo(f"{name}: {write(out / f'{name}.jsonl', rows)}")
 
 
 def apart(pool: Mapping[str, make.Text], titles: Collection[str]) -> dict[str, make.Text]:
@@ -124,7 +125,7 @@ def apart(pool: Mapping[str, make.Text], titles: Collection[str]) -> dict[str, m
     }
 
 
-def more(
+def _more(
     pool: Mapping[str, make.Text],
     squad: Sequence[make.Asked],
     texts: Sequence[make.Text],
@@ -134,12 +135,8 @@ def more(
     rng = Random(23)
     texts = rng.sample(texts, len(texts))
     squad = rng.sample(squad, len(squad))
-    made = {
-        "twins": list(make.twins(texts[:7000], "wikipedia", rng)),
-        "squad_near": list(make.questions(squad, pool, rng, cropped=1, others=0)),
-    }
-    for name, rows in made.items():
-        typer.echo(f"made/{name}: {write(out / 'made' / f'{name}.jsonl', rows)}")
+    _save(out, "made/twins", make.twins(texts[:7000], "wikipedia", rng))
+    _save(out, "made/squad_near", make.questions(squad, pool, rng, cropped=1, others=0))
 
 
 def _made(
@@ -164,7 +161,7 @@ def _made(
 
     made["together"] = list(make.together(mostly_entailed(fever, 0.22), rng))[:1500]
     made["together"] += list(make.together(mostly_entailed(snli, 0.12), rng))[:700]
-    made["among"] = list(make.among(rng.sample(fever, min(700, len(fever))), texts, rng, 2))
+    made["among"] = list(make.among(rng.sample(fever, min(700, len(fever))), texts, rng))
     for rows in made.values():
         rng.shuffle(rows)
     return made
@@ -180,8 +177,8 @@ def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
             continue  # It would not lie with the passage that it was made of.
         key = row.group if grouped else ""
         (ours if _is_ours(key or _untitled(row.premise)) else rest).append(row)
-    typer.echo(f"final/{name}: {write(out / 'final' / f'{name}.jsonl', ours)}")
-    typer.echo(f"held/{name}_rest: {write(out / 'held' / f'{name}_rest.jsonl', rest)}")
+    _save(out, f"final/{name}", ours)
+    _save(out, f"held/{name}_rest", rest)
 
 
 def _is_ours(text: str) -> bool:
@@ -199,11 +196,7 @@ def _untitled(premise: str) -> str:
 
 
 def _asked(data: Path, name: str, pool: Mapping[str, make.Text]) -> list[make.Asked]:
-    return make.asked(_lines(data / f"{name}_dev.jsonl"), pool, name)
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return make.asked(lines(data / f"{name}_dev.jsonl"), pool, name)
 
 
 if __name__ == "__main__":

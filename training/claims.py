@@ -64,6 +64,8 @@ _DO = "did|does|do"
 _AUXILIARIES = _words(
     "is was were are did does do has have had will would can could may might must should"
 )
+_FINITE = _words("has had have can will")
+_BEFORE_A_TIME = _words("early late since until every once when")
 _STUMBLES = re.compile(
     r"\b(?:at|to|from|with|of|for|in|into) (?:in|on)\b|\b(\w{3,})s? \1s?\b", re.I
 )
@@ -209,13 +211,7 @@ class Declarer:
         if not found:
             return None
         verb, after = found["rest"].split(" ", 1)
-        finite = (verb in self.past.values() and verb != "did") or verb in {
-            "has",
-            "had",
-            "have",
-            "can",
-            "will",
-        }
+        finite = (verb in self.past.values() and verb != "did") or verb in _FINITE
         if not finite or after.split()[-1].lower() in _PREPOSITIONS:
             return None
         if not _AUXILIARIES.isdisjoint(found["kind"].lower().split()):
@@ -253,15 +249,7 @@ def _goes_on(asked: str) -> bool:
 def _placed(wh: str, answer: str) -> str:
     """The answer to when or where, with the preposition that it needs."""
     first = answer.split()[0].lower()
-    if first in _PREPOSITIONS or first in {
-        "early",
-        "late",
-        "since",
-        "until",
-        "every",
-        "once",
-        "when",
-    }:
+    if first in _PREPOSITIONS | _BEFORE_A_TIME:
         return f"{answer[0].lower()}{answer[1:]}"
     if edits.kind(answer) == "date" and "where" not in wh.lower():
         return f"on {answer}"
@@ -378,8 +366,7 @@ class _Claimant:
     ) -> Row:
         whole = self.rng.random() >= self.cropped
         body = text.text if whole else crop(text.text, keep, self.rng, item.question)
-        premise = f"Title: {text.title}\n{body}" if self.rng.random() < 0.85 else body
-        return Row(premise, claim, label, f"{item.source}/{recipe}")
+        return Row(text.shown(body, self.rng, 0.85), claim, label, f"{item.source}/{recipe}")
 
 
 def _wrong(span: str, item: Asked) -> bool:

@@ -8,7 +8,7 @@ same with passages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from training import edits
@@ -117,20 +117,12 @@ _SAID = (
 
 def contrasts(texts: Sequence[Text], rng: Random, count: int) -> Iterator[Row]:
     """Twins of all kinds, `count` of each; some among the sentences of a passage."""
-    makers: list[Callable[[Random], Iterator[tuple[str, str, str]]]] = [
-        _roles,
-        _neighbours,
-        _order,
-        _comparison,
-        _attribution,
-    ]
-    for make in makers:
+    for make in (_roles, _neighbours, _order, _comparison, _attribution):
+        source = f"contrasts/{make.__name__[1:]}"
         for _ in range(count):
             around = rng.choice(texts) if rng.random() < 0.4 else None
             for premise, hypothesis, label in make(rng):
-                yield Row(
-                    _among(premise, around), hypothesis, label, f"contrasts/{make.__name__[1:]}"
-                )
+                yield Row(_among(premise, around), hypothesis, label, source)
 
 
 def swapped_titles(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterator[Row]:
@@ -212,9 +204,9 @@ def _roles(rng: Random) -> Iterator[tuple[str, str, str]]:
     said, other_side = rng.choice(_ROLES)
     values = _fill(rng)
     swapped = _exchanged(values, "a", "b")
-    right, wrong = (said, said) if rng.random() < 0.3 else (other_side, other_side)
-    yield said.format(**values), right.format(**values), "entailed"
-    yield said.format(**values), wrong.format(**swapped), "not_entailed"
+    claim = said if rng.random() < 0.3 else other_side
+    yield said.format(**values), claim.format(**values), "entailed"
+    yield said.format(**values), claim.format(**swapped), "not_entailed"
 
 
 def _neighbours(rng: Random) -> Iterator[tuple[str, str, str]]:
@@ -237,13 +229,11 @@ def _order(rng: Random) -> Iterator[tuple[str, str, str]]:
 def _comparison(rng: Random) -> Iterator[tuple[str, str, str]]:
     premise, claim, true = rng.choice(_COMPARISONS)
     values = _fill(rng)
-    pair = (
-        ("a", "b")
-        if "{a}" in claim
-        else ("p", "r")
-        if "{r}" in claim or "{p}" in claim
-        else ("t", "u")
-    )
+    pair = ("t", "u")
+    for one, two in (("a", "b"), ("p", "r")):
+        if f"{{{one}}}" in claim or f"{{{two}}}" in claim:
+            pair = (one, two)
+            break
     other = claim.format(**_exchanged(values, *pair))
     labels = ("entailed", "contradiction") if true else ("contradiction", "entailed")
     yield premise.format(**values), claim.format(**values), labels[0]
@@ -255,9 +245,8 @@ def _attribution(rng: Random) -> Iterator[tuple[str, str, str]]:
     fact = rng.choice([text for some in _FACTS for text in some]).format(**values)
     inside = fact.rstrip(".")
     inside = f"the{inside[3:]}" if inside.startswith("The ") else inside
-    values["a"] = (
-        f"{rng.choice(_FIRST.split())} {rng.choice(_LAST.split())}"  # somebody else says so
-    )
+    # Somebody else says so.
+    values["a"] = f"{rng.choice(_FIRST.split())} {rng.choice(_LAST.split())}"
     unsaid, said = (rng.choice(some).format(s=inside, **values) + "." for some in (_UNSAID, _SAID))
     yield said, fact, "entailed"
     yield unsaid, fact, "not_entailed"

@@ -11,45 +11,16 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-NUMBERS = [
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
-ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-]
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+MONTHS = _words(
+    "January February March April May June July August September October November December"
+)
+NUMBERS = _words("two three four five six seven eight nine ten eleven twelve")
+ORDINALS = _words("first second third fourth fifth sixth seventh eighth ninth tenth")
 
 _YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-2][0-9]\b")
 _NUMBER = re.compile(
@@ -60,79 +31,18 @@ _NAME = re.compile(
     r"\b[A-Z][\w'’.-]*[\w](?: (?:of|the|de|von|van|der|and|for) (?=[A-Z])| (?=[A-Z]))?"
     r"(?:[A-Z][\w'’-]+(?: (?=[A-Z]))?)*"
 )
-_WORDS = frozenset(
-    [
-        "The",
-        "A",
-        "An",
-        "In",
-        "On",
-        "At",
-        "It",
-        "He",
-        "She",
-        "They",
-        "This",
-        "That",
-        "These",
-        "Those",
-        "His",
-        "Her",
-        "Its",
-        "Their",
-        "After",
-        "Before",
-        "When",
-        "While",
-        "As",
-        "For",
-        "From",
-        "By",
-        "With",
-        "During",
-        "Throughout",
-        "Since",
-        "Although",
-        "However",
-        "But",
-        "And",
-        "Or",
-        "If",
-        "There",
-        "Who",
-        "What",
-        "Where",
-        "Which",
-        "How",
-        "Why",
-        "Is",
-        "Are",
-        "Was",
-        "Were",
-        "Did",
-        "Does",
-        "Do",
-        "Also",
-        "Other",
-        "Some",
-        "Many",
-        "Most",
-        "All",
-        "One",
-        "Two",
-        "Three",
-        "Such",
-        "To",
-        "Of",
-        "I",
-        "We",
-        "You",
-        "Both",
-        "Each",
-        "Not",
-        "No",
-    ]
-) | frozenset(MONTHS)
+_NO_NAMES = {
+    *MONTHS,
+    *_words(
+        """
+    The A An In On At It He She They This That These Those His Her Its Their After Before When While
+    As For From By With During Throughout Since Although However But And Or If There Who What Where
+    Which How Why Is Are Was Were Did Does Do Also Other Some Many Most All One Two Three Such To Of
+    I We You Both Each Not No
+    """
+    ),
+}
+"""Words that begin with a capital, and are no names."""
 
 
 def kind(text: str) -> str:
@@ -167,7 +77,7 @@ def spans(text: str, of: str) -> list[str]:
         found = []
         for match in _NAME.finditer(text):
             words = match.group().strip().split()
-            while words and words[0] in _WORDS:
+            while words and words[0] in _NO_NAMES:
                 words = words[1:]
             if words and (len(words) > 1 or not _opens(text, match.start()) or len(words[0]) > 6):
                 found.append(" ".join(words))
@@ -224,15 +134,10 @@ def _number(span: str, rng: Random) -> str:
     return f"{value + rng.choice([-0.5, 0.5, 1.0, 2.0]):.{len(span.split('.')[-1])}f}"
 
 
+_HELPING = "was|were|is|are|has|have|had|can|could|will|would|did|does|do|should|may|must"
 _NEGATIONS = (
-    (
-        r"\b(was|were|is|are|has|have|had|can|could|will|would|did|does|do|should|may|must) (?!not\b)",
-        r"\1 not ",
-    ),
-    (
-        r"\b(was|were|is|are|has|have|had|can|could|will|would|did|does|do|should|may|must) not ",
-        r"\1 ",
-    ),
+    (rf"\b({_HELPING}) (?!not\b)", r"\1 not "),
+    (rf"\b({_HELPING}) not ", r"\1 "),
     (r"\bnever ", ""),
 )
 _SCOPES = (
@@ -295,7 +200,6 @@ def negate(sentence: str, rng: Random) -> str | None:
     if not usable:
         return None
     pattern, new = usable[-1] if len(usable) > 1 else usable[0]
-    del rng
     return re.sub(pattern, new, sentence, count=1)
 
 
@@ -388,7 +292,7 @@ def plainer(sentence: str, title: str, rng: Random) -> str:
         text = re.sub(
             r"^(?:He|She|It)(?= (?:was|is|has|had|became|began|won|died|wrote|made)\b)", title, text
         )
-    return text[:1].upper() + text[1:]
+    return _capital(text)
 
 
 def declare(question: str, answer: str) -> str | None:
@@ -401,27 +305,18 @@ def declare(question: str, answer: str) -> str | None:
         r"^who (?!(?:did|do|does|is|was|were|are|has|had|can|could|will|would)\b)(.+)$", q, re.I
     )
     if who:
-        return f"{answer[:1].upper()}{answer[1:]} {who.group(1)}."
+        return f"{_capital(answer)} {who.group(1)}."
     be = re.match(r"^(?:who|what) (is|was|were|are) ((?:the|its|his|her) .+)$", q, re.I)
     if be:
-        subject = be.group(2)
-        return f"{subject[:1].upper()}{subject[1:]} {be.group(1)} {answer}."
+        return f"{_capital(be.group(2))} {be.group(1)} {answer}."
     which = re.match(
         r"^(?:what|which) ([a-z]+(?: [a-z]+)?) (was|is|won|has|had|became|helped|led|made|wrote|founded|hosted"
         r"|caused|defeated|represented|contains|includes|produced|designed|gave|ruled|used|created) (.+)$",
         q,
         re.I,
     )
-    if which and which.group(1).split()[-1] not in {
-        "did",
-        "does",
-        "do",
-        "is",
-        "was",
-        "were",
-        "are",
-    }:
-        return f"{answer[:1].upper()}{answer[1:]} {which.group(2)} {which.group(3)}."
+    if which and which.group(1).split()[-1] not in _words("did does do is was were are"):
+        return f"{_capital(answer)} {which.group(2)} {which.group(3)}."
     when = re.match(
         r"^(?:when|in (?:what|which) year) was (.+?) (born|founded|built|released|established|published|formed|elected|opened|completed|created|introduced|signed)$",
         q,
@@ -429,9 +324,12 @@ def declare(question: str, answer: str) -> str | None:
     )
     if when:
         joint = "on" if kind(answer) == "date" else "in"
-        subject = when.group(1)
-        return f"{subject[:1].upper()}{subject[1:]} was {when.group(2)} {joint} {answer}."
+        return f"{_capital(when.group(1))} was {when.group(2)} {joint} {answer}."
     many = re.match(r"^how many ([\w ]+?) (are|were)(?: there)? (.+)$", q, re.I)
     if many:
-        return f"{answer[:1].upper()}{answer[1:]} {many[1]} {many[2]} {many[3]}."
+        return f"{_capital(answer)} {many[1]} {many[2]} {many[3]}."
     return None
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

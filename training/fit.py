@@ -141,8 +141,6 @@ def fit(
         "data": data,
         "epochs": epochs,
         "rank": lora.r,
-    }
-    settings |= {
         "first_layer": min(lora.layers_to_transform or [0]),
         "rate": rate,
         "tokens": tokens,
@@ -184,9 +182,8 @@ def fit(
         total = 0.0
         pairs = sum(map(len, group))
         for batch in group:
-            logits = model(
-                **padded([ids for ids, _ in batch], tokenizer.pad_token_id, device)
-            ).logits
+            given = padded([ids for ids, _ in batch], tokenizer.pad_token_id, device)
+            logits = model(**given).logits
             loss = loss_of(logits, torch.tensor([t for _, t in batch], device=device)) / pairs
             loss.backward()
             total += loss.item()
@@ -208,15 +205,8 @@ def fit(
             )
         if (step + 1) % save_every == 0 and step + 1 < len(groups):
             partial = checkpoint.with_name(checkpoint.name + ".partial")
-            torch.save(
-                {
-                    "key": key,
-                    "step": step + 1,
-                    "masters": masters,
-                    "optimizer": optimizer.state_dict(),
-                },
-                partial,
-            )
+            kept = {"key": key, "step": step + 1, "masters": masters}
+            torch.save(kept | {"optimizer": optimizer.state_dict()}, partial)
             partial.replace(checkpoint)
             _save(model, out, settings)
     _save(model, out, settings)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any, NamedTuple
 
 from citeproof.tools.sentences import split
 from training import edits
@@ -31,6 +32,10 @@ class Text:
     def premise(self) -> str:
         """As the product shows it to the model: a title line, then the text."""
         return f"Title: {self.title}\n{self.text}"
+
+    def shown(self, part: str, rng: Random, titled: float) -> str:
+        """A part of it; a share of these parts stands below the title."""
+        return f"Title: {self.title}\n{part}" if rng.random() < titled else part
 
 
 @dataclass(frozen=True)
@@ -72,16 +77,14 @@ class Around:
         ]
 
 
-def asked(rows: Sequence[dict[str, object]], pool: Mapping[str, Text], source: str) -> list[Asked]:
+def asked(rows: Sequence[Mapping[str, Any]], pool: Mapping[str, Text], source: str) -> list[Asked]:
     """The questions of a set whose answer stands in a gold passage."""
     found = []
     for row in rows:
-        pairs = row.get("qa_pairs") or [
-            {"question": row["question"], "short_answers": row["answers"]}
-        ]
-        for pair in pairs:  # type: ignore[attr-defined]
+        whole = {"question": row["question"], "short_answers": row["answers"]}
+        for pair in row.get("qa_pairs") or [whole]:
             answers = tuple(a for a in pair["short_answers"] if a)
-            for key in row["gold_passages"]:  # type: ignore[attr-defined]
+            for key in row["gold_passages"]:
                 if key in pool and any(holds(pool[key].text, a) for a in answers):
                     inside = tuple(sorted(answers, key=lambda a: not holds(pool[key].text, a)))
                     found.append(Asked(pair["question"], inside, pool[key], source))
@@ -154,166 +157,157 @@ def questions(
         others: Share of premises with another passage of the article beside the gold one.
     """
     known = Around.of(sets, pool)
-    all_names = [a for item in sets for a in item.answers[:1] if edits.kind(a) == "name"]
+    names = [a for item in sets for a in item.answers[:1] if edits.kind(a) == "name"]
     for item in sets:
-        answer, gold = item.answers[0], item.gold
-        of = edits.kind(answer)
-        near = [
-            other.answers[0]
-            for other in known.beside[gold.id]
-            if not any(edits.same(other.answers[0], a) for a in item.answers)
-        ]
-        near_alike = [a for a in near if edits.kind(a) == of]
-        siblings = known.siblings(item)
-
-        def show(text: str, keep: str, siblings: list[Text] = siblings, item: Asked = item) -> str:
-            body = crop(text, keep, rng, item.question) if rng.random() < cropped else text
-            parts = [f"Title: {item.gold.title}\n{body}" if rng.random() < 0.8 else body]
-            if siblings and rng.random() < others:
-                parts.append(rng.choice(siblings).premise)
-                rng.shuffle(parts)
-            return "\n".join(parts)
-
-        def row(
-            premise: str, hypothesis: str, label: str, recipe: str, source: str = item.source
-        ) -> Row:
-            return Row(premise, hypothesis, label, f"{source}/{recipe}")
-
-        yield row(
-            show(gold.text, answer), phrased(item.question, answer, rng), "entailed", "answer"
-        )
-
-        around = f"{gold.title}. {gold.text}"
-        wrong = None
-        if near_alike and rng.random() < 0.6:
-            wrong = rng.choice(near_alike)
-        elif of in {"year", "number", "date", "name"}:
-            counted = edits.spans(answer, of)[:1] if of == "number" else [answer]
-            put = edits.another(counted[0], of, around, rng, all_names) if counted else None
-            wrong = edits.swap(answer, counted[0], put) if put else None
-        if wrong is None and near:
-            wrong = rng.choice(near)
-        if wrong and not any(edits.same(wrong, a) for a in item.answers):
-            yield row(
-                show(gold.text, answer),
-                phrased(item.question, wrong, rng),
-                "not_entailed",
-                "other answer",
-            )
-
-        choice = rng.random()
-        if choice < 0.3 and siblings:
-            yield row(
-                rng.choice(siblings).premise,
-                phrased(item.question, answer, rng),
-                "not_entailed",
-                "same article",
-            )
-        elif choice < 0.5 and len(near):
-            other = rng.choice(known.beside[gold.id])
-            if (
-                not any(edits.same(answer, a) for a in other.answers)
-                and other.question != item.question
-            ):
-                yield row(
-                    show(gold.text, answer),
-                    phrased(other.question, answer, rng),
-                    "not_entailed",
-                    "other question",
-                )
-        elif choice < 0.75:
-            changed = edits.substitute(item.question, around, rng, all_names)
-            if changed and not edits.same(changed[2], answer):
-                yield row(
-                    show(gold.text, answer),
-                    phrased(changed[0], answer, rng),
-                    "not_entailed",
-                    "edited question",
-                )
-        elif wrong and of in {"year", "number", "date", "name"}:
-            # The passage says something else now: what the model knows by heart must not count.
-            edited = edits.swap(gold.text, answer, wrong)
-            if edited != gold.text:
-                if rng.random() < 0.5:
-                    yield row(
-                        show(edited, wrong),
-                        phrased(item.question, answer, rng),
-                        "not_entailed",
-                        "edited passage",
-                    )
-                else:
-                    yield row(
-                        show(edited, wrong),
-                        phrased(item.question, wrong, rng),
-                        "entailed",
-                        "edited passage",
-                    )
+        yield from _of_question(item, known, names, rng, cropped, others)
 
 
-def sentences(texts: Sequence[Text], source: str, rng: Random, *, room: int = 4) -> Iterator[Row]:
-    """One sentence of each passage, copied or edited, against the sentences around it."""
-    names = [t.title for t in texts if edits.kind(t.title) == "name"]
-    for text in texts:
+def _of_question(
+    item: Asked, known: Around, names: Sequence[str], rng: Random, cropped: float, others: float
+) -> Iterator[Row]:
+    question, answer, gold = item.question, item.answers[0], item.gold
+    siblings = known.siblings(item)
+
+    def show(text: str, keep: str) -> str:
+        body = crop(text, keep, rng, question) if rng.random() < cropped else text
+        parts = [gold.shown(body, rng, 0.8)]
+        if siblings and rng.random() < others:
+            parts.append(rng.choice(siblings).premise)
+            rng.shuffle(parts)
+        return "\n".join(parts)
+
+    def row(
+        premise: str, question: str, answer: str, recipe: str, label: str = "not_entailed"
+    ) -> Row:
+        return Row(premise, phrased(question, answer, rng), label, f"{item.source}/{recipe}")
+
+    yield row(show(gold.text, answer), question, answer, "answer", "entailed")
+
+    of = edits.kind(answer)
+    near = [
+        other.answers[0]
+        for other in known.beside[gold.id]
+        if not any(edits.same(other.answers[0], a) for a in item.answers)
+    ]
+    near_alike = [a for a in near if edits.kind(a) == of]
+    around = f"{gold.title}. {gold.text}"
+    wrong = None
+    if near_alike and rng.random() < 0.6:
+        wrong = rng.choice(near_alike)
+    elif of in {"year", "number", "date", "name"}:
+        counted = edits.spans(answer, of)[:1] if of == "number" else [answer]
+        put = edits.another(counted[0], of, around, rng, names) if counted else None
+        wrong = edits.swap(answer, counted[0], put) if put else None
+    if wrong is None and near:
+        wrong = rng.choice(near)
+    if wrong and not any(edits.same(wrong, a) for a in item.answers):
+        yield row(show(gold.text, answer), question, wrong, "other answer")
+
+    choice = rng.random()
+    if choice < 0.3 and siblings:
+        yield row(rng.choice(siblings).premise, question, answer, "same article")
+    elif choice < 0.5 and near:
+        other = rng.choice(known.beside[gold.id])
+        if not any(edits.same(answer, a) for a in other.answers) and other.question != question:
+            yield row(show(gold.text, answer), other.question, answer, "other question")
+    elif choice < 0.75:
+        changed = edits.substitute(question, around, rng, names)
+        if changed and not edits.same(changed[2], answer):
+            yield row(show(gold.text, answer), changed[0], answer, "edited question")
+    elif wrong and of in {"year", "number", "date", "name"}:
+        # The passage says something else now: what the model knows by heart must not count.
+        edited = edits.swap(gold.text, answer, wrong)
+        if edited != gold.text:
+            said, label = (answer, "not_entailed") if rng.random() < 0.5 else (wrong, "entailed")
+            yield row(show(edited, wrong), question, said, "edited passage", label)
+
+
+class _Excerpt(NamedTuple):
+    """A sentence of a passage, and what stands around it."""
+
+    sentence: str
+    body: str
+    """The sentence with some of those before and behind it."""
+    premise: str
+    """The same, mostly below the title."""
+    rest: list[str]
+    """The other sentences of the passage."""
+
+    @classmethod
+    def draw(
+        cls, text: Text, rng: Random, *, longest: int, room: int, titled: float
+    ) -> _Excerpt | None:
+        """A sentence of six words or more, at random; None if the passage has none.
+
+        Args:
+            text: The passage.
+            rng: Where chance comes from.
+            longest: Words of the sentence at most.
+            room: Sentences on either side at most.
+            titled: Share of premises with the title.
+        """
         spans = split(text.text)
         whole = [text.text[s.start : s.end] for s in spans]
-        usable = [i for i, s in enumerate(whole) if 6 <= len(s.split()) <= 40]
+        usable = [i for i, s in enumerate(whole) if 6 <= len(s.split()) <= longest]
         if not usable:
-            continue
+            return None
         at = rng.choice(usable)
-        sentence = whole[at]
-        first = max(0, at - rng.randint(0, room - 1))
-        body = text.text[
-            spans[first].start : spans[min(len(spans) - 1, at + rng.randint(0, room - 1))].end
-        ]
-        premise = f"Title: {text.title}\n{body}" if rng.random() < 0.8 else body
+        first = max(0, at - rng.randint(0, room))
+        last = min(len(spans) - 1, at + rng.randint(0, room))
+        body = text.text[spans[first].start : spans[last].end]
+        return cls(whole[at], body, text.shown(body, rng, titled), whole[:at] + whole[at + 1 :])
+
+
+def _names(texts: Sequence[Text]) -> list[str]:
+    return [text.title for text in texts if edits.kind(text.title) == "name"]
+
+
+def sentences(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
+    """One sentence of each passage, copied or edited, against the sentences around it."""
+    names = _names(texts)
+
+    def row(premise: str, hypothesis: str, label: str, recipe: str) -> Row:
+        return Row(premise, hypothesis, label, f"{source}/{recipe}")
+
+    for text in texts:
+        excerpt = _Excerpt.draw(text, rng, longest=40, room=3, titled=0.8)
+        if excerpt is None:
+            continue
+        sentence, body, premise, others = excerpt
         claim = edits.shorten(sentence) if rng.random() < 0.6 else sentence
-
-        def row(premise: str, hypothesis: str, label: str, recipe: str) -> Row:
-            return Row(premise, hypothesis, label, f"{source}/{recipe}")
-
         kind = rng.random()
         if kind < 0.28:
             yield row(premise, claim, "entailed", "copy")
         elif kind < 0.55:
-            changed = edits.substitute(claim, premise, rng, names)
-            if changed:
+            if changed := edits.substitute(claim, premise, rng, names):
                 new, old, put = changed
                 yield row(premise, new, "not_entailed", "substitution")
+                edited = edits.swap(premise, old, put)
                 if rng.random() < 0.3:
-                    yield row(edits.swap(premise, old, put), new, "entailed", "edited premise")
+                    yield row(edited, new, "entailed", "edited premise")
                 elif rng.random() < 0.3:
-                    yield row(
-                        edits.swap(premise, old, put), claim, "not_entailed", "edited premise"
-                    )
+                    yield row(edited, claim, "not_entailed", "edited premise")
                 elif rng.random() < 0.25:
                     both = [body, edits.swap(body, old, put)]
                     rng.shuffle(both)
-                    yield row(
-                        "\n".join(both),
-                        rng.choice([claim, new]),
-                        "contradiction",
-                        "premises disagree",
-                    )
+                    said = rng.choice([claim, new])
+                    yield row("\n".join(both), said, "contradiction", "premises disagree")
         elif kind < 0.65:
-            negated = edits.negate(claim, rng)
-            if negated:
+            if negated := edits.negate(claim, rng):
                 yield row(premise, negated, "contradiction", "negation")
         elif kind < 0.82:
-            scoped = edits.rescope(claim, rng)
-            if scoped:
+            if scoped := edits.rescope(claim, rng):
                 yield row(premise, scoped, "not_entailed", "scope")
         elif kind < 0.92:
-            reversed_ = edits.reverse(claim, rng)
-            if reversed_:
+            if reversed_ := edits.reverse(claim, rng):
                 yield row(premise, reversed_, "not_entailed", "roles")
         elif text.title in sentence and names:
             other = rng.choice(names)
             if not edits.same(other, text.title):
-                yield row(
-                    premise, edits.swap(claim, text.title, other), "not_entailed", "other entity"
-                )
-        elif len(whole) >= 4:
-            rest = " ".join(s for i, s in enumerate(whole) if i != at)
+                swapped = edits.swap(claim, text.title, other)
+                yield row(premise, swapped, "not_entailed", "other entity")
+        elif len(others) >= 3:
+            rest = " ".join(others)
             yield row(f"Title: {text.title}\n{rest}", claim, "neutral", "left out")
 
 
@@ -323,36 +317,27 @@ def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
     The replacement of a name or a number stands elsewhere in the premise if possible: occurring
     there must not be enough.
     """
-    names = [t.title for t in texts if edits.kind(t.title) == "name"]
+    names = _names(texts)
     for text in texts:
-        spans = split(text.text)
-        usable = [
-            i for i, s in enumerate(spans) if 6 <= len(text.text[s.start : s.end].split()) <= 35
-        ]
-        if not usable:
+        excerpt = _Excerpt.draw(text, rng, longest=35, room=1, titled=0.7)
+        if excerpt is None:
             continue
-        at = rng.choice(usable)
-        first, last = max(0, at - rng.randint(0, 1)), min(len(spans) - 1, at + rng.randint(0, 1))
-        body = text.text[spans[first].start : spans[last].end]
-        premise = f"Title: {text.title}\n{body}" if rng.random() < 0.7 else body
-        claim = edits.plainer(text.text[spans[at].start : spans[at].end], text.title, rng)
+        premise = excerpt.premise
+        claim = edits.plainer(excerpt.sentence, text.title, rng)
         changes = [edits.negate, edits.rescope, edits.rescope, edits.reverse, edits.reverse]
         rng.shuffle(changes)
         changed = next((new for edit in changes if (new := edit(claim, rng))), None)
+        right, wrong = claim, changed
         swapped = edits.substitute(claim, premise, rng, names)
         if swapped and (changed is None or rng.random() < 0.6):
-            new, old, put = swapped
+            wrong, old, put = swapped
             edited = edits.swap(premise, old, put)
             if rng.random() < 0.4 and edits.swap(edited, put, old) == premise:
                 # The same two claims the other way round: what everyone knows does not count.
-                yield Row(edited, new, "entailed", f"{source}/twins")
-                yield Row(edited, claim, "not_entailed", f"{source}/twins")
-            else:
-                yield Row(premise, claim, "entailed", f"{source}/twins")
-                yield Row(premise, new, "not_entailed", f"{source}/twins")
-        elif changed:
-            yield Row(premise, claim, "entailed", f"{source}/twins")
-            yield Row(premise, changed, "not_entailed", f"{source}/twins")
+                premise, right, wrong = edited, wrong, claim
+        if wrong:
+            yield Row(premise, right, "entailed", f"{source}/twins")
+            yield Row(premise, wrong, "not_entailed", f"{source}/twins")
 
 
 def neighbours(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
@@ -408,10 +393,10 @@ def together(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
         yield Row("\n".join(premises), hypothesis, label, f"{one.source}/together")
 
 
-def among(rows: Sequence[Row], texts: Sequence[Text], rng: Random, most: int = 3) -> Iterator[Row]:
-    """The same pairs with other passages around the premise."""
+def among(rows: Sequence[Row], texts: Sequence[Text], rng: Random) -> Iterator[Row]:
+    """The same pairs with one or two other passages around the premise."""
     for row in rows:
-        parts = [row.premise, *(t.premise for t in rng.sample(texts, rng.randint(1, most)))]
+        parts = [row.premise, *(t.premise for t in rng.sample(texts, rng.randint(1, 2)))]
         rng.shuffle(parts)
         label = row.label if row.label != "contradiction" else "not_entailed"
         yield replace(row, premise="\n".join(parts), label=label, source=f"{row.source}/among")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from sklearn.metrics import roc_auc_score, roc_curve
 
 from citeproof.tools.entailment import Entailment, Pair
 from training.rows import Row
@@ -67,17 +68,7 @@ def quality(scores: Sequence[float], truths: Sequence[bool], threshold: float) -
 
 def area(scores: Sequence[float], truths: Sequence[bool]) -> float:
     """Area under the ROC curve; ties count half. NaN where all pairs are of one kind."""
-    ranks: dict[float, list[bool]] = defaultdict(list)
-    for score, truth in zip(scores, truths, strict=True):
-        ranks[score].append(truth)
-    below, won = 0, 0.0
-    for score in sorted(ranks):
-        right = sum(ranks[score])
-        wrong = len(ranks[score]) - right
-        won += right * (below + wrong / 2)
-        below += wrong
-    entailed = sum(truths)
-    return won / (entailed * below) if entailed and below else math.nan
+    return float(roc_auc_score(truths, scores)) if len(set(truths)) == 2 else math.nan
 
 
 def balanced(scores: Sequence[float], truths: Sequence[bool], threshold: float) -> float:
@@ -95,20 +86,13 @@ def best_balanced(scores: Sequence[float], truths: Sequence[bool]) -> tuple[floa
 
     NaN and 0.5 where all pairs are of one kind: any threshold would do.
     """
-    entailed = sum(truths)
-    others = len(truths) - entailed
-    if not entailed or not others:
+    if len(set(truths)) < 2:
         return math.nan, 0.5
-    best, at = 0.0, 0.5
-    hits, wrong = 0, 0
-    ordered = sorted(zip(scores, truths, strict=True), reverse=True)
-    for place, (score, truth) in enumerate(ordered):
-        hits, wrong = hits + truth, wrong + (not truth)
-        last_of_its_score = place + 1 == len(ordered) or ordered[place + 1][0] < score
-        value = (hits / entailed + 1 - wrong / others) / 2
-        if last_of_its_score and value >= best:
-            best, at = value, score
-    return best, at
+    wrong, hits, thresholds = roc_curve(truths, scores, drop_intermediate=False)
+    values = [(hit + 1 - miss) / 2 for hit, miss in zip(hits, wrong, strict=True)]
+    best = max(values)
+    at = max(place for place, value in enumerate(values) if value == best)
+    return float(best), float(thresholds[at])
 
 
 def false_proofs(scores: Sequence[float], truths: Sequence[bool], threshold: float) -> float:
@@ -134,16 +118,3 @@ def bins(
 def calibration_error(scores: Sequence[float], truths: Sequence[bool]) -> float:
     """Expected calibration error over ten bins."""
     return sum(n * abs(s - t) for s, t, n in bins(scores, truths)) / len(scores)
-
-
-def log_odds(score: float, bound: float = 1e-6) -> float:
-    """The logit of a probability, kept finite."""
-    inside = min(max(score, bound), 1 - bound)
-    return math.log(inside / (1 - inside))
-
-
-def overlap(premise: str, hypothesis: str) -> float:
-    """Share of the hypothesis' words that stand in the premise: what needs no model."""
-    words = hypothesis.lower().split()
-    known = set(premise.lower().split())
-    return sum(word in known for word in words) / len(words) if words else 0.0

@@ -33,10 +33,8 @@ def main(
     reader = CloseReader(CrossEncoder(str(model), 0.5))
     for name in data:
         _, rows = sample(name)
-        for score, truth in zip(
-            *by_group(rows, list(map(float, scored(reader, rows)))), strict=True
-        ):
-            scores[truth].append(round(score, 3))
+        for score, truth in zip(*by_group(rows, scored(reader, rows)), strict=True):
+            scores[truth].append(round(float(score), 3))
     kept = {"stated": sorted(scores[True]), "not_stated": sorted(scores[False])}
     (out / "scores.json").write_text(json.dumps(kept) + "\n", encoding="utf-8")
     for share in SHARES:

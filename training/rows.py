@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from citeproof.models.entailment import LABELS
 
@@ -37,14 +38,19 @@ class Row:
         return TARGETS[self.label] == 0
 
 
+def lines(path: Path) -> list[Any]:
+    """The objects of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def read(path: Path) -> Iterator[Row]:
     """The rows of a file of JSON lines, named by the file's stem where they name no set.
 
     Raises:
         ValueError: A line is no row; the message names file and line.
     """
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
             try:
                 fields = json.loads(line)
                 label = fields["label"]
@@ -93,9 +99,6 @@ def sample(entry: str) -> tuple[str, list[Row]]:
 
 def write(path: Path, rows: Iterable[Row]) -> int:
     """Writes made rows; returns how many."""
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(asdict(row) | {"made": True}, ensure_ascii=False) + "\n")
-            count += 1
-    return count
+    made = [json.dumps(asdict(row) | {"made": True}, ensure_ascii=False) + "\n" for row in rows]
+    path.write_text("".join(made), encoding="utf-8")
+    return len(made)

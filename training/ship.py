@@ -12,19 +12,23 @@ into the head (so that the shipped scores are calibrated by themselves), and fit
 from __future__ import annotations
 
 import json
+import math
 import tempfile
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated
 
 import torch
 import typer
 from safetensors.torch import load_file, save_file
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from citeproof.models import entailment
 from training import measure
 from training.fit import load, padded
-from training.rows import Row
+from training.rows import Row, lines
 
 app = typer.Typer(help=__doc__)
 SHIPPED = Path(entailment.__file__).parent / "adapter"
@@ -55,9 +59,7 @@ def logits(folder: Path, rows: list[Row], tokens: int = 2048) -> torch.Tensor:
 
 def weights(sources: list[str]) -> torch.Tensor:
     """Each source counts the same, however many pairs it has."""
-    counts: dict[str, int] = defaultdict(int)
-    for source in sources:
-        counts[source] += 1
+    counts = Counter(sources)
     return torch.tensor([1 / counts[source] / len(counts) for source in sources])
 
 
@@ -65,20 +67,10 @@ def fitted(
     odds: torch.Tensor, truths: torch.Tensor, weight: torch.Tensor
 ) -> tuple[list[float], float]:
     """Weights of the columns of `odds`, and of 1, that make the logistic function fit; the loss."""
-    columns = torch.cat([odds, torch.ones(len(odds), 1)], dim=1).double()
-    factors = torch.zeros(columns.shape[1], dtype=torch.double, requires_grad=True)
-    optimizer = torch.optim.LBFGS([factors], max_iter=200, line_search_fn="strong_wolfe")
-
-    def loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        value = torch.nn.functional.binary_cross_entropy_with_logits(
-            columns @ factors, truths.double(), weight=weight.double(), reduction="sum"
-        )
-        value.backward()
-        return value
-
-    optimizer.step(loss)
-    return factors.tolist(), float(loss().detach())
+    model = LogisticRegression(C=math.inf, tol=1e-8, max_iter=1000)
+    model.fit(odds, truths, sample_weight=weight)
+    loss = log_loss(truths, model.predict_proba(odds)[:, 1], sample_weight=weight)
+    return [*model.coef_[0].tolist(), float(model.intercept_[0])], float(loss)
 
 
 def tempered(found: torch.Tensor, heat: float, prior: float) -> torch.Tensor:
@@ -157,10 +149,9 @@ def _mean_balanced(
     values = []
     for source in sorted(set(sources)):
         part = [i for i, name in enumerate(sources) if name == source]
-        values.append(
-            measure.balanced([scores[i] for i in part], [rows[i].entailed for i in part], threshold)
-        )
-    return sum(values) / len(values)
+        truths = [rows[i].entailed for i in part]
+        values.append(measure.balanced([scores[i] for i in part], truths, threshold))
+    return fmean(values)
 
 
 @app.command()
@@ -175,19 +166,14 @@ def blend(
     known = json.loads(note.read_text(encoding="utf-8"))
     low = known["band"][0] if low is None else low
     high = known["band"][1] if high is None else high
-    rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
+    rows = lines(scores)
     inside = [row for row in rows if low <= row["score"] < high and "judge" in row]
     if len({row["entailed"] for row in inside}) < 2:
         raise typer.BadParameter(
             f"{scores}: needs judged pairs of both kinds with a score from {low} to {high}; "
-            "write it with `--judge band`."
+            "write it with `benchmarks/entailment.py band`."
         )
-    odds = torch.tensor(
-        [
-            [measure.log_odds(row["score"], 1e-3), measure.log_odds(row["judge"], 1e-3)]
-            for row in inside
-        ]
-    )
+    odds = torch.tensor([[row["score"], row["judge"]] for row in inside]).logit(eps=1e-3)
     truths = torch.tensor([row["entailed"] for row in inside])
     found, loss = fitted(odds, truths, weights([row["set"] for row in inside]))
     typer.echo(f"{len(inside)} of {len(rows)} pairs inside: weights {found}, loss {loss:.3f}")

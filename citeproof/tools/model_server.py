@@ -88,13 +88,13 @@ class ModelServer:
             event_hooks={"response": [cap]},
         )
 
-    def get(self, url: str, *, retries: int = 0) -> Any:
-        """The JSON at an address, in time to begin with it: by default without another attempt.
+    def get(self, url: str) -> Any:
+        """The JSON at an address, in one attempt: a program that begins must not wait for long.
 
         Raises:
             ModelError: There is none.
         """
-        return submit(self._ask(url, None, retries)).result()
+        return submit(self._ask(url, None, 0)).result()
 
     def post(self, url: str, bodies: Sequence[Any], *, retries: int | None = None) -> list[Any]:
         """The JSON that answers each body, in order; at most `at_once` are under way.

@@ -7,7 +7,6 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
 from copy import copy
 from threading import Event
-from types import TracebackType
 from typing import Self
 
 from langchain_core.embeddings import Embeddings
@@ -149,7 +148,9 @@ class Toolbox:
             if progress is not None:
                 progress(label, done, total)
 
-        def open_stores() -> tuple[Embeddings | None, Index | OwnRetriever, Bank, EvidenceLog]:
+        def open_stores() -> tuple[
+            ExitStack, Embeddings | None, Index | OwnRetriever, Bank, EvidenceLog
+        ]:
             embeddings = open_embedder(chosen, report_progress)
             by_words = chosen.retriever.kind == "bm25"  # then no model is loaded for the log alone
             with ExitStack() as opened:
@@ -161,8 +162,8 @@ class Toolbox:
                 bank = Bank.open(chosen.chroma, embeddings, namespace=chosen.bank.namespace)
                 opened.callback(bank.close)
                 evidence = EvidenceLog.open(chosen.chroma, None if by_words else embeddings)
-                opened.pop_all()
-            return embeddings, index, bank, evidence
+                opened.callback(evidence.close)
+                return opened.pop_all(), embeddings, index, bank, evidence
 
         def fetch_entailment() -> None:
             # Here, and not in the middle of a run: it may be a download.
@@ -194,28 +195,24 @@ class Toolbox:
                 called_off.set()
                 fetching.cancel()
                 if opening.exception() is None:
-                    for store in opening.result()[1:]:
-                        store.close()
+                    opening.result()[0].close()
                 raise
-            embeddings, index, bank, evidence = opening.result()
-            held.pop_all()
-        tools = cls(
-            model,
-            retriever=index.retriever(),
-            entailment=entailment,
-            answerability=answerability,
-            evidence=evidence,
-            bank=bank,
-            budget=chosen.budget,
-            prompts=prompts,
-        )
-        tools.index = None if isinstance(index, OwnRetriever) else index
-        tools.embeddings = embeddings
-        tools.english_only = chosen.entailment.own
-        tools._closing.callback(model.close)
-        tools._closing.callback(bank.close)
-        tools._closing.callback(evidence.close)
-        tools._closing.callback(index.close)
+            stores, embeddings, index, bank, evidence = opening.result()
+            held.callback(stores.close)
+            tools = cls(
+                model,
+                retriever=index.retriever(),
+                entailment=entailment,
+                answerability=answerability,
+                evidence=evidence,
+                bank=bank,
+                budget=chosen.budget,
+                prompts=prompts,
+            )
+            tools.index = None if isinstance(index, OwnRetriever) else index
+            tools.embeddings = embeddings
+            tools.english_only = chosen.entailment.own
+            tools._closing = held.pop_all()
         return tools
 
     def close(self) -> None:
@@ -225,10 +222,5 @@ class Toolbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

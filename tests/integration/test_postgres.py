@@ -1,19 +1,14 @@
 """Runs that PostgreSQL keeps: killed, or waiting for a person, they go on in another process.
 
-Needs PostgreSQL's programs (on Debian: `apt-get install postgresql`), or the address of a database
-that may be filled, in `CITEPROOF_TEST_POSTGRES`.
+Needs pgserver, or the address of a database that may be filled, in `CITEPROOF_TEST_POSTGRES`.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import pwd
 import re
-import shutil
 import signal
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,21 +20,14 @@ from typer.testing import CliRunner
 
 from citeproof import Toolbox, build_vtg, cli
 from tests.graphs.scripts import LIT, Script
+from tests.postgres import running_server
 from tests.robustness.test_resume import process
 from tests.server.serving import ANSWER, QUESTION, client
+from tests.test_docs import blocks
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
 WRONG = "Cy Fox built the tower."
-
-
-def programs() -> Path | None:
-    """The folder of PostgreSQL's programs, the newest where there are several."""
-    if found := shutil.which("initdb"):
-        return Path(found).resolve().parent
-    folders = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-    return max((path.parent for path in folders), key=lambda f: int(f.parent.name), default=None)
 
 
 @pytest.fixture(scope="module")
@@ -48,35 +36,8 @@ def server() -> Iterator[str]:
     if given := os.environ.get("CITEPROOF_TEST_POSTGRES"):
         yield given
         return
-    if (found := programs()) is None:
-        pytest.skip("PostgreSQL is not installed, and CITEPROOF_TEST_POSTGRES names no server")
-    user: dict[str, Any] = {}
-    if os.getuid() == 0:  # PostgreSQL refuses to run as root
-        try:
-            account = pwd.getpwnam("postgres")
-        except KeyError:
-            pytest.skip("PostgreSQL refuses to run as root, and there is no user postgres")
-        user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-    # Not in pytest's folder, which no other user may enter; and sockets need a short path.
-    folder = Path(tempfile.mkdtemp(prefix="citeproof-"))
-    if user:
-        os.chown(folder, user["user"], user["group"])
-
-    def do(program: str, *arguments: str) -> None:
-        command = [str(found / program), "-D", str(folder / "data"), *arguments]
-        with (folder.parent / f"{folder.name}.log").open("ab") as log:
-            subprocess.run(command, cwd=folder, stdout=log, stderr=log, check=True, **user)
-
-    try:
-        do("initdb", "-U", "citeproof", "-A", "trust", "-N")
-        do("pg_ctl", "-w", "-o", f"-c listen_addresses= -c fsync=off -k {folder}", "start")
-        try:
-            yield f"postgresql://citeproof@/postgres?host={folder}"
-        finally:
-            do("pg_ctl", "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder)
-        (folder.parent / f"{folder.name}.log").unlink()
+    with running_server() as made:
+        yield made.url
 
 
 @pytest.fixture
@@ -104,9 +65,8 @@ def test_a_process_that_is_killed_goes_on_in_another_and_repeats_no_call(
 
 
 def test_the_program_of_the_page_runs(database: str) -> None:
-    page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    [program] = [block for block in blocks if "PostgresSaver" in block]
+    programs = blocks(Path("docs/streaming.md"), "python")
+    [program] = [program for program in programs if "PostgresSaver" in program]
     told = Script([LIT, "DONE"], [[2]])
     names: dict[str, Any] = {"tools": told.toolbox(), "build_vtg": build_vtg}
     [address] = re.findall(r'"(postgresql://[^"]+)"', program)

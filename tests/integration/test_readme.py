@@ -7,9 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from tests.test_docs import blocks as page_blocks
 
 pytestmark = pytest.mark.integration
 
@@ -17,9 +20,7 @@ ROOT = Path(__file__).parents[2]
 LASTS = re.compile(r"\b(nine|9) days\b")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+blocks = partial(page_blocks, Path("README.md"))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -30,6 +29,7 @@ from citeproof.graphs.registry import METHODS
 from citeproof.runtime.events import AnswerReady
 from citeproof.runtime.events import Event as AnyEvent
 from tests.integration.conftest import EXAMPLES
+from tests.test_docs import blocks
 from tests.tools.openai_stub import Reply, serve
 
 pytestmark = pytest.mark.integration
@@ -264,8 +264,7 @@ def test_without_documents_the_index_is_searched(studio: Studio) -> None:
 
 
 def test_the_program_of_the_page_runs(studio: Studio, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8")
-    [program] = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    [program] = blocks(Path("docs/studio.md"), "python")
     exec(program.replace("http://127.0.0.1:2024", studio.url), {})
     assert capsys.readouterr().out == f"supported {LOAF}\n{LOAF[:-1]} [1].\n"
 
@@ -325,9 +324,8 @@ def test_a_draft_that_is_changed_is_proved(studio: Studio) -> None:
 def test_the_program_of_the_page_on_streaming_runs(
     studio: Studio, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    [program] = [block for block in blocks if "langgraph_sdk" in block]
+    programs = blocks(Path("docs/streaming.md"), "python")
+    [program] = [program for program in programs if "langgraph_sdk" in program]
     doubted = program.replace("Who built the tower?", f"{DOUBTED} Cy Fox built it. Who did?")
     assert doubted != program
     exec(doubted.replace("http://127.0.0.1:2024", studio.url), {})

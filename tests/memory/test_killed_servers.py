@@ -22,10 +22,10 @@ from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, EntailmentSettings, RetrieverSettings
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.entailment.opening import open_entailment
-from tests.memory.conftest import Server
 from tests.memory.fakes import GaussianEmbeddings
 from tests.memory.worker import ROOT
 from tests.memory.worker import server as chroma
+from tests.postgres import Server
 from tests.server.serving import ANSWER, QUESTION, reply, toolbox
 
 

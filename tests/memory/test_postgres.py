@@ -16,8 +16,8 @@ from citeproof.memory.postgres import PostgresPassages
 from citeproof.memory.searched import open_searched
 from citeproof.settings import RetrieverSettings, Settings
 from citeproof.types import Passage
-from tests.memory.conftest import Server
 from tests.memory.fakes import WordEmbeddings
+from tests.postgres import Server
 from tests.server.serving import client, events, toolbox
 
 PASSAGES = [

@@ -120,7 +120,7 @@ def test_neighbours_share_a_name_but_not_what_the_claim_is_about(
 
 def test_other_passages_do_not_change_the_label() -> None:
     row = Row("It was lit in 1874.", "It was lit.", "entailed", "s")
-    [made] = make.among([row], [HARBOUR, TOWER], Random(1), 2)
+    [made] = make.among([row], [HARBOUR, TOWER], Random(1))
     assert made.entailed
     assert row.premise in made.premise
     assert "Title: Orrin Tower" in made.premise

@@ -36,11 +36,6 @@ def test_of_a_group_the_best_chunk_counts() -> None:
     assert measure.by_group(rows, [0.2, 0.7, 0.4]) == ([0.7, 0.4], [True, False])
 
 
-def test_overlap_is_the_share_of_known_words() -> None:
-    assert measure.overlap("the tower is old", "The tower is new") == 0.75
-    assert measure.overlap("a", "") == 0.0
-
-
 def test_the_best_threshold_is_one_of_the_scores() -> None:
     scores, truths = [0.9, 0.8, 0.7, 0.2], [True, False, True, False]
     assert measure.best_balanced(scores, truths) == (0.75, 0.7)

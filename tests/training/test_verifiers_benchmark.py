@@ -59,52 +59,42 @@ class Counting(TableEntailment):
         return await super().scores(pairs)
 
 
-def run(model: Counting, scores: Any, sets: Any = SETS) -> None:
+def run(model: Counting, kept: Path, sets: Any = SETS) -> Any:
     with Progress(console=Console(quiet=True)) as bar:
-        asyncio.run(verifiers.score(model, sets, scores, bar))
+        return asyncio.run(verifiers.score(model, sets, kept, bar))
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    file = tmp_path / "deep" / "scores.jsonl"
-    first = Counting(fails_at=150)
+    kept = tmp_path / "deep" / "scores.sqlite"
     with pytest.raises(KeyboardInterrupt):
-        run(first, verifiers.Scores(file, "v"))
-    assert len(file.read_text("utf-8").splitlines()) == 2 * verifiers.BATCH
-    with file.open("a", encoding="utf-8") as cut_off:
-        cut_off.write('{"verifier": "v", "ke')
+        run(Counting(fails_at=150), kept)
     second = Counting()
-    scores = verifiers.Scores(file, "v")
-    run(second, scores)
+    found = run(second, kept)
     assert len(second.pairs) == 200 - 2 * verifiers.BATCH + 1  # one to load the model
-    assert len(file.read_text("utf-8").splitlines()) == 200
     third = Counting()
-    run(third, verifiers.Scores(file, "v"))
+    assert run(third, kept)["s"].scores == found["s"].scores
     assert third.pairs == []
-    assert verifiers.Scores(file, "other").missing("s", ROWS) == ROWS
+    scores = tmp_path / "scores.jsonl"
+    verifiers.write(scores, "v", SETS, found)
+    lines = [json.loads(line) for line in scores.read_text("utf-8").splitlines()]
+    assert [(line["entailed"], line["score"]) for line in lines[:2]] == [(False, 0.9), (True, 0.9)]
+    assert len(lines) == 200
 
 
 def test_the_table_has_a_row_for_each_set_and_one_for_the_mean(tmp_path: Path) -> None:
-    scores = verifiers.Scores(tmp_path / "scores.jsonl", "v")
     grouped = [
         Row("premise 0", "claim 1", "entailed", "g", group="x"),
         Row("premise 1", "claim 2", "not_entailed", "g", group="x"),
         Row("premise 2", "claim 4", "not_entailed", "g", group="y"),
     ]
     sets = {"s": ROWS, "g": grouped}
-    run(Counting(), scores, sets)
-    head, rule, first, second, mean = verifiers.table(sets, scores, 0.5).splitlines()
+    found = run(Counting(), tmp_path / "scores.sqlite", sets)
+    head, rule, first, second, mean = verifiers.table(sets, found, 0.5).splitlines()
     assert head.startswith("| set | claims | entailed | proved | false proofs |")
     assert rule.count("---") == len(verifiers.HEAD)
     assert first.startswith("| s | 200 | 100 | 120 | 0.167 | 0.900 | 0.900 (0.90) | 0.900 |")
     assert second.startswith("| g | 2 | 1 | 1 | 0.000 | 1.000 | 1.000 (0.90) | 1.000 |")
     assert mean.startswith("| **mean** |  |  |  | 0.083 | 0.950 | 0.950 | 0.950 |")
-
-
-def test_a_file_that_holds_something_else_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "scores.jsonl"
-    file.write_text('{"verifier": "v"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="line 1, is no score"):
-        verifiers.Scores(file, "v")
 
 
 def test_pairs_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from citeproof.tools.documents.docling_pdf import read_blocks
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import Sandbox, read_safely
-from tests.pdfs import Sheet, lines, make, pdf
+from tests.pdfs import LOCKED, Sheet, lines, make, pdf
 from tests.tools.documents.docling_documents import item, real, scripted, scripted_table
 
 DOCLING = DocumentSettings(pdf="docling")
@@ -229,7 +229,7 @@ def test_what_docling_cannot_read_is_refused(package: SimpleNamespace) -> None:
     with pytest.raises(DocumentError, match="docling finds no text in it; no text on page 1, 2"):
         reading(package, picture, status=Status("success"), errors=[])
     with pytest.raises(DocumentError, match="it is encrypted"):
-        docling_pdf.read_with_docling(make([Sheet(lines("x"))], password="key"), Path("a.pdf"))
+        docling_pdf.read_with_docling(LOCKED.read_bytes(), Path("a.pdf"))
 
 
 def test_the_setting_chooses_it_and_the_models(package: SimpleNamespace, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.pdf import read_pdf
-from tests.pdfs import Sheet, image, lines, make, pdf
+from tests.pdfs import LOCKED, RESTRICTED, Sheet, image, lines, make, pdf
 
 LEFT = [f"The left column says in line {n} that" for n in range(8)]
 RIGHT = [f"The right column says in line {n} that" for n in range(8)]
@@ -223,9 +223,9 @@ def test_errors_of_pages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_encryption() -> None:
     with pytest.raises(DocumentError, match="it is encrypted. Save it without a password."):
-        document(make([Sheet(lines("Secret."))], password="key"))
+        document(LOCKED.read_bytes())
     # An empty password only restricts what a viewer may do.
-    assert texts(make([Sheet(lines("Not secret."))], password="")) == ["Not secret."]
+    assert texts(RESTRICTED.read_bytes()) == ["Not secret."]
 
 
 def test_threads_read_one_after_the_other() -> None:
