@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from citeproof.tools.documents.base import number
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -181,7 +182,7 @@ class _List:
         self.is_defined = False
         """Whether the last terms have their definition."""
         self._pieces, self._kind, self._depth = pieces, tag.tag, depth
-        self._number = _number(tag, "start")
+        self._number = number(tag.get("start", ""))
         self._place = pieces.headings
         self._named = tag.tag != "dl" and pieces.introduce(depth)
         self._begin = pieces.place
@@ -230,7 +231,7 @@ def _grid(table: Any, is_dropped: Any) -> Grid | None:
                 if len(said) > _CELL and len(table) < 3:
                     return None
                 is_head = cell.tag == "th" or row.getparent().tag == "thead"
-                across, down = _number(cell, "colspan"), _number(cell, "rowspan")
+                across, down = (number(cell.get(name, "")) for name in ("colspan", "rowspan"))
                 grid.add(said, across=across, down=down, is_header=is_head)
     return grid if max(map(len, grid.rows), default=0) > 1 else None
 
@@ -250,9 +251,3 @@ def _inline(tag: Any, is_dropped: Any) -> str:
         elif one is not tag:
             said.append((" " if one.tag in _BLOCKS else "") + (one.tail or ""))
     return " ".join("".join(said).split())
-
-
-def _number(tag: Any, name: str) -> int:
-    """A number in an attribute, 1 where there is none."""
-    value = str(tag.get(name, "")).strip()
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 1

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from citeproof.tools.documents.base import TERM, Heading
 from citeproof.tools.documents.tables import Grid, looks_like_header
 
-_TERM = 7
-"""Level of a term under the six levels of headings."""
 _LONGEST_TERM = 100
 _LONGEST_NAME = 200
 """Characters of an introduction that becomes a heading."""
@@ -20,7 +19,7 @@ class Pieces:
         self._pieces: list[str] = []
         self._length = 0
         self._gap = ""
-        self._headings: list[tuple[int, int, int, str]] = []
+        self._headings: list[Heading] = []
         self._line = 0
         self._mark = ""
         self._kept: list[tuple[int, int]] = []
@@ -93,14 +92,14 @@ class Pieces:
 
     def term(self, start: int, name: str, depth: int = 0) -> None:
         """Marks the text from `start` on as belonging to a term of this name; "" ends it."""
-        self._headings.append((start, start, _TERM + depth, _shorten(name)))
+        self._headings.append((start, start, TERM + depth, _shorten(name)))
 
     def introduce(self, depth: int = 0) -> bool:
         """Whether the line before this place, if it introduces what follows, became a term."""
         start, name = self._introduction()
         if start is None or not 0 < len(name) <= _LONGEST_NAME:
             return False
-        self._headings.append((start, start, _TERM + depth, name.rstrip(":")))
+        self._headings.append((start, start, TERM + depth, name.rstrip(":")))
         return True
 
     def forget(self, count: int) -> None:
@@ -112,7 +111,7 @@ class Pieces:
         """How many headings there are so far."""
         return len(self._headings)
 
-    def result(self) -> tuple[str, list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+    def result(self) -> tuple[str, list[Heading], list[tuple[int, int]]]:
         """The text, and its headings and the stretches to be kept, as `sections` takes them."""
         kept: list[tuple[int, int]] = []
         for start, end in sorted(self._kept):

@@ -12,7 +12,7 @@ from typing import Any
 
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, unusable, whole
+from citeproof.tools.documents.base import Document, Part, left_out, unusable, whole
 from citeproof.tools.documents.tables import Row, table_parts
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx anew."
@@ -91,10 +91,8 @@ def _workbook(data: bytes, path: Path) -> Document:
         raise unusable(path, why, "Open it in Excel and save it." if formulas else "Leave it out.")
     if empty:
         problems.append("nothing stands in sheet " + ", ".join(empty[:8]))
-    if pictures := sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names):
-        problems.append(
-            f"left out, since they cannot be read as text: pictures, charts ({pictures})"
-        )
+    pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
+    problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
 
 
