@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -104,14 +103,10 @@ def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
     """Where its large images are."""
     from pypdfium2 import raw
 
-    sides = [ctypes.c_float() for _ in range(4)]
-    for place in range(raw.FPDFPage_CountObjects(page)):
-        own = raw.FPDFPage_GetObject(page, place)
-        if raw.FPDFPageObj_GetType(own) == raw.FPDF_PAGEOBJ_IMAGE:
-            raw.FPDFPageObj_GetBounds(own, *sides)
-            area = shown.area(*(side.value for side in sides))
-            if area.width * area.height >= _LARGE:
-                yield area
+    for image in page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=1):
+        area = shown.area(*image.get_bounds())
+        if area.width * area.height >= _LARGE:
+            yield area
 
 
 def _recognize(tesseract: str, document: PdfDocument, number: int, page: _Page) -> None:
