@@ -87,11 +87,10 @@ def read_ipynb(data: bytes, path: Path) -> Document:
     """
     try:
         book: Any = json.loads(decode(data, path))
-        cells = book["cells"] if "cells" in book else book["worksheets"][0]["cells"]
-        blocks = [block for cell in cells for block in _blocks(cell)]
+        blocks = [block for cell in book["cells"] for block in _blocks(cell)]
     except DocumentError:
         raise
-    except (ValueError, RecursionError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a sound notebook ({error!r})", _FIX) from error
     text = whole("\n\n".join(filter(str.strip, blocks)))
     headings = _markdown_headings(text, 0)
@@ -101,11 +100,8 @@ def read_ipynb(data: bytes, path: Path) -> Document:
 
 
 def _blocks(cell: Any) -> list[str]:
-    source = _join(cell.get("source", cell.get("input", "")))
-    kind = cell["cell_type"]
-    if kind == "heading":
-        return [f"{'#' * int(cell.get('level', 1))} {source}"]
-    if kind != "code":
+    source = _join(cell.get("source", ""))
+    if cell["cell_type"] != "code":
         return [source]
     printed = []
     for output in cell.get("outputs", ()):

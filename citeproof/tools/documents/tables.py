@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from citeproof.tools.documents.base import Part
 
@@ -169,12 +170,10 @@ def table_parts(
         location: Of the sheet, as in `sheet Sales`.
         named: Whether the first row of the sheet names its columns, whatever it looks like.
     """
-    parts = []
-    for table in _tables(rows):
-        if part := _part(table, title, location, named=named):
-            parts.append(part)
-            named = False
-    return parts
+    return [
+        _part(table, title, location, named=named and not place)
+        for place, table in enumerate(_tables(rows))
+    ]
 
 
 def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
@@ -197,7 +196,7 @@ def _texts(rows: Sequence[Row]) -> list[list[str]]:
     return [[row.values.get(n, "") for n in range(left, right + 1)] for row in rows]
 
 
-def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Part | None:
+def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Part:
     # Lines that stand alone above the names are the table's own title.
     lead = 0
     while lead < len(rows) - 2 and len(set(rows[lead].values.values())) == 1:
@@ -205,34 +204,24 @@ def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Par
     if not looks_like_header(_texts(rows[lead : lead + _LOOK_AT])):
         lead = 0
     head = int(named or looks_like_header(_texts(rows[lead : lead + _LOOK_AT])))
-    right = max(max(row.values) for row in rows)
-    left = min(min(row.values) for row in rows)
+    left, right = min(min(row.values) for row in rows), max(max(row.values) for row in rows)
     grid = [list(_cells(row, left, right)) for row in rows]
-    text = ""
-    kept: list[tuple[int, int]] = []
-    numbers: list[int] = []
-    above = " ".join(next(iter(row.values.values())) for row in rows[:lead])
     names = grid[lead : lead + head]
-    for row, cells in zip(rows[lead + head :], grid[lead + head :], strict=True):
-        for line in row_lines([*names, cells], head):
-            text += "\n" if text else ""
-            kept.append((len(text), len(text) + len(line)))
-            numbers.append(row.number)
-            text += line
-    if not text:  # nothing but names
-        text = "\n".join(line for cells in grid for line in row_lines([cells], 0))
+    numbered = [
+        (row.number, line)
+        for row, cells in zip(rows[lead + head :], grid[lead + head :], strict=True)
+        for line in row_lines([*names, cells], head)
+    ]
+    lines = [line for _, line in numbered]
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    kept = [(start, start + len(line)) for start, line in zip(starts, lines, strict=False)]
+    if not lines:  # nothing but names
+        lines = [line for cells in grid for line in row_lines([cells], 0)]
+    text = "\n".join(lines)
+    above = " ".join(next(iter(row.values.values())) for row in rows[:lead])
     headings = (above,) if above and above != title else ()
-    return Part(
-        text,
-        0,
-        0,
-        len(text),
-        title,
-        headings,
-        location=location,
-        kept=tuple(kept),
-        rows=tuple(numbers),
-    )
+    part = Part(text, 0, 0, len(text), title, headings, location=location)
+    return replace(part, kept=tuple(kept), rows=tuple(number for number, _ in numbered))
 
 
 def _cells(row: Row, left: int, right: int) -> Iterator[Cell]:
