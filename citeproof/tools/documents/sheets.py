@@ -7,6 +7,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ _MERGED = 50_000
 """Cells that merged ones may cover before they are left as they are."""
 _LITERAL = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|([$€£¥%])')
 _DIGITS = re.compile(r"[#0?][#0?,. ]*")
+_SAID = re.compile(r'"[^"]*"|\[[^\]]*\]')
+"""Words, and what stands in brackets: colours, currencies, conditions."""
 _ASIDE = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 
 
@@ -52,8 +55,8 @@ def _workbook(data: bytes, path: Path) -> Document:
     left = _MOST_CELLS
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        merged = _merged_cells(archive)
-        for sheet, ranges in zip(book.worksheets, [*merged, *([[]] * 9999)], strict=False):
+        merged = chain(_merged_cells(archive), repeat([]))
+        for sheet, ranges in zip(book.worksheets, merged, strict=False):
             sheet.reset_dimensions()  # what it says of its size is often wrong
             rows: list[Row] = []
             cut = False
@@ -134,12 +137,9 @@ def _display(value: Any, form: str, epoch: datetime.datetime) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime.datetime):
-        time = value.time().replace(microsecond=0)
-        if time == datetime.time():
-            return value.date().isoformat()
-        return (
-            f"{value.date().isoformat()} {time.isoformat('minutes' if not time.second else 'auto')}"
-        )
+        day, time = value.date().isoformat(), value.time().replace(microsecond=0)
+        shown = time.isoformat("auto" if time.second else "minutes")
+        return f"{day} {shown}" if time != datetime.time() else day
     if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
         return str(value)
     if isinstance(value, int | float):
@@ -148,27 +148,22 @@ def _display(value: Any, form: str, epoch: datetime.datetime) -> str:
 
 
 def _number(value: float, form: str) -> str:
-    sections = form.split(";")
-    section = (
-        sections[1] if value < 0 and len(sections) > 1 and sections[1].strip() else sections[0]
-    )
-    section = _ASIDE.sub("", section)
-    digits = _DIGITS.search(
-        re.sub(r'"[^"]*"|\[[^\]]*\]', lambda found: " " * len(found[0]), section)
-    )
-    if not digits or "E" in section.upper() or "General" in section:
-        return _plain(value)
-    if "/" in section:
-        return _plain(value)
-    percent = "%" in re.sub(r'"[^"]*"', "", section)
-    shown = abs(value) * (100 if percent else 1)
+    """A number as its format has it, as far as that is understood; else as it is."""
+    positive, *others = form.split(";")
+    negative = others[0] if value < 0 and others and others[0].strip() else ""
+    section = _ASIDE.sub("", negative or positive)
+    digits = _DIGITS.search(_SAID.sub(lambda found: " " * len(found[0]), section))
+    if not digits or "E" in section.upper() or "General" in section or "/" in section:
+        is_whole = float(value).is_integer() and abs(value) < 1e15
+        return str(int(value)) if is_whole else f"{value:.12g}"
+    shown = abs(value) * (100 if "%" in _SAID.sub("", section) else 1)
     pattern = digits[0].strip(" ,")
-    decimals = len(pattern.partition(".")[2])
-    text = f"{shown:,.{min(decimals, 12)}f}" if "," in pattern else f"{shown:.{min(decimals, 12)}f}"
-    if "#" in pattern.partition(".")[2]:
+    decimals = pattern.partition(".")[2]
+    text = f"{shown:{',' if ',' in pattern else ''}.{min(len(decimals), 12)}f}"
+    if "#" in decimals:
         text = text.rstrip("0").rstrip(".")
     before, after = _literals(section[: digits.start()]), _literals(section[digits.end() :])
-    sign = "-" if value < 0 and len(sections) < 2 else ""
+    sign = "-" if value < 0 and not others else ""
     return f"{sign}{before}{text}{after}".strip()
 
 
@@ -177,7 +172,3 @@ def _literals(piece: str) -> str:
     bare = _LITERAL.sub("", piece)
     signs = "".join(char for char in bare if char in "-+() ")
     return signs.rstrip() + found if signs.strip() in {"-", "("} else found + signs.rstrip()
-
-
-def _plain(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.12g}"
