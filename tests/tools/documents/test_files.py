@@ -11,8 +11,7 @@ from citeproof.errors import DocumentError, MissingExtraError
 from citeproof.tools.documents import files as documents
 from citeproof.tools.documents.files import find, load, parse, read
 from citeproof.types import Passage
-
-STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
+from tests.tools.documents.reading import STORY
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -82,11 +81,6 @@ def test_markdown_sections(tmp_path: Path) -> None:
     last = passages[-1]
     assert last.text == "Fares\n-----\nThe fare is two crowns.\n\n## Tides\nHigh at noon."
     assert last.title == "From the front – The Guide"
-
-
-def test_markdown_title_is_not_said_twice(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.md", f"# Guide\n\n{STORY}\n\n## Tides\n\n{STORY}\n")
-    assert list(dict.fromkeys(p.title for p in read(path))) == ["Guide", "Guide – Tides"]
 
 
 def test_markdown_of_headings_only_is_not_lost(tmp_path: Path) -> None:
