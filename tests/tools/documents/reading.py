@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from citeproof.errors import DocumentError
+from citeproof.paths import resolve
 from citeproof.tools.documents.base import Document
-from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.files import load, parse
 from citeproof.tools.documents.passages import cut
 from citeproof.types import Passage
 
@@ -30,6 +31,11 @@ def passages(content: str | bytes, name: str) -> list[Passage]:
     texts = {part.text for part in document.parts}
     assert all(any(text[p.start : p.end] == p.text for text in texts) for p in found)
     return found
+
+
+def read_file(path: Path, passage_words: int = 100) -> list[Passage]:
+    path = resolve(path)
+    return cut(parse(load(path), path), passage_words)
 
 
 def refused(content: str | bytes, name: str) -> str:
