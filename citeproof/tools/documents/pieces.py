@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from citeproof.tools.documents.base import TERM, Heading
 from citeproof.tools.documents.tables import Grid, looks_like_header
 
+_LONG = 60
+"""Words from which on a list or a table is likely to be cut, so that its name is needed."""
 _LONGEST_TERM = 100
 _LONGEST_NAME = 200
 """Characters of an introduction that becomes a heading."""
@@ -94,22 +96,25 @@ class Pieces:
         """Marks the text from `start` on as belonging to a term of this name; "" ends it."""
         self._headings.append((start, start, TERM + depth, _shorten(name)))
 
-    def introduce(self, depth: int = 0) -> bool:
-        """Whether the line before this place, if it introduces what follows, became a term."""
-        start, name = self._introduction()
+    def introduce(self, depth: int = 0) -> Callable[[], None]:
+        """Name what follows for the line before it, if that introduces it.
+
+        Returns:
+            Called at its end: takes the name back if what was named is too short to be cut.
+        """
+        count, (start, name) = len(self._headings), self._introduction()
         if start is None or not 0 < len(name) <= _LONGEST_NAME:
-            return False
+            return lambda: None
         self._headings.append((start, start, TERM + depth, name.rstrip(":")))
-        return True
+        begin = self.place
 
-    def forget(self, count: int) -> None:
-        """Take back the terms after the first `count` headings that were too short to need one."""
-        del self._headings[count:]
+        def end() -> None:
+            if len(self.since(begin).split()) < _LONG:
+                del self._headings[count:]
+            else:
+                self.term(self.place, "", depth)
 
-    @property
-    def headings(self) -> int:
-        """How many headings there are so far."""
-        return len(self._headings)
+        return end
 
     def result(self) -> tuple[str, list[Heading], list[tuple[int, int]]]:
         """The text, and its headings and the stretches to be kept, as `sections` takes them."""
