@@ -19,7 +19,7 @@ from citeproof.tools.documents.base import Document, Part, sections, unusable, u
 from citeproof.tools.documents.pdf_lines import name_pages, place_box
 from citeproof.tools.documents.pdf_notes import read_notes
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Cell, looks_like_header, row_lines
+from citeproof.tools.documents.tables import cell_of, looks_like_header, row_lines
 from citeproof.types import Box
 
 if TYPE_CHECKING:
@@ -123,11 +123,11 @@ def _table(table: Any, document: Any) -> Iterator[_Block]:
 
 def _rows(table: Any, document: Any) -> Iterator[_Block]:
     grid = table.data.grid
-    known = {id(one): Cell(" ".join(whole(one.text).split())) for row in grid for one in row}
+    known = {id(one): cell_of(whole(one.text)) for row in grid for one in row}
     cells = [[known[id(one)] for one in row] for row in grid]  # a merged one in all its places
     head = len(list(takewhile(_names, grid)))
     if not 0 < head < len(grid):
-        head = int(looks_like_header([[one.text for one in row] for row in cells]))
+        head = int(looks_like_header(cells))
     for own in table.prov[:1]:
         lines: list[_Line] = []
         for row, said in zip(grid[head:], cells[head:], strict=True):

@@ -16,7 +16,7 @@ from citeproof.tools.documents.base import (
     usable_title,
 )
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Grid, Row, table_parts
+from citeproof.tools.documents.tables import Cell, Grid, Row, cell_of, table_parts
 
 _FIX = "Open it in LibreOffice and save it anew."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -63,10 +63,10 @@ def read_ods(data: bytes, path: Path) -> Document:
         place = 0
         for row in sheet.iter(_TABLE + "table-row"):
             repeated = _number(row, "number-rows-repeated")
-            values, count = _values(row)
+            values, count = _cells(row)
             if values:
                 for again in range(min(repeated, _MOST_REPEATED)):
-                    rows.append(Row(place + 1 + again, dict(values)))
+                    rows.append(Row(place + 1 + again, values))
                 left -= count
             place += repeated
             if left < 0:
@@ -140,16 +140,16 @@ def _table(pieces: Pieces, table: Any) -> None:
     pieces.table(grid, header)
 
 
-def _values(row: Any) -> tuple[dict[int, str], int]:
-    """Column → what a cell of a sheet's row shows, and how many cells there are."""
-    values: dict[int, str] = {}
+def _cells(row: Any) -> tuple[dict[int, Cell], int]:
+    """Column → the cell of a sheet's row that says something; and how many columns there are."""
+    values: dict[int, Cell] = {}
     column = 1
     for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
         repeated = _number(cell, "number-columns-repeated")
         if said := " ".join(filter(None, map(_say, cell.iterchildren(_TEXT + "p")))):
             across = _number(cell, "number-columns-spanned")
             for place in range(min(max(repeated, across), _MOST_REPEATED)):
-                values[column + place] = said
+                values[column + place] = cell_of(said)
         column += repeated
     return values, column
 

@@ -82,9 +82,8 @@ class Pieces:
 
     def table(self, grid: Grid, header: int) -> None:
         """The rows of a table under so many header rows, or a first one that looks like it."""
-        cells = [[cell.text for cell in row] for row in grid.rows]
         self.end_line("\n\n")
-        self.rows(grid.lines(header or int(looks_like_header(cells))))
+        self.rows(grid.lines(header or int(looks_like_header(grid.rows))))
         self.end_line("\n\n")
 
     def heading(self, start: int, level: int) -> None:

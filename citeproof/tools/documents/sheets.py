@@ -14,7 +14,7 @@ from typing import Any
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, left_out, unusable, whole
-from citeproof.tools.documents.tables import Row, table_parts
+from citeproof.tools.documents.tables import Row, cell_of, table_parts
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx anew."
 _MOST_CELLS = 1_000_000
@@ -65,14 +65,14 @@ def _workbook(data: bytes, path: Path) -> Document:
                 if left < 0:
                     cut = True
                     break
-                values = {
-                    cell.column: whole(_display(cell.value, cell.number_format, book.epoch))
+                cells = {
+                    cell.column: cell_of(whole(_display(cell.value, cell.number_format)))
                     for cell in row
                     if cell.value is not None and cell.column <= _MOST_COLUMNS
                 }
-                if any(text.strip() for text in values.values()):
+                if any(cell.text for cell in cells.values()):
                     number = next(cell.row for cell in row if cell.value is not None)
-                    rows.append(Row(number, values))
+                    rows.append(Row(number, cells))
             _fill(rows, ranges)
             where = f"sheet {sheet.title}"
             if sheet.sheet_state != "visible":
@@ -123,16 +123,17 @@ def _fill(rows: list[Row], ranges: list[tuple[int, int, int, int]]) -> None:
     known = {row.number: row for row in rows}
     left = _MERGED
     for first, top, last, bottom in ranges:
-        if top not in known or first not in known[top].values:
+        if top not in known or first not in known[top].cells:
             continue
         if (left := left - (last - first + 1) * (bottom - top + 1)) < 0:
             return
         for number in range(top, bottom + 1):
             if number in known:
-                known[number].merge(first, last, known[top].values[first])
+                merged = dict.fromkeys(range(first, last + 1), known[top].cells[first])
+                known[number].cells.update(merged)
 
 
-def _display(value: Any, form: str, epoch: datetime.datetime) -> str:
+def _display(value: Any, form: str) -> str:
     """The value as text; dates as ISO 8601, since their order differs between countries."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
