@@ -36,9 +36,9 @@ def test_an_outage_may_end_the_run_with_what_is_proved(how: str) -> None:
 
 
 def test_calls_of_a_graph_inside_count_when_its_model_is_lost() -> None:
-    replies = iter([Choice(Yes=0.1, No=0.9), ConnectionError("gone")])
+    model = ScriptedChatModel([Choice(Yes=0.1, No=0.9), ConnectionError("gone")])
     tools = Toolbox(
-        LLM(ScriptedChatModel(lambda prompt: next(replies)), retries=0),
+        LLM(model, retries=0),
         retriever=ListRetriever({"": [passage("a"), passage("b")]}),
         entailment=TableEntailment({}),
     )
