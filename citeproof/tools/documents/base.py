@@ -182,9 +182,8 @@ def usable_title(title: str) -> str:
 def to_json(result: Document | errors.CiteproofError) -> bytes:
     """A document, or why it cannot be read; a text that several parts share is written once."""
     if isinstance(result, errors.CiteproofError):
-        kind = type(result).__name__
-        told = {"error": kind, "what": result.what, "why": result.why, "fix": result.fix}
-        return json.dumps(told).encode()
+        told = (type(result).__name__, result.what, result.why, result.fix)
+        return json.dumps({"error": told}).encode()
     texts = {text: n for n, text in enumerate(dict.fromkeys(part.text for part in result.parts))}
     parts = [
         {**vars(own), "text": texts[own.text], "boxes": [box.model_dump() for box in own.boxes]}
@@ -201,8 +200,8 @@ def from_json(data: bytes) -> Document:
     """
     value: dict[str, Any] = json.loads(data)
     if "error" in value:
-        kind = getattr(errors, value["error"])
-        raise kind(value["what"], why=value["why"], fix=value["fix"])
+        kind, what, why, fix = value["error"]
+        raise getattr(errors, kind)(what, why=why, fix=fix)
     texts = value.pop("texts")
     parts = tuple(_part(texts[one["text"]], one) for one in value["parts"])
     return Document(**value | {"parts": parts, "problems": tuple(value["problems"])})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -149,21 +149,19 @@ def _parts(
 def _problems(pages: Sequence[_Page]) -> Iterator[str]:
     """Parts that are missing, and parts that may be wrong."""
     yield from (page.error for page in pages if page.error)
-    told: dict[str, Callable[[_Page], object]] = {
-        "no text on page {}: blank, or a scan that needs text recognition": lambda page: (
-            not (page.lines or page.error or page.recognized)
-        ),
-        "no text was recognised on page {}": lambda page: page.recognized and not page.lines,
-        "the text of page {} was recognised in a scan, and may have errors": lambda page: (
-            page.recognized and page.lines
-        ),
-        "a large image on page {}: what it shows was not read": lambda page: (
-            page.pictured and page.lines and not page.recognized
-        ),
-    }
     numbered = list(enumerate(pages, start=1))
+    silent = [n for n, page in numbered if not (page.lines or page.error or page.recognized)]
+    scans = [(n, page.lines) for n, page in numbered if page.recognized]
+    pictured = [n for n, page in numbered if page.pictured and page.lines and not page.recognized]
     yield from name_pages(
-        {words: [n for n, own in numbered if of(own)] for words, of in told.items()}
+        {
+            "no text on page {}: blank, or a scan that needs text recognition": silent,
+            "no text was recognised on page {}": [n for n, lines in scans if not lines],
+            "the text of page {} was recognised in a scan, and may have errors": [
+                n for n, lines in scans if lines
+            ],
+            "a large image on page {}: what it shows was not read": pictured,
+        }
     )
 
 

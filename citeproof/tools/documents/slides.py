@@ -80,9 +80,9 @@ def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list
     for shape in _in_reading_order(slide.shapes, 0):
         if shape._element is own:
             continue
-        if getattr(shape, "has_table", False) and shape.has_table:
+        if shape.has_table:
             _table(pieces, shape.table)
-        elif getattr(shape, "has_text_frame", False) and shape.has_text_frame:
+        elif shape.has_text_frame:
             if not _is_furniture(shape):
                 pieces.line(_paragraphs(shape.text_frame), "\n\n")
         elif kind := _kind(shape):
@@ -130,7 +130,7 @@ def _is_furniture(shape: Any) -> bool:
 
 
 def _kind(shape: Any) -> str:
-    if getattr(shape, "has_chart", False):
+    if shape.has_chart:
         return "charts"
     tag = shape._element.tag.rpartition("}")[2]
     if tag == "graphicFrame":
