@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from pathlib import Path
 
 from citeproof.tools.documents.base import TERM, Document, Heading, outlined, sections
@@ -55,9 +56,8 @@ def read_text(data: bytes, path: Path) -> Document:
 def text_outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
     """The headings of plain text, and the stretches to be kept, as `sections` takes them."""
     found: list[Heading] = []
-    lines = text.split("\n")
-    place = 0
-    for number, line in enumerate(lines):
+    lines, starts = _lines(text)
+    for number, (line, place) in enumerate(zip(lines, starts, strict=False)):
         above = lines[number - 1] if number else ""
         below = lines[number + 1] if number + 1 < len(lines) else ""
         said = line.strip()
@@ -72,7 +72,6 @@ def text_outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
                 and _has_text(lines, number + 1)
             ):
                 found.append((place, place + len(line), level, said))
-        place += len(line) + 1
     terms, kept = outline(text)
     return sorted([*found, *terms]), kept
 
@@ -123,25 +122,30 @@ def _rst_headings(text: str) -> list[Heading]:
     """Lines that are underlined, and maybe overlined; the order of their marks gives the level."""
     found: list[Heading] = []
     styles: list[tuple[str, bool]] = []
-    place, start = 0, 0
-    above, before = "", ""
-    for line in text.split("\n"):
-        mark = _ADORNED.fullmatch(line)
-        if mark and above.strip() and not _ADORNED.fullmatch(above):
-            over = bool(_ADORNED.fullmatch(before)) and before[:1] == line[:1]
-            named = over or (above[0].strip() and not before.strip())
-            if named and len(line.rstrip()) >= min(len(above.rstrip()), 200) * 0.8:
-                style = mark[1], over
-                if style not in styles:
-                    styles.append(style)
-                begin = start - (len(before) + 1 if over else 0)
-                level = min(styles.index(style) + 1, 6)
-                name = _ROLE.sub(lambda one: one[1] or one[2] or "", above).strip()
-                found.append((begin, place + len(line), level, name))
-                line = ""
-        before, above, start = above, line, place
-        place += len(line) + 1 if line or not mark else len(mark[0]) + 1
+    lines, starts = _lines(text)
+    last = -1  # an underline overlines no other heading
+    for number, line in enumerate(lines[1:], start=1):
+        mark, above = _ADORNED.fullmatch(line), lines[number - 1]
+        before = lines[number - 2] if number > 1 and number - 2 != last else ""
+        if not mark or not above.strip() or _ADORNED.fullmatch(above):
+            continue
+        over = bool(_ADORNED.fullmatch(before)) and before[:1] == line[:1]
+        named = over or (above[0].strip() and not before.strip())
+        if named and len(line.rstrip()) >= min(len(above.rstrip()), 200) * 0.8:
+            style = mark[1], over
+            if style not in styles:
+                styles.append(style)
+            level = min(styles.index(style) + 1, 6)
+            name = _ROLE.sub(lambda one: one[1] or one[2] or "", above).strip()
+            found.append((starts[number - 1 - over], starts[number] + len(line), level, name))
+            last = number
     return found
+
+
+def _lines(text: str) -> tuple[list[str], list[int]]:
+    """The lines of a text, and where each begins; a last one would begin behind it."""
+    lines = text.split("\n")
+    return lines, [0, *accumulate(len(line) + 1 for line in lines)]
 
 
 def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
@@ -152,10 +156,7 @@ def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
     """
     headings: list[Heading] = []
     kept: list[tuple[int, int]] = []
-    lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    lines, starts = _lines(text)
     number = 0
     while number < len(lines):
         line = lines[number]
