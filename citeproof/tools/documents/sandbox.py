@@ -100,7 +100,8 @@ class Sandbox:
         ours, theirs = Pipe()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", module, str(theirs.fileno()), *limits],
+                # -P: no module of the folder that it is called in, which may be a stranger's.
+                [sys.executable, "-P", "-m", module, str(theirs.fileno()), *limits],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
