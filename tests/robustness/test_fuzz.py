@@ -20,8 +20,7 @@ from annotated_types import Ge, Le
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from citeproof import Answer, Toolbox, build_llatrieval, build_vanilla, build_vtg
-from citeproof.compose import remember_with, retrieve_with, verify_with
+from citeproof import Answer, build_vtg
 from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
@@ -29,6 +28,7 @@ from citeproof.prompts import defuse
 from citeproof.runtime.events import ClaimDrafted, LLMCalled, ReviewRequested
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.robustness.chaos import FACTS, NOISE, QUESTION, Chaos
+from tests.robustness.flows import kept, proved, searched
 
 RUNS = int(os.environ.get("CITEPROOF_FUZZ_RUNS", "20"))
 SEED = int(os.environ.get("CITEPROOF_FUZZ_SEED", "0"))
@@ -126,24 +126,6 @@ class Subject:
     """Its parameters; None: those of the method of its name."""
     documents: bool = False
     """Whether it answers from nothing but documents that come with the question."""
-
-
-def proved(tools: Toolbox, *, draft: dict[str, Any], **parameters: Any) -> Any:
-    """The proof over one of the others."""
-    name = draft.pop("name")
-    return verify_with(METHODS[name].build(tools, **draft), tools, **parameters)
-
-
-def kept(tools: Toolbox, *, draft: dict[str, Any], **parameters: Any) -> Any:
-    """The memory over one of the others."""
-    tools.bank = tools.bank or BANK
-    name = draft.pop("name")
-    return remember_with(METHODS[name].build(tools, **draft), tools, **parameters)
-
-
-def searched(tools: Toolbox, *, search: dict[str, Any], **parameters: Any) -> Any:
-    """VANILLA over what LLatrieval chooses."""
-    return build_vanilla(retrieve_with(build_llatrieval(tools, **search), tools), **parameters)
 
 
 def proof(p: Random) -> dict[str, Any]:
@@ -259,7 +241,10 @@ async def one_run(name: str, seed: str) -> None:
         "max_seconds": p.choice([None, None, None, 0.005]),
     }
     build = subject.build or METHODS[name].build
-    graph = build(chaos.toolbox(), **{**budget, **copied(parameters)})
+    tools = chaos.toolbox()
+    if name == "kept":
+        tools.bank = tools.bank or BANK
+    graph = build(tools, **budget, **parameters)
     asked: dict[str, Any] = {"question": QUESTION}
     if subject.documents or p.random() < 0.2:
         asked["documents"] = chaos.documents()
@@ -299,11 +284,6 @@ async def one_run(name: str, seed: str) -> None:
         at_once = subject.over(parameters) if answer.reason else 0
         assert calls <= answer.usage.llm_calls <= calls + at_once
         within(answer, events, budget, subject.over(parameters))
-
-
-def copied(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters, with those of a graph inside as a dictionary of its own."""
-    return {key: dict(v) if isinstance(v, dict) else v for key, v in parameters.items()}
 
 
 def within(answer: Answer, events: list[Any], budget: dict[str, Any], over: int) -> None:
