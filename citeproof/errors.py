@@ -72,7 +72,7 @@ class CiteproofError(RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments would be lost by the default pickling of exceptions.
-        return _rebuild, (type(self), self.what, self.why, self.fix)
+        return _rebuild, (type(self), self.what, self.why, self.fix), vars(self)
 
 
 def _rebuild(kind: type[CiteproofError], what: str, why: str, fix: str) -> CiteproofError:

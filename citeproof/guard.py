@@ -6,17 +6,14 @@ requests to it, and, with its own name resolved to 127.0.0.1, read the replies.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # Starlette is there where there is a server
+    from starlette.datastructures import Headers
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["LOOPBACK", "LocalOnlyGuard"]
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names of this machine for itself."""
@@ -42,7 +39,7 @@ class LocalOnlyGuard:
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         *,
         allowed_hosts: Sequence[str] = LOOPBACK,
         allowed_origins: Sequence[str] = (),
@@ -57,46 +54,57 @@ class LocalOnlyGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
+        from starlette.datastructures import Headers
+        from starlette.requests import ClientDisconnect, Request
+        from starlette.responses import JSONResponse
+
+        async def refuse(status: int, why: str) -> None:
+            # What is left of the request is not read, so the connection is closed.
+            reply = JSONResponse({"detail": why}, status, {"connection": "close"})
+            await reply(scope, receive, send)
+
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        refused = self._refuse_sender(scope)
-        if scope["type"] == "websocket":
-            if refused:
-                await receive()  # the request to connect
-                await send({"type": "websocket.close", "code": 1008, "reason": refused})
-                return
-            await self.app(scope, receive, send)
+        headers = Headers(scope=scope)
+        refused = self._refuse_sender(headers)
+        if refused and scope["type"] == "websocket":
+            await receive()  # the request to connect
+            await send({"type": "websocket.close", "code": 1008, "reason": refused})
             return
         if refused:
-            await _answer(send, 403, refused)
+            await refuse(403, refused)
             return
-        if _number(_headers(scope, "content-length")) > self._max_bytes:
-            await _answer(send, 413, self._too_large())
+        if scope["type"] == "websocket":
+            await self.app(scope, receive, send)
             return
-        body, left = bytearray(), True
-        while left:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            left = message.get("more_body", False)
-            if body and not _is_of_type(scope, self._body_type):
-                await _answer(send, 415, f"A body must have Content-Type: {self._body_type}.")
-                return
-            if len(body) > self._max_bytes:
-                await _answer(send, 413, self._too_large())
-                return
+        too_large = f"A body may have {self._max_bytes:,} bytes."
+        told = filter(str.isdecimal, headers.getlist("content-length"))
+        if max(map(int, told), default=0) > self._max_bytes:
+            await refuse(413, too_large)
+            return
+        body = bytearray()
+        try:
+            async for piece in Request(scope, receive).stream():
+                body += piece
+                if body and not _is_of_type(headers, self._body_type):
+                    await refuse(415, f"A body must have Content-Type: {self._body_type}.")
+                    return
+                if len(body) > self._max_bytes:
+                    await refuse(413, too_large)
+                    return
+        except ClientDisconnect:
+            return
         await self.app(scope, _replay(bytes(body), receive), send)
 
-    def _refuse_sender(self, scope: Scope) -> str:
+    def _refuse_sender(self, headers: Headers) -> str:
         """Why the request is not one of this machine's own; empty if it is."""
-        hosts, origins = _headers(scope, "host"), _headers(scope, "origin")
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or _name(hosts[0]) not in self._hosts:
             return f"This server is not {', '.join(hosts) or 'without a name'}."
         if not origins:
             # A picture or a script of another page has no origin, but says that it is of one.
-            site, place = _headers(scope, "sec-fetch-site"), _headers(scope, "sec-fetch-dest")
+            site, place = headers.getlist("sec-fetch-site"), headers.getlist("sec-fetch-dest")
             foreign = site not in ([], ["same-origin"], ["none"]) and place != ["document"]
             return "Another page's requests are refused." if foreign else ""
         origin = origins[0].lower()
@@ -104,14 +112,6 @@ class LocalOnlyGuard:
         if len(origins) == 1 and (origin in self._origins or origin in own):
             return ""
         return f"Pages of {', '.join(origins)} may not use this server."
-
-    def _too_large(self) -> str:
-        return f"A body may have {self._max_bytes:,} bytes."
-
-
-def _headers(scope: Scope, name: str) -> list[str]:
-    wanted = name.encode()
-    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == wanted]
 
 
 def _name(host: str) -> str:
@@ -124,12 +124,8 @@ def _name(host: str) -> str:
     return name.lower() if not port or port.isdecimal() else ""
 
 
-def _number(values: Sequence[str]) -> int:
-    return max((int(value) for value in values if value.isdecimal()), default=0)
-
-
-def _is_of_type(scope: Scope, wanted: str) -> bool:
-    kinds = _headers(scope, "content-type")
+def _is_of_type(headers: Headers, wanted: str) -> bool:
+    kinds = headers.getlist("content-type")
     kind = kinds[0].partition(";")[0].strip().lower() if len(kinds) == 1 else ""
     main, _, sub = kind.partition("/")
     is_json = main == "application" and sub.endswith("+json")
@@ -148,14 +144,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-async def _answer(send: Send, status: int, why: str) -> None:
-    body = json.dumps({"detail": why}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),  # what is left of the request is not read
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from citeproof.errors import DocumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-__all__ = ["LOCK", "Area", "Displayed", "open_pdf"]
+__all__ = ["LOCK", "Area", "Displayed", "open_pdf", "page_annotations"]
 
 LOCK = threading.RLock()
 """Held around every call of PDFium, which breaks if two threads use it."""
@@ -61,7 +60,9 @@ class Displayed:
 
     def __init__(self, page: PdfPage) -> None:
         """Measures the page. The caller holds `LOCK`."""
-        self._page = page
+        from pypdfium2 import PdfPosConv
+
+        self._places = PdfPosConv(page, (0, 0, _FINE, _FINE, 0))
         x0, y0 = self._at(0, 0)
         (x1, y1), (x2, y2) = self._at(1000, 0), self._at(0, 1000)
         self._across = (x1 - x0) / 1000, (x2 - x0) / 1000, x0
@@ -79,23 +80,31 @@ class Displayed:
 
     def bounds(self, area: Area) -> tuple[float, float, float, float]:
         """The PDF's own coordinates of what is displayed: left, bottom, right, top."""
-        from pypdfium2 import raw
-
-        across, down = [], []
-        for x, y in ((area.left, area.top), (area.right, area.bottom)):
-            at = ctypes.c_double(), ctypes.c_double()
-            place = round(x * _FINE), round(y * _FINE)
-            raw.FPDF_DeviceToPage(self._page, 0, 0, _FINE, _FINE, 0, *place, *at)
-            across.append(at[0].value)
-            down.append(at[1].value)
+        left, top, right, bottom = (round(side * _FINE) for side in area)
+        corners = self._places.to_page(left, top), self._places.to_page(right, bottom)
+        across, down = zip(*corners, strict=True)
         return min(across), min(down), max(across), max(down)
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
-        from pypdfium2 import raw
+        across, down = self._places.to_bitmap(x, y)
+        return across / _FINE, down / _FINE
 
-        across, down = ctypes.c_int(), ctypes.c_int()
-        raw.FPDF_PageToDevice(self._page, 0, 0, _FINE, _FINE, 0, x, y, across, down)
-        return across.value / _FINE, down.value / _FINE
+
+def page_annotations(page: PdfPage, shown: Displayed) -> Iterator[tuple[Any, int, Area]]:
+    """The fields, notes and links of a page: a handle, which holds until the next; kind; place.
+
+    The caller holds `LOCK`.
+    """
+    from pypdfium2 import raw
+
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        own, box = raw.FPDFPage_GetAnnot(page, number), raw.FS_RECTF()
+        try:
+            raw.FPDFAnnot_GetRect(own, box)
+            area = shown.area(box.left, box.bottom, box.right, box.top)
+            yield own, raw.FPDFAnnot_GetSubtype(own), area
+        finally:
+            raw.FPDFPage_CloseAnnot(own)
 
 
 @contextmanager

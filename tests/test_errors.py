@@ -16,9 +16,11 @@ def test_what_alone_ends_with_one_full_stop() -> None:
 
 
 def test_pickling_keeps_all_parts() -> None:
-    error = pickle.loads(pickle.dumps(FetchError("a", why="b", fix="c")))
+    failed = FetchError("a", why="b", fix="c")
+    failed.cost = {"node": 1}
+    error = pickle.loads(pickle.dumps(failed))
     assert isinstance(error, ModelError)
-    assert (error.what, error.why, error.fix) == ("a", "b", "c")
+    assert (error.what, error.why, error.fix, error.cost) == ("a", "b", "c", {"node": 1})
 
 
 def test_every_error_is_public_drawn_and_under_one_root() -> None:

@@ -9,6 +9,8 @@ from unittest.mock import AsyncMock
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from citeproof.guard import LocalOnlyGuard
 
@@ -24,18 +26,11 @@ class Echo:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self.asked += 1
-        if scope["type"] == "lifespan":
-            return
         if scope["type"] == "websocket":
             await send({"type": "websocket.accept"})
-            return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body += message["body"]
-            more = message["more_body"]
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": body})
+        elif scope["type"] == "http":
+            body = await Request(scope, receive).body()
+            await Response(body)(scope, receive, send)
 
 
 @pytest.fixture

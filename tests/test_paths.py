@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 from citeproof import cli
 from citeproof.paths import exists, expand, is_file, is_folder
 from citeproof.settings import ChromaSettings, EntailmentSettings, ModelSettings
-from citeproof.tools.documents.files import find, find_gone, read
+from citeproof.tools.documents.files import find, find_gone
+from tests.tools.documents.reading import read_file
 
 NOBODY = Path("~nosuchuser/docs")
 
@@ -33,7 +34,7 @@ def test_what_is_nobodys_home_is_a_name_like_others(folder: Path) -> None:
         assert EntailmentSettings(model=str(path)).model == str(path)
     Path("~$a.txt").write_text("Ann built the tower.")
     assert find([Path("~$a.txt")]).files == [folder / "~$a.txt"]
-    assert read(Path("~$a.txt"))[0].text == "Ann built the tower."
+    assert read_file(Path("~$a.txt"))[0].text == "Ann built the tower."
     mark = str(folder / "~$b.txt")
     assert list(find_gone([mark], find([Path("~$b.txt")]))) == [mark]
 

@@ -93,7 +93,8 @@ class Node(Runnable[Any, Any]):
             try:
                 update: dict[str, Any] = dict(await node(_with_defaults(type(self), state)))
             except CiteproofError as error:
-                error.cost = {place.call: _cost(meter)}
+                # A graph inside has its own costs in it.
+                error.cost = {**error.cost, place.call: _cost(meter)}
                 raise
         cost: Ledger = {place.call: _cost(meter)}
         if isinstance(answer := update.get("answer"), Answer):

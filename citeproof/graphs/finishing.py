@@ -42,7 +42,10 @@ def finish_at(composer: str, schema: type[Parameters] = Parameters) -> Any:
             update = {"stop": str(failure), "ledger": dict(failure.cost)}
             return Command(update=update, goto=composer)
         if isinstance(failure, BaseException):
-            raise copy(failure)  # LangGraph passes over the one that it has handed to a handler
+            raised = copy(failure)  # LangGraph passes over the one that it has handed to a handler
+            if isinstance(raised, CiteproofError):  # a graph around this one knows no other costs
+                raised.cost = {**(state.get("ledger") or {}), **raised.cost}
+            raise raised
         # When a run is resumed, LangGraph calls the handler again, with the text of the error. What
         # is there for one step only, as the documents are, is handed to the next.
         documents = state.get("documents") or []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from citeproof.guard import App, LocalOnlyGuard, Receive, Scope, Send
+from citeproof.guard import LocalOnlyGuard
 
 __all__ = ["STUDIO", "app"]
 
@@ -19,7 +20,7 @@ class _StudioGuard:
     The server calls itself under a name that nobody else can use, as `/noauth`.
     """
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._inside = app
         self._guarded = LocalOnlyGuard(app, allowed_origins=STUDIO)
 

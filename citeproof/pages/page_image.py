@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import io
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from citeproof.errors import DocumentError, MissingExtraError
-from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
+from citeproof.pdfium import LOCK, Area, Displayed, open_pdf, page_annotations
 from citeproof.types import Box
 
 if TYPE_CHECKING:
@@ -84,11 +84,14 @@ def render_page_image(
 
 def _still_says(page: PdfPage, shown: Displayed, boxes: Sequence[Box], said: Sequence[str]) -> bool:
     """Whether the text of a page stands where it stood. PDFium's lock is held."""
+    from pypdfium2 import raw
+
     text = page.get_textpage()
     if not text.count_chars():
         return True
     # The content of fields and notes is no text of the page.
-    noted = list(_annotations(page, shown))
+    places = page_annotations(page, shown)
+    noted = [area for _, kind, area in places if kind != raw.FPDF_ANNOT_LINK]
     asked = [
         (_letters(own), _letters(text.get_text_bounded(*shown.bounds(_area(box)))))
         for box, own in zip(boxes, said, strict=True)
@@ -96,18 +99,6 @@ def _still_says(page: PdfPage, shown: Displayed, boxes: Sequence[Box], said: Seq
     ]
     same = sum(own in now for own, now in asked)
     return same >= _SAME * len(asked)
-
-
-def _annotations(page: PdfPage, shown: Displayed) -> Iterator[Area]:
-    """Where fields and notes are."""
-    from pypdfium2 import raw
-
-    for number in range(raw.FPDFPage_GetAnnotCount(page)):
-        own, box = raw.FPDFPage_GetAnnot(page, number), raw.FS_RECTF()
-        if raw.FPDFAnnot_GetSubtype(own) != raw.FPDF_ANNOT_LINK:
-            raw.FPDFAnnot_GetRect(own, box)
-            yield shown.area(box.left, box.bottom, box.right, box.top)
-        raw.FPDFPage_CloseAnnot(own)
 
 
 def _area(box: Box) -> Area:

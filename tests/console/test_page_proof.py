@@ -8,10 +8,10 @@ from citeproof.console.page import render_check, render_page
 from citeproof.testing import TableEntailment
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import cite
-from citeproof.tools.documents.files import read
 from citeproof.types import Answer, Claim, Passage, Verdict
 from tests.console.test_page import Page
 from tests.pdfs import Sheet, lines, make
+from tests.tools.documents.reading import read_file
 
 RAINED, SNOWED = "It rained all day in May.", "It snowed all night in June."
 
@@ -42,7 +42,7 @@ def views(page: Page) -> list[str | None]:
 
 
 def test_the_page_of_a_pdf_is_shown_once_with_what_is_quoted(tmp_path: Path) -> None:
-    [passage, _] = read(almanac(tmp_path))
+    [passage, _] = read_file(almanac(tmp_path))
     page = Page(render_page(answer(passage)))
     [image] = page.all("image")
     assert (image["href"] or "").startswith("data:image/webp;base64,")
@@ -62,7 +62,7 @@ def test_the_page_of_a_pdf_is_shown_once_with_what_is_quoted(tmp_path: Path) -> 
 
 
 def test_two_passages_of_one_page_share_its_picture(tmp_path: Path) -> None:
-    [passage, _] = read(almanac(tmp_path))
+    [passage, _] = read_file(almanac(tmp_path))
     other = passage.model_copy(update={"id": "other"})
     page = Page(render_page(answer(passage, other)))
     assert len(page.all("image")) == 1
@@ -71,7 +71,7 @@ def test_two_passages_of_one_page_share_its_picture(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_shown_says_why(tmp_path: Path) -> None:
     path = almanac(tmp_path)
-    [passage, fair] = read(path)
+    [passage, fair] = read_file(path)
     path.write_bytes(make([Sheet(lines("Quite another text."))]))
     page = Page(render_page(answer(passage)))
     assert views(page) == []
@@ -91,7 +91,7 @@ def test_other_sources_have_no_picture_and_no_word_about_it() -> None:
 
 
 def test_a_folder_of_the_author_is_nowhere_on_the_page(tmp_path: Path) -> None:
-    [passage, _] = read(almanac(tmp_path))
+    [passage, _] = read_file(almanac(tmp_path))
     untitled = Passage(id="b", text=SNOWED, source=str(tmp_path / "untitled.txt"))
     html = render_page(answer(passage, untitled))
     assert str(tmp_path) not in html
@@ -100,7 +100,7 @@ def test_a_folder_of_the_author_is_nowhere_on_the_page(tmp_path: Path) -> None:
 
 
 async def test_a_check_shows_the_page_as_well(tmp_path: Path) -> None:
-    passages = read(almanac(tmp_path))
+    passages = read_file(almanac(tmp_path))
     report = await check(f"{RAINED} [1]", passages, TableEntailment(lambda text, _: RAINED in text))
     [support] = report.sentences[0].support
     assert (support.page, support.sentence, len(support.boxes)) == (1, RAINED, 1)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from citeproof import Toolbox, build_vtg
+from citeproof import LLM, Toolbox, build_composed, build_vtg
 from citeproof.errors import ModelOutageError
+from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment, passage
 from tests.graphs.scripts import BUILT, Script
 
 
@@ -32,3 +33,16 @@ def test_an_outage_may_end_the_run_with_what_is_proved(how: str) -> None:
     assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
     assert "the server is gone" in answer.reason
     assert answer.usage.llm_calls == 3, "the call that failed counts"
+
+
+def test_calls_of_a_graph_inside_count_when_its_model_is_lost() -> None:
+    model = ScriptedChatModel([Choice(Yes=0.1, No=0.9), ConnectionError("gone")])
+    tools = Toolbox(
+        LLM(model, retries=0),
+        retriever=ListRetriever({"": [passage("a"), passage("b")]}),
+        entailment=TableEntailment({}),
+    )
+    graph = build_composed(tools, on_outage=True, candidates=1, k=1)
+    answer = graph.invoke({"question": "Who built the tower?"})["answer"]
+    assert "gone" in answer.reason
+    assert answer.usage.llm_calls == 2

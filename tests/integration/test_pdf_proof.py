@@ -9,9 +9,9 @@ import pytest
 from citeproof import Toolbox, build_vtg
 from citeproof.console.page import render_page
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
-from citeproof.tools.documents.files import read
 from tests.integration.chromium import Tab
 from tests.pdfs import Sheet, lines, make
+from tests.tools.documents.reading import read_file
 
 pytestmark = pytest.mark.integration
 
@@ -26,7 +26,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.write_bytes(make([Sheet(lines("The weather was poor.", RAINED))]))
     tools = Toolbox(
         ScriptedChatModel([]),
-        retriever=ListRetriever({"": read(source)}),
+        retriever=ListRetriever({"": read_file(source)}),
         entailment=TableEntailment(lambda text, claim: 0.9),
         roles={
             "claim_generator": ScriptedChatModel([RAINED, "DONE"]),

@@ -10,14 +10,14 @@ from PIL import Image
 
 from citeproof.errors import DocumentError
 from citeproof.pages.page_image import PageImage, render_page_image
-from citeproof.tools.documents.files import read
 from citeproof.types import Passage
 from tests.pdfs import Sheet, image, lines, make, pdf
+from tests.tools.documents.reading import read_file
 
 
 def passage(path: Path, data: bytes) -> Passage:
     path.write_bytes(data)
-    return read(path)[0]
+    return read_file(path)[0]
 
 
 def said(own: Passage) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,26 +11,28 @@ from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.graphs.registry import METHODS
 from tests.robustness.chaos import FACTS
 
-__all__ = ["ASKING", "FLOWS", "SWITCHED_OFF", "Build", "asked", "followed", "seed"]
-
 Build = Callable[..., Any]
 """Tools and a checkpointer to a graph."""
+VANILLA: Mapping[str, Any] = {"name": "vanilla"}
 
 
-def proved(tools: Toolbox, **more: Any) -> Any:
-    """A proof over VANILLA."""
-    return verify_with(build_vanilla(tools, k=3), tools, max_trials=1, **more)
+def proved(tools: Toolbox, *, draft: Mapping[str, Any] = VANILLA, **more: Any) -> Any:
+    """A proof over what another method answers."""
+    return verify_with(_built(tools, **draft), tools, **more)
 
 
-def kept(tools: Toolbox, **more: Any) -> Any:
-    """What VANILLA answers, kept where it is proved."""
-    return remember_with(build_vanilla(tools), tools, **more)
+def kept(tools: Toolbox, *, draft: Mapping[str, Any] = VANILLA, **more: Any) -> Any:
+    """What another method answers, kept where it is proved."""
+    return remember_with(_built(tools, **draft), tools, **more)
 
 
-def searched(tools: Toolbox, **more: Any) -> Any:
+def searched(tools: Toolbox, *, search: Mapping[str, Any], **more: Any) -> Any:
     """VANILLA over what LLatrieval chooses."""
-    search = build_llatrieval(tools, max_rounds=2, candidates=8, window=4, k=2)
-    return build_vanilla(retrieve_with(search, tools), k=2, **more)
+    return build_vanilla(retrieve_with(build_llatrieval(tools, **search), tools), **more)
+
+
+def _built(tools: Toolbox, name: str, **parameters: Any) -> Any:
+    return METHODS[name].build(tools, **parameters)
 
 
 SHORT: dict[str, dict[str, Any]] = {
@@ -58,9 +60,9 @@ SHORT: dict[str, dict[str, Any]] = {
 
 FLOWS: dict[str, Build] = {
     **{name: partial(method.build, **SHORT.get(name, {})) for name, method in METHODS.items()},
-    "proved": proved,
+    "proved": partial(proved, draft={**VANILLA, "k": 3}, max_trials=1),
     "kept": kept,
-    "searched": searched,
+    "searched": partial(searched, search=SHORT["llatrieval"], k=2),
 }
 ASKING = [name for name in FLOWS if name not in METHODS or METHODS[name].writes]
 """The flows that ask a language model."""

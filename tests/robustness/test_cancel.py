@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,30 @@ async def reached(met: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not met():
             await asyncio.sleep(0.001)
+
+
+async def cancel_within(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, run: Coroutine[Any, Any, Any]
+) -> threading.Event:
+    """Cancel a run while a thread is in a method; the event lets that go on.
+
+    A thread cannot be stopped, so what it has begun to write it ends.
+    """
+    begun, go_on = threading.Event(), threading.Event()
+    real = getattr(owner, method)
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        begun.set()
+        assert go_on.wait(10)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(owner, method, slow)
+    task = asyncio.create_task(run)
+    await reached(begun.is_set)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    return go_on
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -141,24 +165,10 @@ def test_an_interrupted_invoke_ends_its_step_on_the_loop_behind(temporary: Path)
 async def test_cancelled_while_a_case_is_kept_it_is_there_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread cannot be stopped, so what it has begun to write it ends."""
     bank = Bank.open(ChromaSettings(path=tmp_path / "store"), WordEmbeddings())
-    begun, go_on = threading.Event(), threading.Event()
-    real = bank._put
-
-    def slow(*args: Any, **kwargs: Any) -> Any:
-        begun.set()
-        assert go_on.wait(10)
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(bank, "_put", slow)
     script = R2MGAScript(assessor=[GOOD], bank=bank)
     graph = build_r2_mga(script.toolbox(), gate="llm")
-    run = asyncio.create_task(graph.ainvoke({"question": TOWER}))
-    await reached(begun.is_set)
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
+    go_on = await cancel_within(monkeypatch, bank, "_put", graph.ainvoke({"question": TOWER}))
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert await bank.count() == 0
     go_on.set()
@@ -185,25 +195,11 @@ async def test_cancelled_while_scores_are_kept_the_file_holds_whole_batches(
 ) -> None:
     file = tmp_path / "scores.db"
     kept = CachedEntailment(TableEntailment(lambda premise, claim: 0.9), file=file)
-    begun, go_on = threading.Event(), threading.Event()
-    assert kept._file is not None
-    real = kept._file.write
-
-    def slow(scores: Any) -> None:
-        begun.set()
-        assert go_on.wait(10)
-        real(scores)
-
-    monkeypatch.setattr(kept._file, "write", slow)
     tools = Steady(seed("vtg")).toolbox()
     tools.entailment = kept
     graph = build_vtg(tools)
-    run = asyncio.create_task(graph.ainvoke({"question": QUESTION}))
-    await reached(begun.is_set)
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
-    go_on.set()
+    run = graph.ainvoke({"question": QUESTION})
+    (await cancel_within(monkeypatch, kept._file, "write", run)).set()
     answer = (await graph.ainvoke({"question": QUESTION}))["answer"]
     assert {claim.verdict.score for claim in answer.claims} == {0.9}
     with sqlite3.connect(file) as database:

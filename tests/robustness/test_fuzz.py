@@ -12,16 +12,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import pytest
+from annotated_types import Ge, Le
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from citeproof import Answer, Toolbox, build_llatrieval, build_vanilla, build_vtg
-from citeproof.compose import remember_with, retrieve_with, verify_with
+from citeproof import Answer, build_vtg
 from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
@@ -29,6 +28,7 @@ from citeproof.prompts import defuse
 from citeproof.runtime.events import ClaimDrafted, LLMCalled, ReviewRequested
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.robustness.chaos import FACTS, NOISE, QUESTION, Chaos
+from tests.robustness.flows import kept, proved, searched
 
 RUNS = int(os.environ.get("CITEPROOF_FUZZ_RUNS", "20"))
 SEED = int(os.environ.get("CITEPROOF_FUZZ_SEED", "0"))
@@ -38,168 +38,107 @@ SUMMARIES = 8 - 1
 """By so many calls a budget may be exceeded where summaries are written at once."""
 
 
-Knobs: TypeAlias = dict[str, Any]
-"""Parameters of a graph; `draft` and `search` are those of a graph inside."""
-
-PROOF: Knobs = {
-    "max_trials": range(3),
-    "queries": range(1, 4),
-    "unverified": ["keep", "flag", "drop"],
-    "verify": 0.9,
-    "memory": 0.8,
-    "simplify": 0.8,
-    "diverse_queries": 0.8,
-}
-"""What each is drawn from: values, the share of runs in which it is true, or a function."""
-VTG = {**PROOF, "k": range(1, 7), "max_claims": range(1, 5), "may_abstain": 0.5, "ranked": 0.5}
-CALM: Knobs = {
-    "k": range(1, 5),
-    "pool": range(1, 13),
-    "max_rounds": range(5),
-    "threshold": [0.1, 0.5, 1.0],
-    "form": ["prose", "list"],
-    "verify": 0.9,
-    "cited_only": 0.8,
-    "prove": 0.8,
-}
-LLATRIEVAL: Knobs = {
-    "k": range(1, 5),
-    "max_rounds": range(1, 4),
-    "candidates": range(1, 13),
-    "window": range(1, 6),
-    "first_query": ["question", "passage"],
-    "query_style": ["question", "passage"],
-    "verification": ["class", "score"],
-    "summarize": 0.5,
-    "verify_first": 0.5,
-    "reread": 0.3,
-    "prove": 0.8,
-    "answer": 0.9,
-}
-R2_MGA: Knobs = {
-    "k": range(1, 7),
-    "rounds": range(1, 4),
-    "execution": ["one-time", "step-by-step"],
-    "best_match": 0.8,
-    "rationale": 0.8,
-    "refine": 0.9,
-    "gate": ["llm", "nli", "both"],
-    "least_score": [0.3, 1.0],
-    "unverified": ["keep", "flag", "drop"],
-    "may_abstain": 0.5,
-}
-COMPOSED = {
-    **VTG,
-    "search": 0.8,
-    "search_rounds": range(1, 4),
-    "candidates": range(1, 13),
-    "summarize": 0.3,
-    "demonstrate": 0.8,
-    "refine": 0.9,
-    "least_score": [0.3, 1.0],
-}
-BASELINE: Knobs = {"form": ["prose", "list", "short"], "shots": range(3), "prove": 0.8}
-READING = {**BASELINE, "k": range(1, 7), "ranked": 0.5, "reasoning": 0.3}
-SAMPLING = {**READING, "samples": range(1, 5)}
-RERANK = {**SAMPLING, "definition": ["paper", "released"]}
-CLOSEDBOOK = {**BASELINE, "cite": 0.5}
+LEFT_ALONE = {"max_calls", "max_tokens", "max_seconds", "prompts", "namespace", "review"}
+"""Parameters that are not drawn: budgets, which are drawn by themselves, and words of a user."""
+MOST = {"pool": 12, "candidates": 12, "max_rounds": 4, "max_trials": 2, "rounds": 3}
+"""Parameter → the highest number that is drawn, where it is not 5."""
 
 
-def draw(knobs: Knobs, p: Random) -> Knobs:
-    """A value for each."""
-    found = {}
-    for name, own in knobs.items():
-        if callable(own):
-            found[name] = own(p)
+def draw(name: str, p: Random) -> dict[str, Any]:
+    """Any parameters of a method, as its schema has them: whatever is added is drawn as well."""
+    found: dict[str, Any] = {}
+    for key, field in METHODS[name].parameters.model_fields.items():
+        bounds = {type(one): one for one in field.metadata}
+        if key in LEFT_ALONE or key.endswith("_tokens") or field.annotation == float | None:
+            continue
+        if field.annotation is bool:
+            found[key] = field.default if p.random() < 0.8 else not field.default
+        elif field.annotation is int:
+            found[key] = p.randint(bounds[Ge].ge, min(bounds[Le].le, MOST.get(key, 5)))
+        elif field.annotation is float:
+            found[key] = p.choice([field.default, bounds[Le].le, 0.1 * bounds[Le].le])
         else:
-            found[name] = p.random() < own if isinstance(own, float) else p.choice(own)
+            found[key] = p.choice(get_args(field.annotation))
     return found
 
 
-def inside(*names: str) -> Callable[[Random], Knobs]:
-    """Knobs of one of these as a graph inside, which writes sentences, or is refused."""
-
-    def drawn(p: Random) -> Knobs:
-        name = p.choice(names)
-        knobs = draw(SUBJECTS[name].knobs, p)
-        return {"name": name, **knobs, **({"form": "prose"} if "form" in knobs else {})}
-
-    return drawn
+def inside(p: Random, *names: str) -> dict[str, Any]:
+    """A graph inside, which writes sentences, or is refused."""
+    name = p.choice(names)
+    drawn = draw(name, p)
+    return {"name": name, **drawn, **({"form": "prose"} if "form" in drawn else {})}
 
 
 # The most calls of a run, retries apart, by its parameters. A reply that must be of some form may
 # be asked for twice.
 
 
-def proof_calls(p: Knobs, claims: int) -> int:
+def proof_calls(p: dict[str, Any], claims: int) -> int:
     """Each claim fails T + 2 times at most, and has evidence looked for after all but the last."""
     return int(claims * 2 * (p["max_trials"] + 1))
 
 
-def vtg_calls(p: Knobs) -> int:
+def vtg_calls(p: dict[str, Any]) -> int:
     """Each trial of a claim is written and cited."""
     return int(p["max_claims"] * 3 * (p["max_trials"] + 2) + proof_calls(p, p["max_claims"]))
 
 
-def calm_calls(p: Knobs) -> int:
+def calm_calls(p: dict[str, Any]) -> int:
     """The first answer, then corrections, and a verifier's answer for all but the last."""
     rounds = max(1, p["max_rounds"])
     return int(1 + 2 * (rounds - 1) + (rounds - 1))
 
 
-def llatrieval_calls(p: Knobs) -> int:
+def llatrieval_calls(p: dict[str, Any]) -> int:
     """In a round: a query, summaries, the windows, a verdict; one verdict first, and an answer."""
     most = min(12, max(p["candidates"], p["k"]))  # the retriever of these tests finds no more
     a_round = 1 + most * p["summarize"] + 2 * math.ceil(most / p["window"]) + 2
     return int(p["max_rounds"] * a_round + 2 + 1)
 
 
-def r2_mga_calls(p: Knobs) -> int:
+def r2_mga_calls(p: dict[str, Any]) -> int:
     """Rationales for all three kinds; in a round: assessment, plan, refinement by each action."""
     refinement = 2 if p["execution"] == "one-time" else 10
-    return int(2 + p["rounds"] * (2 + 2 + 2 + refinement) + 3)
+    summaries = p["k"] if p["style"] else 0
+    return int(2 + p["rounds"] * (2 + 2 + 2 + refinement) + 3 + summaries)
 
 
-def composed_calls(p: Knobs) -> int:
+def composed_calls(p: dict[str, Any]) -> int:
     """A search in one window, an answer of VTG's, one refinement, and its proof."""
     searched = {**p, "max_rounds": p["search_rounds"], "window": p["candidates"]}
     refined = 3 + 2 + 2 + 2 + proof_calls(p, p["max_claims"])
     return llatrieval_calls(searched) + vtg_calls(p) + refined
 
 
+Calls: TypeAlias = Callable[[dict[str, Any]], int]
+
+
 @dataclass(frozen=True)
 class Subject:
     """A graph, and what is true of it."""
 
-    knobs: Knobs
-    calls: Callable[[Knobs], int]
-    over: Callable[[Knobs], int] = lambda p: 0
+    calls: Calls
+    over: Calls = lambda p: 0
     """How many calls may go beyond a budget of calls."""
     build: Callable[..., Any] | None = None
     """None: the method of its name."""
+    draw: Callable[[Random], dict[str, Any]] | None = None
+    """Its parameters; None: those of the method of its name."""
     documents: bool = False
     """Whether it answers from nothing but documents that come with the question."""
 
 
-def proved(tools: Toolbox, *, draft: dict[str, Any], **parameters: Any) -> Any:
-    """The proof over one of the others."""
-    name = draft.pop("name")
-    return verify_with(METHODS[name].build(tools, **draft), tools, **parameters)
+def proof(p: Random) -> dict[str, Any]:
+    """Parameters of the proof alone."""
+    names = ("max_trials", "queries", "unverified", "verify", "memory", "simplify")
+    drawn = draw("vtg", p)
+    return {
+        "draft": inside(p, "vanilla", "calm", "closedbook", "rerank"),
+        **{name: drawn[name] for name in names},
+    }
 
 
-def kept(tools: Toolbox, *, draft: dict[str, Any], **parameters: Any) -> Any:
-    """The memory over one of the others."""
-    tools.bank = tools.bank or BANK
-    name = draft.pop("name")
-    return remember_with(METHODS[name].build(tools, **draft), tools, **parameters)
-
-
-def searched(tools: Toolbox, *, search: dict[str, Any], **parameters: Any) -> Any:
-    """VANILLA over what LLatrieval chooses."""
-    return build_vanilla(retrieve_with(build_llatrieval(tools, **search), tools), **parameters)
-
-
-def inside_calls(p: Knobs) -> int:
+def inside_calls(p: dict[str, Any]) -> int:
     """The most calls of the graph inside."""
     if "search" in p:
         return llatrieval_calls(p["search"])
@@ -207,29 +146,31 @@ def inside_calls(p: Knobs) -> int:
 
 
 SUBJECTS: dict[str, Subject] = {
-    "vtg": Subject(VTG, vtg_calls),
-    "calm": Subject(CALM, calm_calls),
-    "llatrieval": Subject(LLATRIEVAL, llatrieval_calls, lambda p: SUMMARIES),
-    "r2-mga": Subject(R2_MGA, r2_mga_calls),
-    "composed": Subject(COMPOSED, composed_calls, lambda p: SUMMARIES),
-    "vanilla": Subject(READING, lambda p: 1),
-    "cot": Subject(READING, lambda p: 1),
-    "oracle": Subject(READING, lambda p: 1, documents=True),
-    "summ": Subject(READING, lambda p: p["k"] + 1, lambda p: SUMMARIES),
-    "snippet": Subject(READING, lambda p: p["k"] + 1, lambda p: SUMMARIES),
-    "rerank": Subject(RERANK, lambda p: p["samples"], lambda p: p["samples"] - 1),
-    "usc": Subject(SAMPLING, lambda p: p["samples"] + 2, lambda p: p["samples"] - 1),
-    "closedbook": Subject(CLOSEDBOOK, lambda p: 1),
-    "proved": Subject(
-        {"draft": inside("vanilla", "calm", "closedbook", "rerank"), **PROOF},
-        inside_calls,
-        build=proved,
+    "vtg": Subject(vtg_calls),
+    "calm": Subject(calm_calls),
+    "llatrieval": Subject(llatrieval_calls, lambda p: SUMMARIES),
+    "r2-mga": Subject(r2_mga_calls, lambda p: SUMMARIES if p["style"] else 0),
+    "composed": Subject(composed_calls, lambda p: SUMMARIES),
+    "verbatim": Subject(lambda p: 0),
+    "vericite": Subject(lambda p: p["k"] + 2, lambda p: SUMMARIES),
+    "quote-first": Subject(lambda p: 2 * 2),
+    "structured": Subject(lambda p: 2),
+    "vanilla": Subject(lambda p: 1),
+    "cot": Subject(lambda p: 1),
+    "oracle": Subject(lambda p: 1, documents=True),
+    "summ": Subject(lambda p: p["k"] + 1, lambda p: SUMMARIES),
+    "snippet": Subject(lambda p: p["k"] + 1, lambda p: SUMMARIES),
+    "rerank": Subject(lambda p: p["samples"], lambda p: p["samples"] - 1),
+    "usc": Subject(lambda p: p["samples"] + 2, lambda p: p["samples"] - 1),
+    "closedbook": Subject(lambda p: 1),
+    "proved": Subject(inside_calls, build=proved, draw=proof),
+    "kept": Subject(
+        inside_calls, build=kept, draw=lambda p: {"draft": inside(p, "vanilla", "vtg")}
     ),
-    "kept": Subject({"draft": inside("vanilla", "vtg")}, inside_calls, build=kept),
     "searched": Subject(
-        {**READING, "search": partial(draw, LLATRIEVAL)},
         lambda p: 1 + inside_calls(p),
         build=searched,
+        draw=lambda p: {**draw("vanilla", p), "search": draw("llatrieval", p)},
     ),
 }
 BANK: Bank
@@ -261,7 +202,7 @@ async def test_whatever_a_person_replies_the_run_ends_well() -> None:
     for number in range(SEED, SEED + RUNS):
         chaos = Chaos(f"review {number}")
         p = chaos.random
-        parameters = {**draw(VTG, p), "verify": True, "review": True, "max_trials": 0}
+        parameters = {**draw("vtg", p), "verify": True, "review": True, "max_trials": 0}
         chaos.entailed, chaos.noise, chaos.outages, chaos.failures = 0.2, 0.2, 0.01, 0.01
         graph = build_vtg(chaos.toolbox(), checkpointer=InMemorySaver(), **parameters)
         thread: Any = {"configurable": {"thread_id": str(number)}}
@@ -293,14 +234,17 @@ async def one_run(name: str, seed: str) -> None:
     subject = SUBJECTS[name]
     chaos = Chaos(seed, BANK)
     p = chaos.random
-    parameters = draw(subject.knobs, p)
+    parameters = subject.draw(p) if subject.draw else draw(name, p)
     budget = {
         "max_calls": p.choice([None, None, 1, 2, 5, 12]),
         "max_tokens": p.choice([None, None, None, 400, 3000]),
         "max_seconds": p.choice([None, None, None, 0.005]),
     }
     build = subject.build or METHODS[name].build
-    graph = build(chaos.toolbox(), **{**budget, **copied(parameters)})
+    tools = chaos.toolbox()
+    if name == "kept":
+        tools.bank = tools.bank or BANK
+    graph = build(tools, **budget, **parameters)
     asked: dict[str, Any] = {"question": QUESTION}
     if subject.documents or p.random() < 0.2:
         asked["documents"] = chaos.documents()
@@ -337,14 +281,9 @@ async def one_run(name: str, seed: str) -> None:
         assert calls <= max(limit, inside_calls(parameters) * attempts)
     else:
         # Of calls that are made at once, those that another one's end has cancelled count as well.
-        at_once = subject.over(parameters) if "budget" in answer.reason else 0
+        at_once = subject.over(parameters) if answer.reason else 0
         assert calls <= answer.usage.llm_calls <= calls + at_once
         within(answer, events, budget, subject.over(parameters))
-
-
-def copied(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters, with those of a graph inside as a dictionary of its own."""
-    return {key: dict(v) if isinstance(v, dict) else v for key, v in parameters.items()}
 
 
 def within(answer: Answer, events: list[Any], budget: dict[str, Any], over: int) -> None:
@@ -376,10 +315,11 @@ def sound(answer: Answer) -> None:
     assert len(set(used.values())) == len(used)
     shown = [int(n) for n in re.findall(r"\[(?:\w+ )?(\d{1,6})\]", answer.text)]
     assert list(dict.fromkeys(shown)) == list(used)
-    # Nothing in it can steer a terminal or a model.
+    # Nothing in it can steer a terminal or a model, but for what is quoted word for word: that is
+    # made plain where it is shown, and defused where it is asked about.
     for text in (answer.text, *(claim.text for claim in answer.claims)):
-        assert not [c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"]
-        assert defuse(text) == text
+        controls = [c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"]
+        assert (not controls and defuse(text) == text) or answer.method == "verbatim"
         assert any(map(str.isalnum, text)) or not answer.claims
     # Its status is what its verdicts say.
     verdicts = [claim.verdict.status for claim in answer.claims]

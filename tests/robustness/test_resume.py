@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,44 +124,36 @@ class Life:
             self.bank.close()
 
 
-class Lives:
-    """Makes lives."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
-        self.made: list[Life] = []
-
-    def new(self) -> Life:
-        """A life in a folder of its own."""
-        folder = self.folder / str(len(self.made))
-        folder.mkdir()
-        self.made.append(Life(self.name, folder))
-        return self.made[-1]
-
-
 @pytest.fixture
-def lives(request: Any, tmp_path: Path) -> Iterator[Lives]:
-    lives = Lives(request.param, tmp_path)
-    yield lives
-    for life in lives.made:
+def begin(tmp_path: Path) -> Iterator[Callable[[str], Life]]:
+    """Begins lives of a flow, each in a folder of its own."""
+    made: list[Life] = []
+
+    def new(name: str) -> Life:
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(Life(name, folder))
+        return made[-1]
+
+    yield new
+    for life in made:
         life.close()
 
 
-every_flow = pytest.mark.parametrize("lives", FLOWS, indirect=True)
-
-
-@every_flow
-def test_killed_at_any_node_a_run_goes_on_as_if_nothing_had_happened(lives: Lives) -> None:
+@pytest.mark.parametrize("name", FLOWS)
+def test_killed_at_any_node_a_run_goes_on_as_if_nothing_had_happened(
+    name: str, begin: Callable[[str], Life]
+) -> None:
     """At the beginning of a node nothing is lost; at its end, its own work and no other's."""
-    question = asked(lives.name, QUESTION)
-    whole = lives.new()
+    question = asked(name, QUESTION)
+    whole = begin(name)
     undisturbed = whole.left(whole.go(question))
     cost = sum(whole.calls.values())
     nodes = own_nodes(whole)
     assert {moment.node for moment in whole.moments} >= nodes - SWITCHED_OFF - {"question_rewriter"}
     visits = Counter(moment[:2] for moment in whole.moments)
     for (ends, node), last in visits.items():
-        life = lives.new()
+        life = begin(name)
         life.kill = (ends, node, last)
         with pytest.raises(KilledError):
             life.go(question)
@@ -178,15 +170,17 @@ def test_killed_at_any_node_a_run_goes_on_as_if_nothing_had_happened(lives: Live
     assert undisturbed["answer"]["claims"]
 
 
-@pytest.mark.parametrize("lives", ASKING, indirect=True)
-def test_an_outage_at_any_call_costs_no_more_than_its_node(lives: Lives) -> None:
-    question = asked(lives.name, QUESTION)
-    whole = lives.new()
+@pytest.mark.parametrize("name", ASKING)
+def test_an_outage_at_any_call_costs_no_more_than_its_node(
+    name: str, begin: Callable[[str], Life]
+) -> None:
+    question = asked(name, QUESTION)
+    whole = begin(name)
     undisturbed = whole.left(whole.go(question))
     nodes = own_nodes(whole)
     assert whole.begun > 0
     for place in range(whole.begun):
-        life = lives.new()
+        life = begin(name)
         life.outage = place
         with pytest.raises(ModelOutageError, match="the server is gone"):
             life.go(question)

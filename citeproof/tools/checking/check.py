@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from citeproof.errors import InputError
@@ -72,42 +72,48 @@ async def check(
     asked = [sentence for sentence in said if sentence.states]
     cited = await _cited_passages(asked, sources, k)
     found = await _others(asked, cited, retriever or from_passages(everything), k)
-    numbers = _numbers(sources)
-    ids = {number: {passage.id for passage in sources[number]} for number in sources}
-    own = [dict(enumerate(_each(some), start=1)) for some in cited]
-    texts = [sentence.text for sentence in asked]
     supports, scores = await asyncio.gather(
         find_supports(
             entailment,
             "",
             [
-                ({place: passage for place, (_, passage) in some.items()}, text)
-                for some, text in zip(own, texts, strict=True)
+                ({place: passage for place, (_, passage) in enumerate(own)}, sentence.text)
+                for own, sentence in zip(cited, asked, strict=True)
             ],
         ),
         _score(
             entailment,
             [
-                Pair(passage.premise, text)
-                for some, text in zip(found, texts, strict=True)
-                for passage in some
+                Pair(passage.premise, sentence.text)
+                for passages, sentence in zip(found, asked, strict=True)
+                for passage in passages
             ],
         ),
     )
     score = iter(scores)
-    tried: list[_Tried] = []
-    for sentence, some, support, others in zip(asked, own, supports, found, strict=True):
-        tries = [_other(passage, sentence, ids, numbers, next(score)) for passage in others]
-        denying = [some[place] for place in support.against]
-        if some:
-            passages = tuple(some[place] for place in support.passages)
-            tries.insert(0, _Try(passages, cited=True, score=support.score, holds=support.holds))
-        tried.append((tries, denying))
-    waiting = iter(tried)
-    sentences = [
-        _judge(sentence, *(next(waiting) if sentence.states else ([], [])), sources, entailment)
-        for sentence in said
-    ]
+    evidence = zip(cited, supports, found, strict=True)
+    numbers = {p.id: number for number in sorted(sources, reverse=True) for p in sources[number]}
+    ids = {number: {passage.id for passage in sources[number]} for number in sources}
+    sentences: list[CheckedSentence] = []
+    for sentence in said:
+        tries: list[_Try] = []
+        against: list[_Numbered] = []
+        if sentence.states:
+            own, support, others = next(evidence)
+            if own:
+                passages = tuple(own[place] for place in support.passages)
+                tries.append(_Try(passages, True, support.score, support.holds))
+            against += [own[place] for place in support.against]
+            for passage in others:
+                likely = next(score)
+                # What is found counts as cited where a number of the sentence stands for it.
+                citing = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
+                number = numbers.get(passage.id) if citing is None else citing
+                holds = likely >= entailment.threshold
+                tries.append(_Try(((number, passage),), citing is not None, likely, holds))
+                if denies(passage, sentence.text, likely):
+                    against.append((number, passage))
+        sentences.append(_judge(sentence, tries, against, sources))
     return _report(sentences, entailment)
 
 
@@ -127,12 +133,8 @@ class _Try:
     passages: tuple[_Numbered, ...]
     cited: bool
     score: float
-    holds: bool | None = None
-    """Whether they entail the sentence; None where the score alone says it."""
-
-
-_Tried = tuple[list[_Try], list[_Numbered]]
-"""Premises that were tried for a sentence, and the cited passages that say otherwise."""
+    holds: bool
+    """Whether they entail the sentence."""
 
 
 def _read(text: str) -> Iterator[_Said]:
@@ -154,16 +156,17 @@ def _read(text: str) -> Iterator[_Said]:
 
 async def _cited_passages(
     asked: Sequence[_Said], sources: Mapping[int, Sequence[Passage]], k: int
-) -> list[dict[int, Sequence[Passage]]]:
-    """For each sentence the numbers that it cites, with at most `k` passages of each."""
-    cited: list[dict[int, Sequence[Passage]]] = [{} for _ in asked]
+) -> list[list[_Numbered]]:
+    """For each sentence what it cites, with at most `k` passages of a number, and each id once."""
+    cited: list[dict[str, _Numbered]] = [{} for _ in asked]
     for number in sorted({n for sentence in asked for n in sentence.numbers if n in sources}):
         citing = [place for place, sentence in enumerate(asked) if number in sentence.numbers]
         queries = [asked[place].text for place in citing]
         best = await _nearest(sources[number], queries, k)
         for place, passages in zip(citing, best, strict=True):
-            cited[place][number] = passages
-    return cited
+            for passage in passages:
+                cited[place].setdefault(passage.id, (number, passage))
+    return [list(own.values()) for own in cited]
 
 
 async def _nearest(
@@ -177,13 +180,10 @@ async def _nearest(
 
 
 async def _others(
-    asked: Sequence[_Said],
-    cited: Sequence[Mapping[int, Sequence[Passage]]],
-    retriever: Retriever,
-    k: int,
+    asked: Sequence[_Said], cited: Sequence[Sequence[_Numbered]], retriever: Retriever, k: int
 ) -> list[list[Passage]]:
     """For each sentence at most `k` passages beside those that it cites."""
-    known = [{p.id for passages in own.values() for p in passages} for own in cited]
+    known = [{passage.id for _, passage in own} for own in cited]
     deep = k + max(map(len, known), default=0)
     found = await retrieve_many(retriever, [sentence.text for sentence in asked], deep)
     return [
@@ -192,56 +192,17 @@ async def _others(
     ]
 
 
-def _other(
-    passage: Passage,
-    sentence: _Said,
-    ids: Mapping[int, Set[str]],
-    numbers: Mapping[str, int],
-    score: float,
-) -> _Try:
-    """A found passage; it counts as cited where a number of the sentence stands for it."""
-    own = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
-    number = numbers.get(passage.id) if own is None else own
-    return _Try(((number, passage),), cited=own is not None, score=score)
-
-
-def _each(cited: Mapping[int, Sequence[Passage]]) -> list[_Numbered]:
-    """All cited passages with their numbers; of those with one id the first."""
-    found: dict[str, _Numbered] = {}
-    for number, passages in cited.items():
-        for passage in passages:
-            found.setdefault(passage.id, (number, passage))
-    return list(found.values())
-
-
-def _numbers(sources: Mapping[int, Sequence[Passage]]) -> dict[str, int]:
-    """Passage id → the first number that cites it."""
-    numbers: dict[str, int] = {}
-    for number in sorted(sources):
-        for passage in sources[number]:
-            numbers.setdefault(passage.id, number)
-    return numbers
-
-
 def _judge(
     sentence: _Said,
     tries: Sequence[_Try],
-    denying: Sequence[_Numbered],
+    against: Sequence[_Numbered],
     sources: Mapping[int, Sequence[Passage]],
-    entailment: Entailment,
 ) -> CheckedSentence:
-    def holds(one: _Try) -> bool:
-        return one.score >= entailment.threshold if one.holds is None else one.holds
-
-    def is_denied(one: _Try) -> bool:
-        return denies(one.passages[0][1], sentence.text, one.score)
-
-    against = [*denying, *(one.passages[0] for one in tries if is_denied(one))]
     verdict: CheckVerdict = "unchecked"
     if sentence.states:
         verdict = "contradicted" if against else "unsupported"
     score, best = max((one.score for one in tries), default=None), None
-    if holding := [one for one in tries if holds(one)]:
+    if holding := [one for one in tries if one.holds]:
         # Its own citations go first, then what is more certain.
         best = min(holding, key=lambda one: (not one.cited, -one.score))
         score = best.score

@@ -98,7 +98,7 @@ def paragraphs(text: str) -> list[Paragraph]:
     """
     found: list[Paragraph] = []
     number, end, alone = 0, -1, True
-    blocks = _with_marks(_blocks(text))
+    blocks = _with_marks(_Markdown(text).blocks())
     for block, following in zip_longest(blocks, blocks[1:]):
         for kind, said in _parts(block, following):
             apart = kind in ("name", "code")
@@ -113,7 +113,8 @@ def paragraphs(text: str) -> list[Paragraph]:
 def _parts(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]]:
     """The content of a block; lines of bold type that are names stand apart from its sentences."""
     if block.kind == "underlined":
-        yield ("name" if _is_underlined_name(block) else "prose"), block.text
+        is_name = _is_line(block.text) and not block.items and not _is_closed(block.text)
+        yield ("name" if is_name else "prose"), block.text
     elif block.kind == "prose":
         yield from _prose(block, following)
     elif block.kind != "source":
@@ -122,7 +123,8 @@ def _parts(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]
 
 def _prose(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]]:
     lines = block.text.split("\n")
-    if following and following.start > block.end and _is_lone_name(block):
+    stands_apart = block.stands_free and following is not None and following.start > block.end
+    if stands_apart and _is_line(block.text) and _can_be_name(block.text):
         yield "name", block.text
         return
     said: list[str] = []
@@ -145,14 +147,9 @@ def _prose(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]
         yield "prose", "\n".join(said)
 
 
-def _is_underlined_name(block: _Block) -> bool:
-    is_line = "\n" not in block.text and not block.items and not _ITEM.match(block.text)
-    return is_line and not _is_closed(block.text)
-
-
-def _is_lone_name(block: _Block) -> bool:
-    is_line = block.stands_free and "\n" not in block.text and not _ITEM.match(block.text)
-    return is_line and _can_be_name(block.text)
+def _is_line(text: str) -> bool:
+    """Whether it is one line, and no item of a list."""
+    return "\n" not in text and not _ITEM.match(text)
 
 
 def _can_be_name(line: str) -> bool:
@@ -182,95 +179,91 @@ def _with_marks(blocks: Iterable[_Block]) -> list[_Block]:
     return found
 
 
-def _blocks(text: str) -> list[_Block]:
-    """The leaves of the Markdown tree, and the lines that its parser leaves out, in order."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    links: dict[str, Any] = {}
-    tokens = _parser().parse("\n".join(lines), links)
-    found: list[_Block] = []
-    read: set[int] = set()
-    items: list[int] = []
-    for place, token in enumerate(tokens):
-        if token.type == "list_item_open":
-            items.append(place)
-        elif token.type == "list_item_close":
-            items.pop()
-        elif token.type == "table_open":
-            found += _table(tokens, place, lines, links, tuple(items))
-        if token.map and not token.nesting:
-            read.update(range(*token.map))
-            if block := _leaf(tokens, place, lines, links, tuple(items)):
-                found.append(block)
-    for place, line in enumerate(lines):
-        if place not in read and any(map(str.isalnum, line)):
-            found.append(_Block("prose", _plain_lines(line, links), place, place + 1))
-    return sorted(found, key=lambda block: block.start)
+class _Markdown:
+    """The tree of a text."""
 
+    def __init__(self, text: str) -> None:
+        self._lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._links: dict[str, Any] = {}
+        self._tokens = _parser().parse("\n".join(self._lines), self._links)
 
-def _leaf(
-    tokens: Sequence[Token],
-    place: int,
-    lines: Sequence[str],
-    links: dict[str, Any],
-    items: tuple[int, ...],
-) -> _Block | None:
-    """Code, a definition of a link, a heading or a paragraph, but not a table's cell."""
-    token, parent = tokens[place], tokens[place - 1]
-    assert token.map is not None
-    start, end = token.map
-    if token.type == "fence":
-        code = f"{token.markup}{token.info}\n{token.content}{token.markup}"
-        return _Block("code", code, start, end, items)
-    if token.type == "definition":
-        if _ADDRESS.match(token.meta["url"]) and len(words(token.meta["label"])) <= _NAME_WORDS:
-            return _Block("source", token.meta["url"], start, end, items)
-        return _Block("prose", _plain_lines("\n".join(lines[start:end]), links), start, end, items)
-    if parent.type not in ("paragraph_open", "heading_open"):
-        return None
-    text, plain = _inline(token)
-    if parent.type == "heading_open":
-        kind: Literal["name", "underlined"] = "name" if parent.markup[0] == "#" else "underlined"
-        return _Block(kind, text, start, end, items)
-    before = tokens[place - 2]
-    if before.type == "list_item_open":
-        text = _TASK.sub("", text, count=1)
-        if len(before.info) > _ORDINAL:
-            text = f"{before.info}{before.markup} {text}"
-    return _Block("prose", text, start, end, items, parent.level == 0, plain)
+    def blocks(self) -> list[_Block]:
+        """The leaves, and the lines that the parser leaves out, in order."""
+        found: list[_Block] = []
+        read: set[int] = set()
+        items: list[int] = []
+        for place, token in enumerate(self._tokens):
+            if token.type == "list_item_open":
+                items.append(place)
+            elif token.type == "list_item_close":
+                items.pop()
+            elif token.type == "table_open":
+                found += self._table(place, tuple(items))
+            if token.map and not token.nesting:
+                start, end = token.map
+                read.update(range(start, end))
+                if block := self._leaf(place, start, end, tuple(items)):
+                    found.append(block)
+        for place, line in enumerate(self._lines):
+            if place not in read and any(map(str.isalnum, line)):
+                found.append(_Block("prose", self._plain(line), place, place + 1))
+        return sorted(found, key=lambda block: block.start)
 
+    def _leaf(self, place: int, start: int, end: int, items: tuple[int, ...]) -> _Block | None:
+        """Code, a definition of a link, a heading or a paragraph, but not a table's cell."""
+        token, parent = self._tokens[place], self._tokens[place - 1]
+        if token.type == "fence":
+            code = f"{token.markup}{token.info}\n{token.content}{token.markup}"
+            return _Block("code", code, start, end, items)
+        if token.type == "definition":
+            if _ADDRESS.match(token.meta["url"]) and len(words(token.meta["label"])) <= _NAME_WORDS:
+                return _Block("source", token.meta["url"], start, end, items)
+            said = self._plain("\n".join(self._lines[start:end]))
+            return _Block("prose", said, start, end, items)
+        if parent.type not in ("paragraph_open", "heading_open"):
+            return None
+        text, plain = _inline(token)
+        if parent.type == "heading_open":
+            underlined = parent.markup[0] != "#"
+            return _Block("underlined" if underlined else "name", text, start, end, items)
+        before = self._tokens[place - 2]
+        if before.type == "list_item_open":
+            text = _TASK.sub("", text, count=1)
+            if len(before.info) > _ORDINAL:
+                text = f"{before.info}{before.markup} {text}"
+        return _Block("prose", text, start, end, items, parent.level == 0, plain)
 
-def _table(
-    tokens: Sequence[Token],
-    place: int,
-    lines: Sequence[str],
-    links: dict[str, Any],
-    items: tuple[int, ...],
-) -> Iterator[_Block]:
-    """A table's rows: `Year: 1871; Event: Ann Lee built the tower [1]`."""
-    names: list[str] | None = None
-    row: list[Token] = []
-    while tokens[place].type != "table_close":
-        place += 1
-        token = tokens[place]
-        if token.type == "inline":
-            row.append(token)
-        if token.type != "tr_close":
-            continue
-        start, end = row[0].map or (0, 0)
-        cells = [" ".join(_inline(cell)[0].split()) for cell in row]
-        if names is None:
-            names = [strip_marks(cell).rstrip(" :") for cell in cells]
-            short = all(len(words(name)) <= _NAME_WORDS for name in names)
-            yield _Block("name" if short else "row", "; ".join(cells), start, end, items)
-        elif "|" not in lines[start]:  # a sentence right below the table
-            yield _Block("prose", cells[0], start, end, items)
-        else:
-            # The parser drops the cells that are too many; those that it fills in are empty.
-            written = [cell for cell in escapedSplit(lines[start]) if any(map(str.isalnum, cell))]
-            known = sum(any(map(str.isalnum, cell.content)) for cell in row)
-            cells += [" ".join(_plain_lines(cell, links).split()) for cell in written[known:]]
-            yield _Block("row", _row(names, cells), start, end, items)
-        row = []
+    def _table(self, place: int, items: tuple[int, ...]) -> Iterator[_Block]:
+        """A table's rows: `Year: 1871; Event: Ann Lee built the tower [1]`."""
+        names: list[str] | None = None
+        row: list[Token] = []
+        while (token := self._tokens[place]).type != "table_close":
+            place += 1
+            if token.type == "inline":
+                row.append(token)
+            if token.type != "tr_close":
+                continue
+            start, end = row[0].map or (0, 0)
+            line = self._lines[start]
+            cells = [" ".join(_inline(cell)[0].split()) for cell in row]
+            if names is None:
+                names = [strip_marks(cell).rstrip(" :") for cell in cells]
+                short = all(len(words(name)) <= _NAME_WORDS for name in names)
+                yield _Block("name" if short else "row", "; ".join(cells), start, end, items)
+            elif "|" not in line:  # a sentence right below the table
+                yield _Block("prose", cells[0], start, end, items)
+            else:
+                # The parser drops the cells that are too many; those that it fills in are empty.
+                written = [cell for cell in escapedSplit(line) if any(map(str.isalnum, cell))]
+                known = sum(any(map(str.isalnum, cell.content)) for cell in row)
+                cells += [" ".join(self._plain(cell).split()) for cell in written[known:]]
+                yield _Block("row", _row(names, cells), start, end, items)
+            row = []
+
+    def _plain(self, text: str) -> str:
+        """Lines that were not read as a block, without the signs that they begin with."""
+        bare = "\n".join(_SIGNS.sub("", line, count=1) for line in text.split("\n"))
+        return _inline(_parser().parseInline(bare, self._links)[0])[0]
 
 
 def _row(names: Sequence[str], cells: Sequence[str]) -> str:
@@ -284,12 +277,6 @@ def _row(names: Sequence[str], cells: Sequence[str]) -> str:
         else:
             said.append(cell)
     return " ".join(["; ".join(said), *filter(None, marks)]).strip()
-
-
-def _plain_lines(text: str, links: dict[str, Any]) -> str:
-    """Lines that were not read as a block, without the signs that they begin with."""
-    bare = "\n".join(_SIGNS.sub("", line, count=1) for line in text.split("\n"))
-    return _inline(_parser().parseInline(bare, links)[0])[0]
 
 
 def _inline(token: Token) -> tuple[str, frozenset[int]]:

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from citeproof import errors
 from citeproof.errors import DocumentError
 from citeproof.types import Box
 
+Heading: TypeAlias = tuple[int, int, int, str]
+"""Where it begins, where the text below it begins, its level from 1, and its name."""
+TERM = 7
+"""The level of what names a list or a definition: under all headings."""
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
     r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
@@ -83,14 +87,14 @@ class Reader(Protocol):
 
 def sections(
     text: str,
-    headings: Sequence[tuple[int, int, int, str]],
+    headings: Sequence[Heading],
     title: str,
     begin: int = 0,
     *,
     kept: Sequence[tuple[int, int]] = (),
     location: str = "",
 ) -> tuple[Part, ...]:
-    """Parts between headings, each of which is (start, end, level, name).
+    """Parts between headings.
 
     A heading without a body of its own goes on in the headings of those below it. One whose end
     is its start keeps its words in the body: a term before its definition. One without a name
@@ -120,6 +124,23 @@ def sections(
     return tuple(parts) or (Part(text, begin, begin, len(text), title, location=location),)
 
 
+def outlined(
+    path: Path,
+    text: str,
+    headings: Sequence[Heading],
+    kept: Sequence[tuple[int, int]],
+    *,
+    title: str = "",
+    problems: Sequence[str] = (),
+    begin: int = 0,
+) -> Document:
+    """A document of `sections`; without a title it is called like its first heading."""
+    named = (name for *_, level, name in headings if level < TERM and name)
+    title = title or next(named, path.stem)
+    parts = sections(text, headings, title, begin, kept=kept)
+    return Document(str(path), title, parts, tuple(problems))
+
+
 def _repeats(name: str, title: str) -> bool:
     """Whether a heading says no more than the title, as in `Locks` under `Locks - The manual`."""
     plain, whole_title = " ".join(name.split()).casefold(), " ".join(title.split()).casefold()
@@ -140,6 +161,18 @@ def unusable(path: Path, why: str, fix: str) -> DocumentError:
     return DocumentError(f"{path} cannot be read", why=why, fix=fix)
 
 
+def left_out(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """The problem of a document with things that are no text: kind → how many there are."""
+    told = ", ".join(f"{kind} ({count})" for kind, count in counts.items() if count)
+    return (f"left out, since they cannot be read as text: {told}",) if told else ()
+
+
+def number(value: str, otherwise: int = 1) -> int:
+    """A number that a file gives as text, unless it is none or absurd."""
+    value = value.strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else otherwise
+
+
 def usable_title(title: str) -> str:
     """The title, or nothing if a program made it up."""
     plain = " ".join(title.split())
@@ -149,9 +182,8 @@ def usable_title(title: str) -> str:
 def to_json(result: Document | errors.CiteproofError) -> bytes:
     """A document, or why it cannot be read; a text that several parts share is written once."""
     if isinstance(result, errors.CiteproofError):
-        kind = type(result).__name__
-        told = {"error": kind, "what": result.what, "why": result.why, "fix": result.fix}
-        return json.dumps(told).encode()
+        told = (type(result).__name__, result.what, result.why, result.fix)
+        return json.dumps({"error": told}).encode()
     texts = {text: n for n, text in enumerate(dict.fromkeys(part.text for part in result.parts))}
     parts = [
         {**vars(own), "text": texts[own.text], "boxes": [box.model_dump() for box in own.boxes]}
@@ -168,8 +200,8 @@ def from_json(data: bytes) -> Document:
     """
     value: dict[str, Any] = json.loads(data)
     if "error" in value:
-        kind = getattr(errors, value["error"])
-        raise kind(value["what"], why=value["why"], fix=value["fix"])
+        kind, what, why, fix = value["error"]
+        raise getattr(errors, kind)(what, why=why, fix=fix)
     texts = value.pop("texts")
     parts = tuple(_part(texts[one["text"]], one) for one in value["parts"])
     return Document(**value | {"parts": parts, "problems": tuple(value["problems"])})

@@ -8,10 +8,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from itertools import groupby, takewhile, zip_longest
-from operator import itemgetter, or_
+from itertools import takewhile, zip_longest
+from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
@@ -19,11 +19,17 @@ from citeproof.tools.documents.base import Document, Part, sections, unusable, u
 from citeproof.tools.documents.pdf_lines import name_pages, place_box
 from citeproof.tools.documents.pdf_notes import read_notes
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Cell, looks_like_header, row_lines
+from citeproof.tools.documents.tables import cell_of, looks_like_header, row_lines
 from citeproof.types import Box
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
+
+
+class _Line(NamedTuple):
+    text: str
+    area: Area | None
+    """Where it stands on the page."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +37,18 @@ class _Block:
     """A paragraph, a heading, an item of a list or a table; what each says on one page."""
 
     page: int
-    lines: tuple[str, ...]
+    lines: tuple[_Line, ...] = ()
     """None of a picture or a table in which nothing was read. A paragraph has one for each column
     that it stands in."""
-    areas: tuple[Area | None, ...]
-    """Where each line stands on the page."""
     level: int = 0
     """Of a heading; 1 is the document's title."""
     listed: bool = False
     rows: bool = False
     """Whether the lines are those of a table."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(line for line, _ in self.lines)
 
 
 def read_blocks(document: Any) -> Iterator[_Block]:
@@ -64,9 +72,7 @@ def _below(node: Any, document: Any) -> Iterator[_Block]:
         if item.label == "table":
             yield from _table(item, document)
         elif item.label in ("picture", "chart"):
-            yield from list(_below(item, document)) or (
-                _Block(own.page_no, (), ()) for own in item.prov
-            )
+            yield from list(_below(item, document)) or (_Block(own.page_no) for own in item.prov)
         else:
             if hasattr(item, "text"):
                 yield from _text(item, document)
@@ -79,15 +85,15 @@ def _text(item: Any, document: Any) -> Iterator[_Block]:
     mark = f"{item.marker or '-'} " if item.label == "list_item" else ""
     places = [(own.page_no, own.bbox) for own in item.prov] or [(0, None)]
     begins = [0, *(_word_start(text, own.charspan[0]) for own in item.prov[1:])]
-    said = [
-        (page, " ".join(text[begin:end].split()), box)
-        for (page, box), begin, end in zip(places, begins, [*begins[1:], len(text)], strict=True)
-    ]
-    for page, pieces in groupby(filter(itemgetter(1), said), key=itemgetter(0)):
-        lines, boxes = zip(*((line, box) for _, line, box in pieces), strict=True)
-        areas = tuple(_around([box], document, page) for box in boxes)
-        yield _Block(page, (mark + lines[0], *lines[1:]), areas, min(level, 6), bool(mark))
-        mark = ""
+    listed = bool(mark)
+    found: dict[int, list[_Line]] = {}
+    for (page, box), begin, end in zip(places, begins, [*begins[1:], len(text)], strict=True):
+        if said := " ".join(text[begin:end].split()):
+            line = _Line(mark + said, _around([box], document, page))
+            found.setdefault(page, []).append(line)
+            mark = ""
+    for page, lines in found.items():
+        yield _Block(page, tuple(lines), min(level, 6), listed)
 
 
 def _word_start(text: str, place: int) -> int:
@@ -117,19 +123,18 @@ def _table(table: Any, document: Any) -> Iterator[_Block]:
 
 def _rows(table: Any, document: Any) -> Iterator[_Block]:
     grid = table.data.grid
-    known = {id(one): Cell(" ".join(whole(one.text).split())) for row in grid for one in row}
+    known = {id(one): cell_of(whole(one.text)) for row in grid for one in row}
     cells = [[known[id(one)] for one in row] for row in grid]  # a merged one in all its places
     head = len(list(takewhile(_names, grid)))
     if not 0 < head < len(grid):
-        head = int(looks_like_header([[one.text for one in row] for row in cells]))
+        head = int(looks_like_header(cells))
     for own in table.prov[:1]:
-        found: list[tuple[str, Area | None]] = []
+        lines: list[_Line] = []
         for row, said in zip(grid[head:], cells[head:], strict=True):
             area = _around((one.bbox for one in row), document, own.page_no)
             area = area or _area(own.bbox, document, own.page_no)
-            found += [(line, area) for line in row_lines([*cells[:head], said], head)]
-        lines, places = [line for line, _ in found], [area for _, area in found]
-        yield _Block(own.page_no, tuple(lines), tuple(places), rows=True)
+            lines += [_Line(line, area) for line in row_lines([*cells[:head], said], head)]
+        yield _Block(own.page_no, tuple(lines), rows=True)
 
 
 def _names(row: Any) -> bool:
@@ -164,27 +169,25 @@ def _noted_blocks(document: PdfDocument) -> Iterator[_Block]:
         except PdfiumError:
             continue  # docling says what it makes of such a page
         for note in read_notes(page, Displayed(page)):
-            yield _Block(number + 1, (note.text,), (note.area,))
+            yield _Block(number + 1, (_Line(note.text, note.area),))
         page.close()
 
 
 def _insert(blocks: list[_Block], note: _Block) -> None:
     """Put a field or note into the line left of it, or behind the block that begins above it."""
-    [said], [area] = note.lines, note.areas
+    [(said, area)] = note.lines
     assert area
     own = [(n, block) for n, block in enumerate(blocks) if block.page == note.page]
     middle = (area.top + area.bottom) / 2
     place, highest = min((n for n, _ in own), default=len(blocks)), -1.0
     for n, block in own:
-        placed = list(zip(block.lines, block.areas, strict=True))
-        if any(said in line and around and around.holds(area) for line, around in placed):
+        if any(said in line and around and around.holds(area) for line, around in block.lines):
             return  # docling has read it: the form was made part of the page
-        for _, around in placed[-1:]:
+        for _, around in block.lines[-1:]:
             if around and not block.rows and _beside(around, area):
-                lines, areas = (*block.lines, said), (*block.areas, area)
-                blocks[n] = replace(block, lines=lines, areas=areas)
+                blocks[n] = replace(block, lines=(*block.lines, *note.lines))
                 return
-        for _, around in placed[:1]:
+        for _, around in block.lines[:1]:
             if around and highest <= around.top <= middle:
                 place, highest = n + 1, around.top
     blocks.insert(place, note)
@@ -222,8 +225,7 @@ def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Do
     if not spoken:
         why = "; ".join(["docling finds no text in it", *problems[:3]])
         raise unusable(path, why, 'Try `documents.pdf = "pdfium"`.')
-    found = next((" ".join(block.lines) for block in spoken if block.level == 1), path.stem)
-    title = named or found
+    title = named or next((block.text for block in spoken if block.level == 1), path.stem)
     return Document(str(path), title, tuple(_parts(spoken, title)), problems)
 
 
@@ -270,13 +272,13 @@ def _parts(blocks: Sequence[_Block], title: str) -> Iterator[Part]:
         start = place = pieces.place
         pages.setdefault(block.page, start)
         if block.rows:
-            pieces.rows(block.lines)
+            pieces.rows(line for line, _ in block.lines)
         else:
-            pieces.add(" ".join(block.lines))
+            pieces.add(block.text)
         if _heads(block, following):
             pieces.heading(start, block.level)
         pieces.end_line(gap)
-        for line, area in zip(block.lines, block.areas, strict=True):
+        for line, area in block.lines:
             boxes += place_box(place, place + len(line), area) if area else []
             place += len(line) + 1
     text, headings, kept = pieces.result()

@@ -23,14 +23,12 @@ from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.mail import read_eml, read_mbox
 from citeproof.tools.documents.markdown import read_ipynb, read_markdown
 from citeproof.tools.documents.opendocument import read_ods, read_odt
-from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.pdf import read_pdf
 from citeproof.tools.documents.separated import read_csv
 from citeproof.tools.documents.sheets import read_xlsx
 from citeproof.tools.documents.slides import read_pptx
 from citeproof.tools.documents.text import read_rst, read_text
 from citeproof.tools.documents.word import read_docx
-from citeproof.types import Passage
 
 MOST_BYTES = 200 * 1024 * 1024
 """A larger file is refused: it would be read into memory as a whole."""
@@ -201,17 +199,6 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
         why = "; ".join(document.problems[:3])
         raise DocumentError(f"{path} holds no text", why=why, fix="Leave it out.")
     return document
-
-
-def read(path: Path, passage_words: int = 100) -> list[Passage]:
-    """The passages of one document.
-
-    Raises:
-        DocumentError: The file cannot be read.
-        MissingExtraError: Its format needs an extra that is not installed.
-    """
-    path = resolve(path)
-    return cut(parse(load(path), path), passage_words)
 
 
 def _without_invisible(document: Document) -> Document:

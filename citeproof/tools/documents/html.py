@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from citeproof.tools.documents.base import Document, Part, sections, unusable
+from citeproof.tools.documents.base import Document, Part, outlined, unusable
 from citeproof.tools.documents.encodings import decode_html
 from citeproof.tools.documents.html_blocks import CODE, Writer
 
@@ -56,16 +56,15 @@ def read_html(data: bytes, path: Path) -> Document:
     if any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log):
         return _flat(markup, path, problems)
     found = page.find(".//title")
-    name = " ".join("".join(found.itertext()).split()) if found is not None else ""
+    title = " ".join("".join(found.itertext()).split()) if found is not None else ""
     writer = Writer()
     writer.write(page)
     if not writer.pieces.place:
         writer = Writer(with_navigation=True)
         writer.write(page)
     text, headings, kept = writer.pieces.result()
-    title = name or next((name for *_, level, name in headings if level < 7), path.stem)
-    parts = sections(text, headings, title, kept=kept)
-    return Document(str(path), title, parts, (*problems, *_left_out(page, text)))
+    problems += _left_out(page, text)
+    return outlined(path, text, headings, kept, title=title, problems=problems)
 
 
 def _unclosed(markup: str) -> tuple[str, ...]:

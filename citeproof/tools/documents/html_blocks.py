@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
+from citeproof.tools.documents.base import number
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -40,8 +42,6 @@ _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
 """Headings of boxes, which head no section."""
-_LONG = 60
-"""Words from which on a list or a definition is likely to be cut, so that its name is needed."""
 _CELL = 1200
 """Characters of the longest cell of a table; one with more lays out a page."""
 
@@ -162,15 +162,10 @@ class Writer:
         self.pieces.end_line("\n\n")
         for caption in tag.findall("caption"):
             self.pieces.line(_inline(caption, self._is_dropped))
-        place = self.pieces.headings
-        named = self.pieces.introduce(len(self._lists))
-        begin = self.pieces.place
+        end = self.pieces.introduce(len(self._lists))
         self.pieces.rows(grid.lines())
         self.pieces.end_line("\n\n")
-        if named and len(self.pieces.since(begin).split()) < _LONG:
-            self.pieces.forget(place)
-        elif named:
-            self.pieces.term(self.pieces.place, "", len(self._lists))
+        end()
 
 
 class _List:
@@ -181,10 +176,11 @@ class _List:
         self.is_defined = False
         """Whether the last terms have their definition."""
         self._pieces, self._kind, self._depth = pieces, tag.tag, depth
-        self._number = _number(tag, "start")
-        self._place = pieces.headings
-        self._named = tag.tag != "dl" and pieces.introduce(depth)
-        self._begin = pieces.place
+        self._number = number(tag.get("start", ""))
+        self.close: Callable[[], None] = lambda: None
+        """The list is at its end."""
+        if tag.tag != "dl":
+            self.close = pieces.introduce(depth)
         self._terms: list[tuple[int, Any]] = []
 
     def item(self) -> None:
@@ -205,16 +201,7 @@ class _List:
             names = (_inline(tag, _is_permalink) for _, tag in self._terms)
             self._pieces.term(self._terms[0][0], ", ".join(filter(None, names)), self._depth)
             self.is_defined = True
-
-    def close(self) -> None:
-        """The list is at its end."""
-        if self._kind == "dl":
-            if self._pieces.headings > self._place:
-                self._pieces.term(self._pieces.place, "", self._depth)
-        elif self._named and len(self._pieces.since(self._begin).split()) < _LONG:
-            self._pieces.forget(self._place)
-        elif self._named:
-            self._pieces.term(self._pieces.place, "", self._depth)
+            self.close = lambda: self._pieces.term(self._pieces.place, "", self._depth)
 
 
 def _grid(table: Any, is_dropped: Any) -> Grid | None:
@@ -230,7 +217,7 @@ def _grid(table: Any, is_dropped: Any) -> Grid | None:
                 if len(said) > _CELL and len(table) < 3:
                     return None
                 is_head = cell.tag == "th" or row.getparent().tag == "thead"
-                across, down = _number(cell, "colspan"), _number(cell, "rowspan")
+                across, down = (number(cell.get(name, "")) for name in ("colspan", "rowspan"))
                 grid.add(said, across=across, down=down, is_header=is_head)
     return grid if max(map(len, grid.rows), default=0) > 1 else None
 
@@ -250,9 +237,3 @@ def _inline(tag: Any, is_dropped: Any) -> str:
         elif one is not tag:
             said.append((" " if one.tag in _BLOCKS else "") + (one.tail or ""))
     return " ".join("".join(said).split())
-
-
-def _number(tag: Any, name: str) -> int:
-    """A number in an attribute, 1 where there is none."""
-    value = str(tag.get(name, "")).strip()
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 1

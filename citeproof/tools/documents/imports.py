@@ -6,7 +6,7 @@ passages are read and stored piece by piece, and an interrupted import goes on w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -154,10 +154,13 @@ def _read_lines(path: Path) -> Iterator[Passage]:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 part = read_object(line, f"{path}, line {number}")
-                yield _passage(part.text, part.title, part.source, part.id, f"line {number}", path)
+                yield _passage(vars(part), f"line {number}", path)
 
 
-def _passage(text: str, title: str, source: str, own: str, place: str, path: Path) -> Passage:
+def _passage(row: Mapping[str, Any], place: str, path: Path) -> Passage:
+    text, title, source, own = (
+        "" if row.get(key) is None else str(row[key]) for key in ("text", "title", "source", "id")
+    )
     if not text.strip():
         raise InputError(f"{path}, {place}, cannot be used", why="its text is empty")
     source = source or str(path)
@@ -183,39 +186,22 @@ def _open_parquet(path: Path, column: str, name: str) -> Import:
     first = next(file.iter_batches(1, columns=[column]), None)
     dimension = len(first.column(0)[0].as_py() or ()) if first is not None else 0
 
-    def batches() -> Iterator[tuple[list[Passage], Any]]:
-        for number, batch in enumerate(_even(file, [*kept, column])):
-            passages = [
-                _passage(
-                    text=str(row["text"] or ""),
-                    title=str(row.get("title") or ""),
-                    source=str(row.get("source") or ""),
-                    own="" if row.get("id") is None else str(row["id"]),
-                    place=f"row {number * ROWS + place}",
-                    path=path,
-                )
-                for place, row in enumerate(batch.select(kept).to_pylist(), start=1)
-            ]
-            flat = np.asarray(batch.column(column).combine_chunks().flatten())
-            if flat.size != len(passages) * dimension:
+    def rows() -> Iterator[tuple[Passage, Any]]:
+        place = 0
+        for batch in file.iter_batches(ROWS, columns=[*kept, column]):
+            flat = np.asarray(batch.column(column).flatten())
+            if flat.size != len(batch) * dimension:
                 raise InputError(
                     f"{path} cannot be used", why=f"not every vector has {dimension} numbers"
                 )
-            yield passages, flat.reshape(-1, dimension)
+            vectors = flat.reshape(-1, dimension)
+            for row, vector in zip(batch.select(kept).to_pylist(), vectors, strict=True):
+                place += 1
+                yield _passage(row, f"row {place}", path), vector
+
+    def batches() -> Iterator[tuple[list[Passage], Any]]:
+        found = rows()  # Arrow's batches may be shorter, by the file's row groups
+        while some := list(islice(found, ROWS)):
+            yield [passage for passage, _ in some], np.stack([vector for _, vector in some])
 
     return open_batches(name, file.metadata.num_rows, dimension, batches)
-
-
-def _even(file: Any, columns: list[str]) -> Iterator[Any]:
-    """The rows of a Parquet file, `ROWS` at a time whatever its row groups are."""
-    import pyarrow as arrow
-
-    held = None
-    for batch in file.iter_batches(ROWS, columns=columns):
-        table = arrow.Table.from_batches([batch])
-        held = table if held is None else arrow.concat_tables([held, table])
-        while held.num_rows >= ROWS:
-            yield held.slice(0, ROWS)
-            held = held.slice(ROWS)
-    if held is not None and held.num_rows:
-        yield held

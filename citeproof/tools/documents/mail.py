@@ -5,8 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import re
-from collections.abc import Iterator
-from email.message import EmailMessage, MIMEPart
+from email.message import EmailMessage
 from pathlib import Path
 
 from citeproof.errors import DocumentError
@@ -63,10 +62,15 @@ def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...]
         assert isinstance(message, EmailMessage)
         headers = {name: whole(str(message[name])) for name in _HEADERS if message[name]}
         body = message.get_body(("plain", "html"))
-        problems = list(_attachments(message))
+        problems = [
+            f"its attachment {part.get_filename() or part.get_content_type()} was not read; "
+            "save it beside the message"
+            for part in message.iter_attachments()
+        ]
         if body is None:
             problems.append(f"no text was found in it, only {message.get_content_type()}")
         payload = body.get_payload(decode=True) if body is not None else b""
+        charset = body.get_content_charset("utf-8") if body is not None else "utf-8"
     except Exception as error:  # odd headers and encodings break the parser in many ways
         raise unusable(path, f"it is not a sound message ({error})", _FIX) from error
     if not headers:
@@ -78,22 +82,14 @@ def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...]
         page = read_html(content, path)
         said = "\n\n".join(page.parts[0].text for _ in page.parts[:1])
     else:
-        said = _text(content, body, path) if content.strip() else ""
+        said = _decode(content, charset, path) if content.strip() else ""
     text = f"{head}\n\n{said.strip()}"
     headings, kept = text_outline(text)
     return title, sections(text, headings, title, kept=kept, location=where), problems
 
 
-def _text(content: bytes, body: MIMEPart | None, path: Path) -> str:
-    charset = (body.get_content_charset() if body is not None else None) or "utf-8"
+def _decode(content: bytes, charset: str, path: Path) -> str:
     try:
-        text = content.decode(charset).replace("\r\n", "\n")
+        return content.decode(charset).replace("\r\n", "\n")
     except (LookupError, UnicodeError):
-        text, _ = decode_any(content, path)
-    return text
-
-
-def _attachments(message: EmailMessage) -> Iterator[str]:
-    for part in message.iter_attachments():
-        name = part.get_filename() or part.get_content_type()
-        yield f"its attachment {name} was not read; save it beside the message"
+        return decode_any(content, path)[0]

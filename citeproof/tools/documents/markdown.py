@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.base import Document, sections, unusable, whole
+from citeproof.tools.documents.base import Document, Heading, outlined, unusable, whole
 from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.text import outline
 
@@ -34,21 +35,22 @@ def read_markdown(data: bytes, path: Path) -> Document:
     """Markdown: its headings part it; front matter gives the title and is left out."""
     text, problems = decode_any(data, path)
     front = _FRONT_MATTER.match(text)
-    headings = list(_markdown_headings(text, front.end() if front else 0))
-    title = next((name for *_, level, name in headings if level == 1 and name), "")
-    title = title or next((name for *_, name in headings if name), path.stem)
-    if front and (found := _FRONT_TITLE.search(front[1])):
-        title = found[1]
-    terms, kept = outline(text)
     begin = front.end() if front else 0
-    terms = [term for term in terms if term[0] >= begin]
-    parts = sections(text, sorted([*headings, *terms]), title, begin=begin, kept=kept)
-    return Document(str(path), title, parts, problems)
+    headings = _markdown_headings(text, begin)
+    named = _FRONT_TITLE.search(front[1]) if front else None
+    title = named[1] if named else _main_heading(headings)
+    terms, kept = outline(text)
+    headings = sorted([*headings, *(term for term in terms if term[0] >= begin)])
+    return outlined(path, text, headings, kept, title=title, problems=problems, begin=begin)
 
 
-def _markdown_headings(text: str, begin: int) -> list[tuple[int, int, int, str]]:
+def _main_heading(headings: Sequence[Heading]) -> str:
+    return next((name for *_, level, name in headings if level == 1 and name), "")
+
+
+def _markdown_headings(text: str, begin: int) -> list[Heading]:
     """The headings of a text from an offset on, as `sections` takes them."""
-    found: list[tuple[int, int, int, str]] = []
+    found: list[Heading] = []
     fence, place = "", begin
     above, above_at = "", begin
     for line in text[begin:].split("\n"):
@@ -85,25 +87,21 @@ def read_ipynb(data: bytes, path: Path) -> Document:
     """
     try:
         book: Any = json.loads(decode(data, path))
-        cells = book["cells"] if "cells" in book else book["worksheets"][0]["cells"]
-        blocks = [block for cell in cells for block in _blocks(cell)]
+        blocks = [block for cell in book["cells"] for block in _blocks(cell)]
     except DocumentError:
         raise
-    except (ValueError, RecursionError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a sound notebook ({error!r})", _FIX) from error
     text = whole("\n\n".join(filter(str.strip, blocks)))
     headings = _markdown_headings(text, 0)
-    title = next((name for *_, level, name in headings if level == 1 and name), path.stem)
+    title = _main_heading(headings) or path.stem
     terms, kept = outline(text)
-    return Document(str(path), title, sections(text, sorted([*headings, *terms]), title, kept=kept))
+    return outlined(path, text, sorted([*headings, *terms]), kept, title=title)
 
 
 def _blocks(cell: Any) -> list[str]:
-    source = _join(cell.get("source", cell.get("input", "")))
-    kind = cell["cell_type"]
-    if kind == "heading":
-        return [f"{'#' * int(cell.get('level', 1))} {source}"]
-    if kind != "code":
+    source = _join(cell.get("source", ""))
+    if cell["cell_type"] != "code":
         return [source]
     printed = []
     for output in cell.get("outputs", ()):

@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title
+from citeproof.tools.documents.base import (
+    Document,
+    Part,
+    left_out,
+    number,
+    outlined,
+    unusable,
+    usable_title,
+)
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Grid, Row, table_parts
+from citeproof.tools.documents.tables import Cell, Grid, Row, cell_of, table_parts
 
 _FIX = "Open it in LibreOffice and save it anew."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -35,11 +43,8 @@ def read_odt(data: bytes, path: Path) -> Document:
     pieces = Pieces()
     _write(pieces, body)
     text, headings, kept = pieces.result()
-    title = _title(archive) or next((name for *_, name in headings if name), path.stem)
-    pictures = sum(1 for _ in body.iter(_DRAW + "image"))
-    told = (f"left out, since they cannot be read as text: pictures ({pictures})",)
-    parts = sections(text, headings, title, kept=kept)
-    return Document(str(path), title, parts, told if pictures else ())
+    problems = left_out({"pictures": sum(1 for _ in body.iter(_DRAW + "image"))})
+    return outlined(path, text, headings, kept, title=_title(archive), problems=problems)
 
 
 def read_ods(data: bytes, path: Path) -> Document:
@@ -55,15 +60,15 @@ def read_ods(data: bytes, path: Path) -> Document:
     left = _MOST_CELLS
     for sheet in body.iter(_TABLE + "table"):
         rows: list[Row] = []
-        number = 0
+        place = 0
         for row in sheet.iter(_TABLE + "table-row"):
             repeated = _number(row, "number-rows-repeated")
-            values, count = _values(row)
+            values, count = _cells(row)
             if values:
                 for again in range(min(repeated, _MOST_REPEATED)):
-                    rows.append(Row(number + 1 + again, dict(values)))
+                    rows.append(Row(place + 1 + again, values))
                 left -= count
-            number += repeated
+            place += repeated
             if left < 0:
                 problems.append(f"it is read no further than {_MOST_CELLS:,} cells")
                 break
@@ -135,16 +140,16 @@ def _table(pieces: Pieces, table: Any) -> None:
     pieces.table(grid, header)
 
 
-def _values(row: Any) -> tuple[dict[int, str], int]:
-    """Column → what a cell of a sheet's row shows, and how many cells there are."""
-    values: dict[int, str] = {}
+def _cells(row: Any) -> tuple[dict[int, Cell], int]:
+    """Column → the cell of a sheet's row that says something; and how many columns there are."""
+    values: dict[int, Cell] = {}
     column = 1
     for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
         repeated = _number(cell, "number-columns-repeated")
         if said := " ".join(filter(None, map(_say, cell.iterchildren(_TEXT + "p")))):
             across = _number(cell, "number-columns-spanned")
             for place in range(min(max(repeated, across), _MOST_REPEATED)):
-                values[column + place] = said
+                values[column + place] = cell_of(said)
         column += repeated
     return values, column
 
@@ -170,5 +175,4 @@ def _say(element: Any) -> str:
 
 
 def _number(element: Any, name: str, space: str = _TABLE) -> int:
-    value = element.get(space + name, "")
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 8 else 1
+    return number(element.get(space + name, ""))

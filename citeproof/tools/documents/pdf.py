@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -104,14 +103,10 @@ def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
     """Where its large images are."""
     from pypdfium2 import raw
 
-    sides = [ctypes.c_float() for _ in range(4)]
-    for place in range(raw.FPDFPage_CountObjects(page)):
-        own = raw.FPDFPage_GetObject(page, place)
-        if raw.FPDFPageObj_GetType(own) == raw.FPDF_PAGEOBJ_IMAGE:
-            raw.FPDFPageObj_GetBounds(own, *sides)
-            area = shown.area(*(side.value for side in sides))
-            if area.width * area.height >= _LARGE:
-                yield area
+    for image in page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=1):
+        area = shown.area(*image.get_bounds())
+        if area.width * area.height >= _LARGE:
+            yield area
 
 
 def _recognize(tesseract: str, document: PdfDocument, number: int, page: _Page) -> None:
@@ -154,21 +149,19 @@ def _parts(
 def _problems(pages: Sequence[_Page]) -> Iterator[str]:
     """Parts that are missing, and parts that may be wrong."""
     yield from (page.error for page in pages if page.error)
-    told: dict[str, Callable[[_Page], object]] = {
-        "no text on page {}: blank, or a scan that needs text recognition": lambda page: (
-            not (page.lines or page.error or page.recognized)
-        ),
-        "no text was recognised on page {}": lambda page: page.recognized and not page.lines,
-        "the text of page {} was recognised in a scan, and may have errors": lambda page: (
-            page.recognized and page.lines
-        ),
-        "a large image on page {}: what it shows was not read": lambda page: (
-            page.pictured and page.lines and not page.recognized
-        ),
-    }
     numbered = list(enumerate(pages, start=1))
+    silent = [n for n, page in numbered if not (page.lines or page.error or page.recognized)]
+    scans = [(n, page.lines) for n, page in numbered if page.recognized]
+    pictured = [n for n, page in numbered if page.pictured and page.lines and not page.recognized]
     yield from name_pages(
-        {words: [n for n, own in numbered if of(own)] for words, of in told.items()}
+        {
+            "no text on page {}: blank, or a scan that needs text recognition": silent,
+            "no text was recognised on page {}": [n for n, lines in scans if not lines],
+            "the text of page {} was recognised in a scan, and may have errors": [
+                n for n, lines in scans if lines
+            ],
+            "a large image on page {}: what it shows was not read": pictured,
+        }
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import statistics
 from collections import Counter
@@ -80,15 +79,13 @@ class _Reader:
     def __init__(self, text: PdfTextPage, shown: Displayed) -> None:
         from pypdfium2 import raw
 
-        self._raw, self._page, self._shown = raw, text.raw, shown
+        self._page, self._shown = text, shown
         self._tall = shown.height / shown.width if shown.width else 1.0
         size = text.count_chars()
         self.text = text.get_text_range() if size else ""
         # At once it comes with 16 bits a character, and may lack some; one by one it is slow.
         if len(self.text) != size or (not self.text.isascii() and max(self.text) > _NARROW):
-            read = raw.FPDFText_GetUnicode
-            self.text = "".join(chr(read(self._page, place)) for place in range(size))
-        self._sides = [ctypes.c_double() for _ in range(4)]
+            self.text = "".join(chr(raw.FPDFText_GetUnicode(text, n)) for n in range(size))
 
     def row(self, start: int, end: int) -> Iterator[Line]:
         """The cells of one row, in lines that are far apart."""
@@ -128,13 +125,8 @@ class _Reader:
 
     def _areas(self, start: int, end: int) -> list[Area]:
         """Those that a stretch of the text covers: one for each text object, mostly."""
-        left, top, right, bottom = self._sides
-        count = self._raw.FPDFText_CountRects(self._page, start, end - start)
-        areas = []
-        for number in range(count):
-            self._raw.FPDFText_GetRect(self._page, number, left, top, right, bottom)
-            areas.append(self._shown.area(left.value, bottom.value, right.value, top.value))
-        return areas
+        count = self._page.count_rects(start, end - start)
+        return [self._shown.area(*self._page.get_rect(number)) for number in range(count)]
 
     def _gaps(self, start: int, end: int, areas: Sequence[Area]) -> list[int]:
         """Where in the text there are spaces wide enough to part columns."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from citeproof.pdfium import Displayed
+from citeproof.pdfium import Displayed, page_annotations
 from citeproof.tools.documents.base import whole
 from citeproof.tools.documents.pdf_lines import Line, Piece
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
-
-_BREAKS = re.compile(r"\s+")
 
 
 def read_notes(page: PdfPage, shown: Displayed) -> Iterator[Line]:
@@ -23,32 +20,22 @@ def read_notes(page: PdfPage, shown: Displayed) -> Iterator[Line]:
     from pypdfium2 import raw
 
     form = page.formenv
-    noted = {
-        raw.FPDF_ANNOT_TEXT: "Note: ",
-        raw.FPDF_ANNOT_FREETEXT: "",
-        raw.FPDF_ANNOT_HIGHLIGHT: "Note: ",
-        raw.FPDF_ANNOT_UNDERLINE: "Note: ",
-        raw.FPDF_ANNOT_STRIKEOUT: "Note: ",
-        raw.FPDF_ANNOT_SQUIGGLY: "Note: ",
+    marked = {
+        raw.FPDF_ANNOT_TEXT,
+        raw.FPDF_ANNOT_HIGHLIGHT,
+        raw.FPDF_ANNOT_UNDERLINE,
+        raw.FPDF_ANNOT_STRIKEOUT,
+        raw.FPDF_ANNOT_SQUIGGLY,
     }
-    for number in range(raw.FPDFPage_GetAnnotCount(page)):
-        with _annotation(page, number) as own:
-            kind = raw.FPDFAnnot_GetSubtype(own)
-            if kind == raw.FPDF_ANNOT_WIDGET and form:
-                said = _field(form, own)
-            elif kind in noted:
-                said = _text(
-                    lambda *at, own=own: raw.FPDFAnnot_GetStringValue(own, b"Contents", *at)
-                )
-                said = noted[kind] + said if said else ""
-            else:
-                continue
-            if said:
-                box = raw.FS_RECTF()
-                raw.FPDFAnnot_GetRect(own, box)
-                sides = min(box.left, box.right), min(box.bottom, box.top)
-                area = shown.area(*sides, max(box.left, box.right), max(box.bottom, box.top))
-                yield Line(said, (Piece(0, len(said), area),), area, noted=True)
+    for own, kind, area in page_annotations(page, shown):
+        said = ""
+        if kind == raw.FPDF_ANNOT_WIDGET and form:
+            said = _field(form, own)
+        elif kind in marked or kind == raw.FPDF_ANNOT_FREETEXT:
+            said = _text(partial(raw.FPDFAnnot_GetStringValue, own, b"Contents"))
+            said = f"Note: {said}" if said and kind in marked else said
+        if said:
+            yield Line(said, (Piece(0, len(said), area),), area, noted=True)
 
 
 def insert(lines: list[Line], note: Line) -> None:
@@ -79,15 +66,15 @@ def _field(form: Any, own: Any) -> str:
     from pypdfium2 import raw
 
     kind = raw.FPDFAnnot_GetFormFieldType(form, own)
-    name = _text(lambda *at: raw.FPDFAnnot_GetFormFieldAlternateName(form, own, *at))
+    name = _text(partial(raw.FPDFAnnot_GetFormFieldAlternateName, form, own))
     if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
-        name = name or _text(lambda *at: raw.FPDFAnnot_GetFormFieldName(form, own, *at))
+        name = name or _text(partial(raw.FPDFAnnot_GetFormFieldName, form, own))
         return f"[x] {name}" if raw.FPDFAnnot_IsChecked(form, own) else ""
     if kind in (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX):
-        return _text(lambda *at: raw.FPDFAnnot_GetFormFieldValue(form, own, *at))
+        return _text(partial(raw.FPDFAnnot_GetFormFieldValue, form, own))
     if kind == raw.FPDF_FORMFIELD_LISTBOX:
         chosen = [
-            _text(lambda *at, place=place: raw.FPDFAnnot_GetOptionLabel(form, own, place, *at))
+            _text(partial(raw.FPDFAnnot_GetOptionLabel, form, own, place))
             for place in range(raw.FPDFAnnot_GetOptionCount(form, own))
             if raw.FPDFAnnot_IsOptionSelected(form, own, place)
         ]
@@ -104,15 +91,4 @@ def _text(ask: Callable[[Any, int], int]) -> str:
         return ""
     buffer = ctypes.create_string_buffer(size)
     ask(ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
-    return _BREAKS.sub(" ", whole(buffer.raw[: size - 2].decode("utf-16-le", "replace"))).strip()
-
-
-@contextmanager
-def _annotation(page: PdfPage, number: int) -> Iterator[Any]:
-    from pypdfium2 import raw
-
-    own = raw.FPDFPage_GetAnnot(page, number)
-    try:
-        yield own
-    finally:
-        raw.FPDFPage_CloseAnnot(own)
+    return " ".join(whole(buffer.raw[: size - 2].decode("utf-16-le", "replace")).split())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from citeproof.tools.documents.base import TERM, Heading
 from citeproof.tools.documents.tables import Grid, looks_like_header
 
-_TERM = 7
-"""Level of a term under the six levels of headings."""
+_LONG = 60
+"""Words from which on a list or a table is likely to be cut, so that its name is needed."""
 _LONGEST_TERM = 100
 _LONGEST_NAME = 200
 """Characters of an introduction that becomes a heading."""
@@ -20,7 +21,7 @@ class Pieces:
         self._pieces: list[str] = []
         self._length = 0
         self._gap = ""
-        self._headings: list[tuple[int, int, int, str]] = []
+        self._headings: list[Heading] = []
         self._line = 0
         self._mark = ""
         self._kept: list[tuple[int, int]] = []
@@ -81,9 +82,8 @@ class Pieces:
 
     def table(self, grid: Grid, header: int) -> None:
         """The rows of a table under so many header rows, or a first one that looks like it."""
-        cells = [[cell.text for cell in row] for row in grid.rows]
         self.end_line("\n\n")
-        self.rows(grid.lines(header or int(looks_like_header(cells))))
+        self.rows(grid.lines(header or int(looks_like_header(grid.rows))))
         self.end_line("\n\n")
 
     def heading(self, start: int, level: int) -> None:
@@ -93,26 +93,29 @@ class Pieces:
 
     def term(self, start: int, name: str, depth: int = 0) -> None:
         """Marks the text from `start` on as belonging to a term of this name; "" ends it."""
-        self._headings.append((start, start, _TERM + depth, _shorten(name)))
+        self._headings.append((start, start, TERM + depth, _shorten(name)))
 
-    def introduce(self, depth: int = 0) -> bool:
-        """Whether the line before this place, if it introduces what follows, became a term."""
-        start, name = self._introduction()
+    def introduce(self, depth: int = 0) -> Callable[[], None]:
+        """Name what follows for the line before it, if that introduces it.
+
+        Returns:
+            Called at its end: takes the name back if what was named is too short to be cut.
+        """
+        count, (start, name) = len(self._headings), self._introduction()
         if start is None or not 0 < len(name) <= _LONGEST_NAME:
-            return False
-        self._headings.append((start, start, _TERM + depth, name.rstrip(":")))
-        return True
+            return lambda: None
+        self._headings.append((start, start, TERM + depth, name.rstrip(":")))
+        begin = self.place
 
-    def forget(self, count: int) -> None:
-        """Take back the terms after the first `count` headings that were too short to need one."""
-        del self._headings[count:]
+        def end() -> None:
+            if len(self.since(begin).split()) < _LONG:
+                del self._headings[count:]
+            else:
+                self.term(self.place, "", depth)
 
-    @property
-    def headings(self) -> int:
-        """How many headings there are so far."""
-        return len(self._headings)
+        return end
 
-    def result(self) -> tuple[str, list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+    def result(self) -> tuple[str, list[Heading], list[tuple[int, int]]]:
         """The text, and its headings and the stretches to be kept, as `sections` takes them."""
         kept: list[tuple[int, int]] = []
         for start, end in sorted(self._kept):

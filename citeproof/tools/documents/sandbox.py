@@ -21,11 +21,12 @@ from pathlib import Path
 
 from citeproof.errors import DocumentError
 from citeproof.settings import DocumentSettings
-from citeproof.tools.documents.base import Document, from_json
+from citeproof.tools.documents.base import Document, from_json, unusable
 from citeproof.tools.documents.files import parse
 
 IN_PROCESS = {".txt", ".text", ".md", ".markdown", ".rst", ".jsonl", ".ndjson", ".csv", ".tsv"}
 """Text that our own code reads in time and memory in proportion to its size."""
+_FIX = "Split it, or save it anew in another format."
 _HAS_LIMITS = sys.platform != "win32"
 
 
@@ -61,51 +62,34 @@ class Sandbox:
 
     def _ask(self, data: bytes, path: Path) -> bytes:
         process, pipe = self._running = self._running or self._start()
-        is_late = threading.Event()
-
-        def end() -> None:
-            is_late.set()
-            process.kill()
-
-        overdue = threading.Timer(self.wall_seconds, end)
-        overdue.daemon = True
-        overdue.start()
         try:
             pipe.send_bytes(os.fsencode(path))
             pipe.send_bytes(data)
+            if not pipe.poll(self.wall_seconds):
+                raise _refused(path, f"more than {self.wall_seconds:g} seconds")
             answer, held = pipe.recv_bytes(), int(pipe.recv_bytes())
         except (EOFError, OSError):
-            raise DocumentError(
-                f"{path} cannot be read",
-                why=self._reason(process, timed_out=is_late.is_set()),
-                fix="Split it, or save it anew in another format.",
-            ) from None
-        except BaseException:  # an interruption, which leaves a half-read answer behind
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+            self._stop()
+            raise self._broken(path, process.returncode) from None
+        except BaseException:  # an interruption, too, leaves a half-read answer behind
             self._stop()
             raise
-        finally:
-            overdue.cancel()
-        # What it holds on to counts against the next document.
-        if 0 < self.memory < 2 * held or is_late.is_set():
+        if 0 < self.memory < 2 * held:  # what it holds on to counts against the next document
             self._stop()
         return answer
 
-    def _reason(self, process: subprocess.Popen[bytes], *, timed_out: bool) -> str:
-        if timed_out:
-            self._stop()
-            return f"reading it takes more than {self.wall_seconds:g} seconds"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(5)
-        self._stop()
+    def _broken(self, path: Path, code: int) -> DocumentError:
         from citeproof.tools.documents.worker import OUT_OF_MEMORY
 
-        code = process.returncode
         if code == OUT_OF_MEMORY:
-            return f"reading it takes more than {self.memory / 2**30:g} GB of memory"
+            return _refused(path, f"more than {self.memory / 2**30:g} GB of memory")
         if code == -signal.SIGXCPU:
-            return f"reading it takes more than {self.processor_seconds} seconds of processor time"
-        how = f"signal {-code}" if code and code < 0 else f"status {code}"
-        return f"its reader broke down ({how}), perhaps for want of memory"
+            return _refused(path, f"more than {self.processor_seconds} seconds of processor time")
+        how = f"signal {-code}" if code < 0 else f"status {code}"
+        why = f"its reader broke down ({how}), perhaps for want of memory"
+        return unusable(path, why, _FIX)
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
         # A module of its own, not multiprocessing, which would run the caller's script once more.
@@ -116,7 +100,8 @@ class Sandbox:
         ours, theirs = Pipe()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", module, str(theirs.fileno()), *limits],
+                # -P: no module of the folder that it is called in, which may be a stranger's.
+                [sys.executable, "-P", "-m", module, str(theirs.fileno()), *limits],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -133,6 +118,10 @@ class Sandbox:
             process.kill()
             process.wait()
             pipe.close()
+
+
+def _refused(path: Path, taken: str) -> DocumentError:
+    return unusable(path, f"reading it takes {taken}", _FIX)
 
 
 _shared = Sandbox()

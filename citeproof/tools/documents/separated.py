@@ -7,7 +7,7 @@ from pathlib import Path
 
 from citeproof.tools.documents.base import Document, unusable
 from citeproof.tools.documents.encodings import decode_any
-from citeproof.tools.documents.tables import Row, table_parts
+from citeproof.tools.documents.tables import Row, cell_of, table_parts
 
 _SAMPLE = 8_192
 _MOST_FIELD = 1 << 20
@@ -35,8 +35,9 @@ def read_csv(data: bytes, path: Path) -> Document:
                 told = f"it is read no further than line {reader.line_num:,}"
                 problems = (*problems, told)
                 break
-            if values := {n: cell for n, cell in enumerate(cells, start=1) if cell.strip()}:
-                rows.append(Row(reader.line_num, values))
+            said = {n: cell_of(text) for n, text in enumerate(cells, start=1) if text.strip()}
+            if said:
+                rows.append(Row(reader.line_num, said))
     except csv.Error as error:
         fix = "Look for a quotation mark that is not closed."
         raise unusable(path, f"its line {reader.line_num} is broken ({error})", fix) from error
@@ -49,9 +50,9 @@ def _is_named(rows: list[Row]) -> bool:
     """Whether the first row names the columns, as it does in most files: words, all different."""
     if len(rows) < 2:
         return False
-    first = [text.strip() for text in rows[0].values.values()]
+    first = [cell.text for cell in rows[0].cells.values()]
     words = [text for text in first if not text.replace(".", "").replace(",", "").isdigit()]
-    is_wide = len(first) >= max(len(row.values) for row in rows[:20])
+    is_wide = len(first) >= max(len(row.cells) for row in rows[:20])
     return len(first) > 1 and is_wide and len(set(words)) == len(first)
 
 

@@ -7,13 +7,14 @@ import io
 import re
 import warnings
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, unusable, whole
-from citeproof.tools.documents.tables import Row, table_parts
+from citeproof.tools.documents.base import Document, Part, left_out, unusable, whole
+from citeproof.tools.documents.tables import Row, cell_of, table_parts
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx anew."
 _MOST_CELLS = 1_000_000
@@ -23,6 +24,8 @@ _MERGED = 50_000
 """Cells that merged ones may cover before they are left as they are."""
 _LITERAL = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|([$€£¥%])')
 _DIGITS = re.compile(r"[#0?][#0?,. ]*")
+_SAID = re.compile(r'"[^"]*"|\[[^\]]*\]')
+"""Words, and what stands in brackets: colours, currencies, conditions."""
 _ASIDE = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 
 
@@ -52,8 +55,8 @@ def _workbook(data: bytes, path: Path) -> Document:
     left = _MOST_CELLS
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        merged = _merged_cells(archive)
-        for sheet, ranges in zip(book.worksheets, [*merged, *([[]] * 9999)], strict=False):
+        merged = chain(_merged_cells(archive), repeat([]))
+        for sheet, ranges in zip(book.worksheets, merged, strict=False):
             sheet.reset_dimensions()  # what it says of its size is often wrong
             rows: list[Row] = []
             cut = False
@@ -62,14 +65,14 @@ def _workbook(data: bytes, path: Path) -> Document:
                 if left < 0:
                     cut = True
                     break
-                values = {
-                    cell.column: whole(_display(cell.value, cell.number_format, book.epoch))
+                cells = {
+                    cell.column: cell_of(whole(_display(cell.value, cell.number_format)))
                     for cell in row
                     if cell.value is not None and cell.column <= _MOST_COLUMNS
                 }
-                if any(text.strip() for text in values.values()):
+                if any(cell.text for cell in cells.values()):
                     number = next(cell.row for cell in row if cell.value is not None)
-                    rows.append(Row(number, values))
+                    rows.append(Row(number, cells))
             _fill(rows, ranges)
             where = f"sheet {sheet.title}"
             if sheet.sheet_state != "visible":
@@ -91,10 +94,8 @@ def _workbook(data: bytes, path: Path) -> Document:
         raise unusable(path, why, "Open it in Excel and save it." if formulas else "Leave it out.")
     if empty:
         problems.append("nothing stands in sheet " + ", ".join(empty[:8]))
-    if pictures := sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names):
-        problems.append(
-            f"left out, since they cannot be read as text: pictures, charts ({pictures})"
-        )
+    pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
+    problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
 
 
@@ -122,26 +123,24 @@ def _fill(rows: list[Row], ranges: list[tuple[int, int, int, int]]) -> None:
     known = {row.number: row for row in rows}
     left = _MERGED
     for first, top, last, bottom in ranges:
-        if top not in known or first not in known[top].values:
+        if top not in known or first not in known[top].cells:
             continue
         if (left := left - (last - first + 1) * (bottom - top + 1)) < 0:
             return
         for number in range(top, bottom + 1):
             if number in known:
-                known[number].merge(first, last, known[top].values[first])
+                merged = dict.fromkeys(range(first, last + 1), known[top].cells[first])
+                known[number].cells.update(merged)
 
 
-def _display(value: Any, form: str, epoch: datetime.datetime) -> str:
+def _display(value: Any, form: str) -> str:
     """The value as text; dates as ISO 8601, since their order differs between countries."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime.datetime):
-        time = value.time().replace(microsecond=0)
-        if time == datetime.time():
-            return value.date().isoformat()
-        return (
-            f"{value.date().isoformat()} {time.isoformat('minutes' if not time.second else 'auto')}"
-        )
+        day, time = value.date().isoformat(), value.time().replace(microsecond=0)
+        shown = time.isoformat("auto" if time.second else "minutes")
+        return f"{day} {shown}" if time != datetime.time() else day
     if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
         return str(value)
     if isinstance(value, int | float):
@@ -150,27 +149,22 @@ def _display(value: Any, form: str, epoch: datetime.datetime) -> str:
 
 
 def _number(value: float, form: str) -> str:
-    sections = form.split(";")
-    section = (
-        sections[1] if value < 0 and len(sections) > 1 and sections[1].strip() else sections[0]
-    )
-    section = _ASIDE.sub("", section)
-    digits = _DIGITS.search(
-        re.sub(r'"[^"]*"|\[[^\]]*\]', lambda found: " " * len(found[0]), section)
-    )
-    if not digits or "E" in section.upper() or "General" in section:
-        return _plain(value)
-    if "/" in section:
-        return _plain(value)
-    percent = "%" in re.sub(r'"[^"]*"', "", section)
-    shown = abs(value) * (100 if percent else 1)
+    """A number as its format has it, as far as that is understood; else as it is."""
+    positive, *others = form.split(";")
+    negative = others[0] if value < 0 and others and others[0].strip() else ""
+    section = _ASIDE.sub("", negative or positive)
+    digits = _DIGITS.search(_SAID.sub(lambda found: " " * len(found[0]), section))
+    if not digits or "E" in section.upper() or "General" in section or "/" in section:
+        is_whole = float(value).is_integer() and abs(value) < 1e15
+        return str(int(value)) if is_whole else f"{value:.12g}"
+    shown = abs(value) * (100 if "%" in _SAID.sub("", section) else 1)
     pattern = digits[0].strip(" ,")
-    decimals = len(pattern.partition(".")[2])
-    text = f"{shown:,.{min(decimals, 12)}f}" if "," in pattern else f"{shown:.{min(decimals, 12)}f}"
-    if "#" in pattern.partition(".")[2]:
+    decimals = pattern.partition(".")[2]
+    text = f"{shown:{',' if ',' in pattern else ''}.{min(len(decimals), 12)}f}"
+    if "#" in decimals:
         text = text.rstrip("0").rstrip(".")
     before, after = _literals(section[: digits.start()]), _literals(section[digits.end() :])
-    sign = "-" if value < 0 and len(sections) < 2 else ""
+    sign = "-" if value < 0 and not others else ""
     return f"{sign}{before}{text}{after}".strip()
 
 
@@ -179,7 +173,3 @@ def _literals(piece: str) -> str:
     bare = _LITERAL.sub("", piece)
     signs = "".join(char for char in bare if char in "-+() ")
     return signs.rstrip() + found if signs.strip() in {"-", "("} else found + signs.rstrip()
-
-
-def _plain(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.12g}"

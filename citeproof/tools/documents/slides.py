@@ -10,7 +10,17 @@ from typing import Any
 
 from citeproof.errors import MissingExtraError
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
+from citeproof.tools.documents.base import (
+    Document,
+    Heading,
+    Part,
+    left_out,
+    number,
+    sections,
+    unusable,
+    usable_title,
+    whole,
+)
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -33,18 +43,18 @@ def read_pptx(data: bytes, path: Path) -> Document:
         import pptx
     Archive(data, path, _FIX)
     parts: list[Part] = []
-    left_out: Counter[str] = Counter()
+    pictured: Counter[str] = Counter()
     empty: list[int] = []
     try:
         deck = pptx.Presentation(io.BytesIO(data))
         title = usable_title(whole(deck.core_properties.title or ""))
-        for number, slide in enumerate(deck.slides, start=1):
-            text, headings, kept = _slide(slide, left_out)
+        for place, slide in enumerate(deck.slides, start=1):
+            text, headings, kept = _slide(slide, pictured)
             if not text.strip():
-                empty.append(number)
+                empty.append(place)
                 continue
             title = title or next((name for *_, name in headings), "")
-            shown = "slide " + str(number)
+            shown = f"slide {place}"
             if slide._element.get("show") == "0":
                 shown += " (hidden)"
             parts += sections(text, headings, title or path.stem, kept=kept, location=shown)
@@ -52,12 +62,14 @@ def read_pptx(data: bytes, path: Path) -> Document:
         raise unusable(path, f"it is not a sound presentation ({error})", _FIX) from error
     if not parts:
         raise unusable(path, "no slide holds any text", "Put pictures through text recognition.")
-    return Document(str(path), title or path.stem, tuple(parts), tuple(_problems(left_out, empty)))
+    problems = [*left_out(dict(sorted(pictured.items())))]
+    if empty:
+        named = ", ".join(map(str, empty[:8]))
+        problems.append(f"no text on slide {named}" + (" …" if empty[8:] else ""))
+    return Document(str(path), title or path.stem, tuple(parts), tuple(problems))
 
 
-def _slide(
-    slide: Any, left_out: Counter[str]
-) -> tuple[str, list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list[tuple[int, int]]]:
     pieces = Pieces()
     title = slide.shapes.title
     if title is not None and title.has_text_frame:
@@ -68,13 +80,13 @@ def _slide(
     for shape in _in_reading_order(slide.shapes, 0):
         if shape._element is own:
             continue
-        if getattr(shape, "has_table", False) and shape.has_table:
+        if shape.has_table:
             _table(pieces, shape.table)
-        elif getattr(shape, "has_text_frame", False) and shape.has_text_frame:
+        elif shape.has_text_frame:
             if not _is_furniture(shape):
                 pieces.line(_paragraphs(shape.text_frame), "\n\n")
         elif kind := _kind(shape):
-            left_out[kind] += 1
+            pictured[kind] += 1
     frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     if frame is not None and frame.text.strip():
         pieces.line(f"Notes: {_paragraphs(frame)}", "\n\n")
@@ -106,8 +118,7 @@ def _table(pieces: Pieces, table: Any) -> None:
         for cell in row.tc_lst:
             if cell.get("hMerge") not in {"1", "true"}:  # the cell to its left covers it
                 said = "".join(cell.itertext("{*}t"))
-                span = cell.get("gridSpan", "1")
-                grid.add(whole(said), across=int(span) if span.isdigit() and len(span) < 4 else 1)
+                grid.add(whole(said), across=number(cell.get("gridSpan", "")))
     first = [cell.text for row in grid.rows[:1] for cell in row]
     named = table.first_row and len(grid.rows) > 1 and all(first) and len(set(first)) > 1
     pieces.table(grid, int(named))
@@ -119,17 +130,9 @@ def _is_furniture(shape: Any) -> bool:
 
 
 def _kind(shape: Any) -> str:
-    if getattr(shape, "has_chart", False):
+    if shape.has_chart:
         return "charts"
     tag = shape._element.tag.rpartition("}")[2]
     if tag == "graphicFrame":
         return "diagrams or embedded files"
     return "pictures" if tag == "pic" else ""
-
-
-def _problems(left_out: Counter[str], empty: list[int]) -> Iterator[str]:
-    if left_out:
-        told = ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items()))
-        yield f"left out, since they cannot be read as text: {told}"
-    if empty:
-        yield f"no text on slide {', '.join(map(str, empty[:8]))}" + (" …" if empty[8:] else "")

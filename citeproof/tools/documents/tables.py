@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from citeproof.tools.documents.base import Part
 
@@ -29,6 +30,11 @@ class Cell:
 _EMPTY = Cell("")
 
 
+def cell_of(text: str, *, is_header: bool = False) -> Cell:
+    """A cell with this text, in one line."""
+    return Cell(" ".join(text.split()), is_header)
+
+
 @dataclass
 class Grid:
     """The cells of a table by row and column."""
@@ -51,7 +57,7 @@ class Grid:
         """The next cell of the row."""
         row = self.rows[-1]
         self._fill(0)
-        cell = Cell(" ".join(text.split()), is_header)
+        cell = cell_of(text, is_header=is_header)
         for _ in range(max(1, min(across, _MOST_SPAN, _MOST_WIDE - len(row)))):
             if down > 1:
                 self._hanging[len(row)] = min(down, _MOST_SPAN) - 1, cell
@@ -105,7 +111,7 @@ def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
     return "; ".join(said)
 
 
-def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
+def looks_like_header(rows: Sequence[Sequence[Cell]]) -> bool:
     """Whether the first of the rows names the columns of the others.
 
     All of its cells are short, different and no numbers, and below there is a number, or there
@@ -113,7 +119,7 @@ def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
-    first = [text.strip() for text in rows[0]]
+    first = [cell.text for cell in rows[0]]
     named = [text for text in first if text]
     if len(set(named)) < len(first) - 1 or len(named) < 2 or (len(first) == 2 and not first[1]):
         return False
@@ -121,7 +127,7 @@ def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     if any(len(text.split()) > _HEADER_WORDS for text in named):
         return False
-    below = [text for row in rows[1:] for text in row[1:] if text.strip()]
+    below = [cell.text for row in rows[1:] for cell in row[1:] if cell.text]
     return bool(below) and (len(first) > 2 or any(map(_NUMBER.fullmatch, below)))
 
 
@@ -146,16 +152,8 @@ class Row:
     """A row that says something."""
 
     number: int
-    values: dict[int, str]
-    """Column, from 1 → what stands there."""
-    covered: dict[int, int] = field(default_factory=dict)
-    """Column → the first column of the merged cell that covers it."""
-
-    def merge(self, first: int, last: int, text: str) -> None:
-        """One cell covers columns `first` to `last`."""
-        for column in range(first, last + 1):
-            self.values[column] = text
-            self.covered[column] = first
+    cells: dict[int, Cell]
+    """By their columns, from 1; a merged one in all that it covers."""
 
 
 def table_parts(
@@ -169,12 +167,10 @@ def table_parts(
         location: Of the sheet, as in `sheet Sales`.
         named: Whether the first row of the sheet names its columns, whatever it looks like.
     """
-    parts = []
-    for table in _tables(rows):
-        if part := _part(table, title, location, named=named):
-            parts.append(part)
-            named = False
-    return parts
+    return [
+        _part(table, title, location, named=named and not place)
+        for place, table in enumerate(_tables(rows))
+    ]
 
 
 def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
@@ -183,61 +179,43 @@ def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
     for place in range(1, len(rows) + 1):
         ends = place == len(rows)
         if not ends and rows[place].number > rows[place - 1].number + 1:
-            below = _texts(rows[place : place + _LOOK_AT])
+            below = _grid(rows[place : place + _LOOK_AT])
             # A gap within a table, unless names of columns or something narrower follow.
-            ends = looks_like_header(below) or len(rows[place].values) < 2 or place - begin < 2
+            ends = looks_like_header(below) or len(rows[place].cells) < 2 or place - begin < 2
         if ends:
             yield rows[begin:place]
             begin = place
 
 
-def _texts(rows: Sequence[Row]) -> list[list[str]]:
-    left = min((min(row.values) for row in rows if row.values), default=1)
-    right = max((max(row.values) for row in rows if row.values), default=0)
-    return [[row.values.get(n, "") for n in range(left, right + 1)] for row in rows]
+def _grid(rows: Sequence[Row]) -> list[list[Cell]]:
+    """The rows from the first column to the last in which any of them says something."""
+    columns = [column for row in rows for column in row.cells]
+    across = range(min(columns), max(columns) + 1)
+    return [[row.cells.get(column) or Cell("") for column in across] for row in rows]
 
 
-def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Part | None:
+def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Part:
     # Lines that stand alone above the names are the table's own title.
     lead = 0
-    while lead < len(rows) - 2 and len(set(rows[lead].values.values())) == 1:
+    while lead < len(rows) - 2 and len({cell.text for cell in rows[lead].cells.values()}) == 1:
         lead += 1
-    if not looks_like_header(_texts(rows[lead : lead + _LOOK_AT])):
+    if not looks_like_header(_grid(rows[lead : lead + _LOOK_AT])):
         lead = 0
-    head = int(named or looks_like_header(_texts(rows[lead : lead + _LOOK_AT])))
-    right = max(max(row.values) for row in rows)
-    left = min(min(row.values) for row in rows)
-    grid = [list(_cells(row, left, right)) for row in rows]
-    text = ""
-    kept: list[tuple[int, int]] = []
-    numbers: list[int] = []
-    above = " ".join(next(iter(row.values.values())) for row in rows[:lead])
+    head = int(named or looks_like_header(_grid(rows[lead : lead + _LOOK_AT])))
+    grid = _grid(rows)
     names = grid[lead : lead + head]
-    for row, cells in zip(rows[lead + head :], grid[lead + head :], strict=True):
-        for line in row_lines([*names, cells], head):
-            text += "\n" if text else ""
-            kept.append((len(text), len(text) + len(line)))
-            numbers.append(row.number)
-            text += line
-    if not text:  # nothing but names
-        text = "\n".join(line for cells in grid for line in row_lines([cells], 0))
+    numbered = [
+        (row.number, line)
+        for row, cells in zip(rows[lead + head :], grid[lead + head :], strict=True)
+        for line in row_lines([*names, cells], head)
+    ]
+    lines = [line for _, line in numbered]
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    kept = [(start, start + len(line)) for start, line in zip(starts, lines, strict=False)]
+    if not lines:  # nothing but names
+        lines = [line for cells in grid for line in row_lines([cells], 0)]
+    text = "\n".join(lines)
+    above = " ".join(next(iter(row.cells.values())).text for row in rows[:lead])
     headings = (above,) if above and above != title else ()
-    return Part(
-        text,
-        0,
-        0,
-        len(text),
-        title,
-        headings,
-        location=location,
-        kept=tuple(kept),
-        rows=tuple(numbers),
-    )
-
-
-def _cells(row: Row, left: int, right: int) -> Iterator[Cell]:
-    merged: dict[int, Cell] = {}
-    for column in range(left, right + 1):
-        text = " ".join(row.values.get(column, "").split())
-        first = row.covered.get(column)
-        yield merged.setdefault(first, Cell(text)) if first else Cell(text)
+    part = Part(text, 0, 0, len(text), title, headings, location=location)
+    return replace(part, kept=tuple(kept), rows=tuple(number for number, _ in numbered))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from pathlib import Path
 
-from citeproof.tools.documents.base import Document, sections
+from citeproof.tools.documents.base import TERM, Document, Heading, outlined, sections
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.sentences import LIST_ITEM, words
 
@@ -23,8 +24,6 @@ _ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
 _ROLE = re.compile(
     r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
 )
-_LEVEL = 7
-"""Of what introduces a list: under all headings."""
 _LONG = 60
 """Words from which on a list or a table is likely to be cut."""
 _MOST_NAME = 200
@@ -54,12 +53,11 @@ def read_text(data: bytes, path: Path) -> Document:
     return Document(str(path), title, sections(text, headings, title, kept=kept), problems)
 
 
-def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+def text_outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
     """The headings of plain text, and the stretches to be kept, as `sections` takes them."""
-    found: list[tuple[int, int, int, str]] = []
-    lines = text.split("\n")
-    place = 0
-    for number, line in enumerate(lines):
+    found: list[Heading] = []
+    lines, starts = _lines(text)
+    for number, (line, place) in enumerate(zip(lines, starts, strict=False)):
         above = lines[number - 1] if number else ""
         below = lines[number + 1] if number + 1 < len(lines) else ""
         said = line.strip()
@@ -74,7 +72,6 @@ def text_outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple
                 and _has_text(lines, number + 1)
             ):
                 found.append((place, place + len(line), level, said))
-        place += len(line) + 1
     terms, kept = outline(text)
     return sorted([*found, *terms]), kept
 
@@ -117,49 +114,49 @@ def read_rst(data: bytes, path: Path) -> Document:
     """
     text, problems = decode_any(data, path)
     headings = _rst_headings(text)
-    title = next((name for *_, name in headings), path.stem)
     terms, kept = outline(text)
-    parts = sections(text, sorted([*headings, *terms]), title, kept=kept)
-    return Document(str(path), title, parts, problems)
+    return outlined(path, text, sorted([*headings, *terms]), kept, problems=problems)
 
 
-def _rst_headings(text: str) -> list[tuple[int, int, int, str]]:
+def _rst_headings(text: str) -> list[Heading]:
     """Lines that are underlined, and maybe overlined; the order of their marks gives the level."""
-    found: list[tuple[int, int, int, str]] = []
+    found: list[Heading] = []
     styles: list[tuple[str, bool]] = []
-    place, start = 0, 0
-    above, before = "", ""
-    for line in text.split("\n"):
-        mark = _ADORNED.fullmatch(line)
-        if mark and above.strip() and not _ADORNED.fullmatch(above):
-            over = bool(_ADORNED.fullmatch(before)) and before[:1] == line[:1]
-            named = over or (above[0].strip() and not before.strip())
-            if named and len(line.rstrip()) >= min(len(above.rstrip()), 200) * 0.8:
-                style = mark[1], over
-                if style not in styles:
-                    styles.append(style)
-                begin = start - (len(before) + 1 if over else 0)
-                level = min(styles.index(style) + 1, 6)
-                name = _ROLE.sub(lambda one: one[1] or one[2] or "", above).strip()
-                found.append((begin, place + len(line), level, name))
-                line = ""
-        before, above, start = above, line, place
-        place += len(line) + 1 if line or not mark else len(mark[0]) + 1
+    lines, starts = _lines(text)
+    last = -1  # an underline overlines no other heading
+    for number, line in enumerate(lines[1:], start=1):
+        mark, above = _ADORNED.fullmatch(line), lines[number - 1]
+        before = lines[number - 2] if number > 1 and number - 2 != last else ""
+        if not mark or not above.strip() or _ADORNED.fullmatch(above):
+            continue
+        over = bool(_ADORNED.fullmatch(before)) and before[:1] == line[:1]
+        named = over or (above[0].strip() and not before.strip())
+        if named and len(line.rstrip()) >= min(len(above.rstrip()), 200) * 0.8:
+            style = mark[1], over
+            if style not in styles:
+                styles.append(style)
+            level = min(styles.index(style) + 1, 6)
+            name = _ROLE.sub(lambda one: one[1] or one[2] or "", above).strip()
+            found.append((starts[number - 1 - over], starts[number] + len(line), level, name))
+            last = number
     return found
 
 
-def outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple[int, int]]]:
+def _lines(text: str) -> tuple[list[str], list[int]]:
+    """The lines of a text, and where each begins; a last one would begin behind it."""
+    lines = text.split("\n")
+    return lines, [0, *accumulate(len(line) + 1 for line in lines)]
+
+
+def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
     """Headings for the pieces of long lists and tables, and stretches to be kept.
 
     A list that a line with a colon introduces, and a table in bars, may be cut; what introduces
     them, and the table's head, then head the pieces. Both as `sections` takes them.
     """
-    headings: list[tuple[int, int, int, str]] = []
+    headings: list[Heading] = []
     kept: list[tuple[int, int]] = []
-    lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    lines, starts = _lines(text)
     number = 0
     while number < len(lines):
         line = lines[number]
@@ -173,8 +170,8 @@ def outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple[int,
                 kept.append((starts[begin], starts[first + 1] - 1))
                 name = _name(" ".join(lines[begin : number + 1]))
                 if len(words(text[starts[first] : starts[end]])) >= _LONG and name:
-                    headings.append((starts[begin], starts[begin], _LEVEL, name))
-                    headings.append((starts[end], starts[end], _LEVEL, ""))
+                    headings.append((starts[begin], starts[begin], TERM, name))
+                    headings.append((starts[end], starts[end], TERM, ""))
                 number = end
                 continue
         if number and "|" in line and _RULE.fullmatch(line) and "|" in lines[number - 1]:
@@ -185,10 +182,9 @@ def outline(text: str) -> tuple[list[tuple[int, int, int, str]], list[tuple[int,
                 end += 1
             name = _BLANKS.sub("", lines[number - 1]).strip().strip("|").strip()
             if len(words(text[starts[number] : starts[end]])) >= _LONG and len(name) <= _MOST_NAME:
-                headings.append((starts[number - 1], starts[number - 1], _LEVEL, name))
-                headings.append(
-                    (min(starts[end], len(text)), min(starts[end], len(text)), _LEVEL, "")
-                )
+                headings.append((starts[number - 1], starts[number - 1], TERM, name))
+                below = min(starts[end], len(text))
+                headings.append((below, below, TERM, ""))
             number = end
             continue
         number += 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, sections, usable_title
+from citeproof.tools.documents.base import Document, Part, left_out, number, outlined, usable_title
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -77,7 +77,7 @@ def _heading_levels(styles: Any) -> dict[str, int]:
         elif name.startswith("heading ") and name[8:].isdigit() and len(name) == 9:
             levels[key] = int(name[8:])
         elif outline is not None:
-            levels[key] = _number(outline) + 1
+            levels[key] = number(_value(outline), 0) + 1
     for key in based:
         parent = key
         for _ in range(_MOST_STYLES):
@@ -87,12 +87,6 @@ def _heading_levels(styles: Any) -> dict[str, int]:
         if parent in levels:
             levels.setdefault(key, levels[parent])
     return levels
-
-
-def _number(element: Any) -> int:
-    """The number that is an element's value; 0 where it is none."""
-    value = _value(element)
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 12 else 0
 
 
 def _read_notes(archive: Archive, kinds: Mapping[str, str]) -> dict[tuple[str, str], str]:
@@ -140,10 +134,12 @@ def read_docx(data: bytes, path: Path) -> Document:
     core = related.get("core-properties", "")
     named = archive.xml(core).findtext("{http://purl.org/dc/elements/1.1/}title") if core else ""
     text, headings, kept = writer.pieces.result()
-    title = usable_title(named or "") or next((name for *_, name in headings if name), path.stem)
-    parts = [*sections(text, headings, title, kept=kept), *_margins(archive, title)]
+    problems = left_out(_count_objects(root))
+    title = usable_title(named or "")
+    document = outlined(path, text, headings, kept, title=title, problems=problems)
+    parts = [*document.parts, *_margins(archive, document.title)]
     parts = [part for part in parts if part.text[part.start : part.end].strip()] or parts
-    return Document(str(path), title, tuple(parts), tuple(_problems(root)))
+    return replace(document, parts=tuple(parts))
 
 
 def _blocks(body: Any) -> Iterator[Any]:
@@ -182,10 +178,9 @@ class _Writer:
 
     def _paragraph(self, paragraph: Any) -> None:
         pieces = self.pieces
-        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-        name = style.get(_W + "val", "") if style is not None else ""
+        name = _value(paragraph.find(f"{_W}pPr/{_W}pStyle"))
         outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
-        level = _number(outline) + 1 if outline is not None else self._levels.get(name, 0)
+        level = self._levels.get(name, 0) if outline is None else number(_value(outline), 0) + 1
         listed = paragraph.find(f"{_W}pPr/{_W}numPr") is not None or name.startswith("List")
         pieces.end_line("\n" if listed else "\n\n")
         start, said = pieces.place, _say(paragraph)
@@ -214,13 +209,12 @@ class _Writer:
             if row.find(f"{_W}trPr/{_W}tblHeader") is not None and header == len(grid.rows) - 1:
                 header += 1
             for cell in row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=_NAMES):
-                span = cell.find(f"{_W}tcPr/{_W}gridSpan")
                 merged = cell.find(f"{_W}tcPr/{_W}vMerge")
                 said = " ".join(filter(None, map(_say, cell.iter(_W + "p"))))
                 if merged is not None and merged.get(_W + "val") != "restart" and not said.strip():
                     said = above.get(column, "")
                 above[column] = said
-                across = max(1, min(_number(span), 100)) if span is not None else 1
+                across = max(1, number(_value(cell.find(f"{_W}tcPr/{_W}gridSpan"))))
                 grid.add(said, across=across)
                 column += across
         self.pieces.table(grid, header)
@@ -249,9 +243,9 @@ def _margins(archive: Archive, title: str) -> Iterator[Part]:
                     yield Part(text, 0, 0, len(text), title, location=f"{kind} of the pages")
 
 
-def _problems(root: Any) -> Iterator[str]:
-    found: Counter[str] = Counter()
-    for name, query in _LEFT_OUT.items():
-        found[name] = int(root.xpath(f"count({query}[not({_SKIPPED})])", namespaces=_NAMES))
-    if told := [f"{name} ({count})" for name, count in found.items() if count]:
-        yield f"left out, since they cannot be read as text: {', '.join(told)}"
+def _count_objects(root: Any) -> dict[str, int]:
+    """Kind → how many things there are that hold no text."""
+    return {
+        kind: int(root.xpath(f"count({query}[not({_SKIPPED})])", namespaces=_NAMES))
+        for kind, query in _LEFT_OUT.items()
+    }

@@ -13,9 +13,9 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from citeproof.errors import CiteproofError, DocumentError
+from citeproof.errors import CiteproofError
 from citeproof.settings import DocumentSettings
-from citeproof.tools.documents.base import to_json
+from citeproof.tools.documents.base import to_json, unusable
 from citeproof.tools.documents.files import parse
 
 OUT_OF_MEMORY = 77
@@ -57,7 +57,7 @@ def _answer(data: bytes, path: Path, settings: DocumentSettings) -> bytes:
         raise
     except Exception as error:  # an error of a reader costs its file only
         why = f"its reader failed ({type(error).__name__}: {error})"
-        return to_json(DocumentError(f"{path} cannot be read", why=why, fix="Save it anew."))
+        return to_json(unusable(path, why, "Save it anew."))
 
 
 def _limit_memory(most: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Literal
 
 from citeproof.errors import DocumentError, InputError
-from citeproof.tools.web.fetch import Client, Reply
+from citeproof.tools.web.fetch import Client
 from citeproof.tools.web.kinds import as_utf8, ending_of, is_page
 from citeproof.tools.web.links import is_below, links_of, locations_of, normalize, site_of
 from citeproof.tools.web.robots import Manners
@@ -69,17 +69,15 @@ def fetch_pages(
     Raises:
         InputError: A URL is invalid.
     """
-    roots = list(map(normalize, urls))
-    return _fetch(roots, web, known or {})
+    roots = list(map(normalize, urls))  # at once, not with the first page
 
+    def fetch() -> Iterator[Fetched]:
+        with closing(Client(allow_private=web.allow_private)) as client:
+            crawler = _Crawler(client, Manners(client, web.delay), web, known or {})
+            for root in roots:
+                yield from crawler.below(root) if web.crawl else crawler.single(root)
 
-def _fetch(
-    roots: Sequence[str], web: Web, known: Mapping[str, Mapping[str, str]]
-) -> Iterator[Fetched]:
-    with closing(Client(allow_private=web.allow_private)) as client:
-        crawler = _Crawler(client, Manners(client, web.delay), web, known)
-        for root in roots:
-            yield from crawler.below(root) if web.crawl else crawler.single(root)
+    return fetch()
 
 
 @dataclass
@@ -142,7 +140,7 @@ class _Crawler:
                 url,
                 follow=partial(self._refuse, root=root),
                 headers=self._conditions,
-                wanted=lambda reply: reply.status == 200 and bool(_kind(reply)),
+                wanted=lambda reply: reply.status == 200 and bool(ending_of(reply)),
             )
         except (DocumentError, OSError) as error:
             return Fetched(url, "failed", str(error))
@@ -156,11 +154,10 @@ class _Crawler:
             return Fetched(url, "gone", f"{url} is not there (HTTP {reply.status}).")
         if reply.status != 200:
             return Fetched(url, "failed", f"{url} cannot be fetched: HTTP {reply.status}.")
-        ending = _kind(reply)
-        if not ending:
+        if not (ending := ending_of(reply)):
             told = reply.headers.get("content-type", "of unknown type")
             return Fetched(url, "failed", f"{url} cannot be read: no reader reads {told}.")
-        data = as_utf8(reply.data, ending, reply.headers)
+        data = as_utf8(reply, ending)
         if ending == ".html":
             links = filter(is_page, links_of(data, reply.url))
             own = (link for link in links if site_of(link) == site_of(reply.url))
@@ -183,17 +180,13 @@ class _Crawler:
 
     def _conditions(self, url: str) -> Mapping[str, str]:
         told = self.known.get(url, {})
-        conditions = {
-            "If-None-Match": told.get("etag", ""),
-            "If-Modified-Since": told.get("modified", ""),
-        }
-        return {name: value for name, value in conditions.items() if value}
+        names = {"If-None-Match": "etag", "If-Modified-Since": "modified"}
+        return {name: told[key] for name, key in names.items() if told.get(key)}
 
     def _list_sitemap(self, root: str) -> list[str]:
         """The pages that the site's sitemaps name."""
         pages: list[str] = []
-        maps: Collection[str] = self.manners.sitemaps(root)
-        waiting, read = list(maps), 0
+        waiting, read = list(self.manners.sitemaps(root)), 0
         while waiting and read < _SITEMAPS:
             url = waiting.pop(0)
             read += 1
@@ -207,7 +200,3 @@ class _Crawler:
                 waiting += [place for place in places if place.endswith(".xml")]
                 pages += [place for place in places if not place.endswith(".xml")]
         return pages
-
-
-def _kind(reply: Reply) -> str:
-    return ending_of(reply.url, reply.headers)

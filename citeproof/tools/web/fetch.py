@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 import httpx
@@ -30,6 +30,8 @@ class Reply:
     """Where it was found in the end."""
     status: int
     headers: Mapping[str, str]
+    charset: str = ""
+    """The encoding that the headers name."""
     data: bytes = b""
 
 
@@ -74,12 +76,12 @@ class Client:
         for _ in range(_REDIRECTS + 1):
             try:
                 with self._http.stream("GET", url, headers=dict(headers(url))) as response:
-                    reply = Reply(url, response.status_code, response.headers)
+                    charset = response.charset_encoding or ""
+                    reply = Reply(url, response.status_code, response.headers, charset)
                     if not response.has_redirect_location:
-                        data = (
-                            self._read(response, most or MOST_BYTES, ends) if wanted(reply) else b""
-                        )
-                        return Reply(url, reply.status, reply.headers, data)
+                        if not wanted(reply):
+                            return reply
+                        return replace(reply, data=self._read(response, most or MOST_BYTES, ends))
                     target = normalize(str(response.url.join(response.headers["location"])))
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise _fetch_error(url, str(error) or type(error).__name__) from error

@@ -20,6 +20,10 @@ BUILT = "Ann Lee built the tower in 1871."
 KEPT = "Bo Ray kept the light for thirty years."
 BROKE = "A storm broke the lamp in 1902."
 
+CODE = "```python\nlamp = lens[2]  # lit\n\nprint(lamp)\n```"
+TABLE = """| Year | Event | Source |\n|---|---|:-:|
+| 1871 | Ann Lee built it. It is white. [1] | [2] |\n| 1902 | Who? | |"""
+
 
 def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.casefold()))
@@ -36,7 +40,7 @@ def reader(threshold: float = 0.9) -> TableEntailment:
 
 async def test_each_verdict() -> None:
     text = (
-        "Ann Lee built the tower in 1871 [1]. Bo Ray kept the light for thirty years [1]. "
+        "Ann Lee built the tower in 1871 [1]. Bo Ray kept the light for thirty years [9]. "
         "A storm broke the lamp in 1902. Geese fly south [2]. Who fed them [2]?"
     )
     report = await check(text, PASSAGES, reader())
@@ -130,12 +134,6 @@ async def test_citations_and_those_that_do_not_exist(
         assert report.invalid_citations == invalid
 
 
-async def test_a_sentence_that_cites_only_what_does_not_exist_is_misattributed() -> None:
-    report = await check(f"{BROKE} [99]", PASSAGES, reader())
-    assert report.sentences[0].verdict == "misattributed"
-    assert report.sentences[0].support[0].number == 3
-
-
 @pytest.mark.parametrize(
     ("text", "unchecked"),
     [
@@ -145,6 +143,8 @@ async def test_a_sentence_that_cites_only_what_does_not_exist_is_misattributed()
         ("Is it old [1]?", ["Is it old?"]),
         ("It is old [1]\n\nIt is white.", []),
         ("The tower\nIt is old.", []),
+        (f"{BUILT[:-1]} [1].\n{CODE}\n{KEPT[:-1]} [2].", [CODE]),
+        (TABLE, ["Year; Event; Source"]),
     ],
 )
 async def test_what_is_not_checked(text: str, unchecked: list[str]) -> None:
@@ -152,29 +152,6 @@ async def test_what_is_not_checked(text: str, unchecked: list[str]) -> None:
     report = await check(text, PASSAGES, entailment)
     assert [one.text for one in report.sentences if one.verdict == "unchecked"] == unchecked
     assert not {pair.hypothesis for pair in entailment.pairs} & set(unchecked)
-
-
-async def test_code_in_fences_is_not_checked() -> None:
-    code = "```python\nlamp = lens[2]  # lit\n\nprint(lamp)\n```"
-    report = await check(f"{BUILT[:-1]} [1].\n{code}\n{KEPT[:-1]} [2].", PASSAGES, reader())
-    assert [(one.text, one.citations, one.verdict) for one in report.sentences] == [
-        (BUILT, (1,), "supported"),
-        (code, (), "unchecked"),
-        (KEPT, (2,), "supported"),
-    ]
-
-
-async def test_a_row_of_a_table_is_one_sentence_and_its_names_are_none() -> None:
-    table = (
-        "| Year | Event | Source |\n|---|---|:-:|\n"
-        "| 1871 | Ann Lee built it. It is white. [1] | [2] |\n| 1902 | Who? | |"
-    )
-    report = await check(table, PASSAGES, reader())
-    assert [(one.text, one.citations, one.verdict) for one in report.sentences] == [
-        ("Year; Event; Source", (), "unchecked"),
-        ("Year: 1871; Event: Ann Lee built it. It is white.", (1, 2), "unsupported"),
-        ("Year: 1902; Event: Who?", (), "unsupported"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -198,6 +175,19 @@ async def test_a_row_of_a_table_is_one_sentence_and_its_names_are_none() -> None
             [("Bo Ray kept the light", (2,)), ("He was born in 1840", (1,)), ("He died", (3,))],
         ),
         ("# ii.\n\n# 1. Old\n\nIt is old [1].", [("It is old.", (1,))]),
+        (f"{BUILT[:-1]} [1].\n{CODE}\n{KEPT[:-1]} [2].", [(BUILT, (1,)), (KEPT, (2,))]),
+        (
+            TABLE,
+            [
+                ("Year: 1871; Event: Ann Lee built it. It is white.", (1, 2)),
+                ("Year: 1902; Event: Who?", ()),
+            ],
+        ),
+        # The flags of an answer are no part of its sentences.
+        (
+            "It is old [1]. [unverified] It is white [1]. [contradicted]",
+            [("It is old.", (1,)), ("It is white.", (1,))],
+        ),
     ],
 )
 async def test_texts_as_people_paste_them(text: str, checked: list[tuple[str, tuple[int]]]) -> None:
@@ -205,12 +195,6 @@ async def test_texts_as_people_paste_them(text: str, checked: list[tuple[str, tu
     found = [(one.text, one.citations) for one in report.sentences if one.verdict != "unchecked"]
     assert found == checked
     assert all(one.text for one in report.sentences)
-
-
-async def test_flags_of_an_answer_are_no_part_of_its_sentences() -> None:
-    text = "Ann Lee built the tower [1]. [unverified] It is white [1]. [unverified]"
-    report = await check(text, PASSAGES, reader())
-    assert [one.text for one in report.sentences] == ["Ann Lee built the tower.", "It is white."]
 
 
 async def test_what_the_search_finds_in_a_cited_document_is_cited() -> None:

@@ -1,9 +1,7 @@
-"""Archives that are made to harm."""
+"""Formats that are zip archives of XML: OpenDocument, EPUB, and what is made to harm."""
 
 from __future__ import annotations
 
-import io
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,39 +9,26 @@ import pytest
 from citeproof.errors import DocumentError
 from citeproof.tools.documents import archives
 from citeproof.tools.documents.archives import Archive, parse_xml
-
-PATH = Path("/a.docx")
-
-
-def packed(members: dict[str, bytes]) -> bytes:
-    with zipfile.ZipFile(out := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
-def refused(data: bytes) -> str:
-    with pytest.raises(DocumentError) as caught:
-        Archive(data, PATH, "Save it anew.")
-    return caught.value.why
+from tests.tools.documents.reading import STORY, passages, read, refused, zipped
 
 
 def test_what_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    dense = packed({"a.xml": b" " * 30_000_000})
-    assert "more than 200 times its size" in refused(dense)
+    dense = zipped({"a.xml": b" " * 30_000_000})
+    assert "more than 200 times its size" in refused(dense, "a.docx")
     monkeypatch.setattr(archives, "_MOST_UNPACKED", 1_000)
-    assert "more than a gigabyte" in refused(dense)
+    assert "more than a gigabyte" in refused(dense, "a.docx")
     monkeypatch.setattr(archives, "_MOST_ENTRIES", 2)
-    assert "more than 2 files" in refused(packed(dict.fromkeys("abc", b"")))
+    assert "more than 2 files" in refused(zipped(dict.fromkeys("abc", "")), "a.docx")
 
 
-def test_old_office_and_other_files_are_told_apart() -> None:
-    assert "Office 97" in refused(b"\xd0\xcf\x11\xe0 old")
-    assert "not a sound zip archive" in refused(b"PK\3\4 no")
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.odt", "a.epub"])
+def test_old_office_and_other_files_are_told_apart(name: str) -> None:
+    assert "Office 97" in refused(b"\xd0\xcf\x11\xe0 old", name)
+    assert "not a sound zip archive" in refused(b"PK\3\4 no", name)
 
 
 def test_a_missing_or_damaged_member_is_named() -> None:
-    archive = Archive(packed({"a.xml": b"<a"}), PATH, "")
+    archive = Archive(zipped({"a.xml": "<a"}), Path("/a.docx"), "")
     with pytest.raises(DocumentError, match="b.xml in it is missing"):
         archive.read("b.xml")
     with pytest.raises(DocumentError, match="a.xml in it is damaged"):
@@ -54,3 +39,97 @@ def test_entities_are_not_expanded(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     named = f'<!DOCTYPE x [<!ENTITY a SYSTEM "file://{tmp_path}/secret">]><x>&a;</x>'
     assert "".join(parse_xml(named.encode()).itertext("x")) == ""
+
+
+SPACES = "".join(
+    f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for name in ("office", "text", "table", "drawing")
+)
+
+
+def opendocument(body: str) -> bytes:
+    content = f"<office:body>{body}</office:body></office:document-content>"
+    return zipped(
+        {
+            "META-INF/manifest.xml": "<manifest/>",
+            "content.xml": f"<office:document-content{SPACES}>{content}",
+        }
+    )
+
+
+def row(*cells: str, extra: str = "") -> str:
+    made = "".join(f"<table:table-cell><text:p>{c}</text:p></table:table-cell>" for c in cells)
+    return f"<table:table-row>{made}{extra}</table:table-row>"
+
+
+def test_opendocument_text_has_headings_lists_notes_and_tables() -> None:
+    body = (
+        '<office:text><text:h text:outline-level="1">Lamp</text:h>'
+        "<text:p>It<text:s/>burns<text:note><text:note-body><text:p>Oil.</text:p></text:note-body>"
+        "</text:note> well.</text:p><text:list><text:list-item><text:p>wick</text:p>"
+        "</text:list-item></text:list><table:table><table:table-header-rows>"
+        f"{row('Day', 'Oil')}</table:table-header-rows>{row('May', 'much')}"
+        "</table:table></office:text>"
+    )
+    [passage] = passages(opendocument(body), "/a.odt")
+    assert passage.title == "Lamp"
+    assert passage.text == "It burns well.\n\nFootnote: Oil.\n- wick\n\nDay: May; Oil: much"
+
+
+def test_opendocument_sheets_have_repeated_cells() -> None:
+    rest = '<table:table-cell table:number-columns-repeated="16384"/>'
+    rows = row("Isle", "Sheep", extra=rest) + row("Noss", "3", extra=rest)
+    sheet = f'<table:table table:name="Sales">{rows}</table:table>'
+    [passage] = passages(
+        opendocument(f"<office:spreadsheet>{sheet}</office:spreadsheet>"), "/a.ods"
+    )
+    assert (passage.text, passage.location) == ("Isle: Noss; Sheep: 3", "sheet Sales, row 2")
+
+
+def test_another_kind_of_opendocument_is_refused() -> None:
+    assert "no OpenDocument text" in refused(opendocument("<office:spreadsheet/>"), "/a.odt")
+
+
+def book(chapters: dict[str, str], spine: list[str]) -> bytes:
+    items = "".join(f'<item id="{name}" href="{name}"/>' for name in chapters)
+    order = "".join(f'<itemref idref="{name}"/>' for name in spine)
+    container = '<container><rootfiles><rootfile full-path="in/a.opf"/></rootfiles></container>'
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><metadata>'
+        '<title xmlns="http://purl.org/dc/elements/1.1/">The Lamp</title></metadata>'
+        f"<manifest>{items}</manifest><spine>{order}</spine></package>"
+    )
+    members = {f"in/{name}": content for name, content in chapters.items() if content}
+    return zipped({"META-INF/container.xml": container, "in/a.opf": package, **members})
+
+
+def test_chapters_of_a_book_are_read_in_the_order_of_the_spine() -> None:
+    chapters = {
+        "b.xhtml": f"<html><body><h1>Oil</h1><p>{STORY}</p></body></html>",
+        "a.xhtml": f"<body><h1>Wick</h1><p>{STORY}</p><h2>Length</h2><p>{STORY}</p></body>",
+    }
+    found = passages(book(chapters, ["a.xhtml", "b.xhtml"]), "/book.epub")
+    assert list(dict.fromkeys((p.title, p.location) for p in found)) == [
+        ("The Lamp – Wick", "chapter Wick"),
+        ("The Lamp – Wick – Length", "chapter Wick"),
+        ("The Lamp – Oil", "chapter Oil"),
+    ]
+
+
+def test_a_chapter_that_is_missing_breaks_off_or_has_problems_is_told() -> None:
+    chapters = {
+        "a.xhtml": "<html><body><p>It burns.</p></body></html>",
+        "b.xhtml": f"<html><body><p>{STORY}",
+        "c.xhtml": f"<html><body><p>{STORY}</p><!-- <p>{STORY}</p></body></html>",
+        "d.xhtml": "",
+    }
+    problems = read(book(chapters, list(chapters)), "/book.epub").problems
+    assert problems[:2] == (
+        "chapter 2 (in/b.xhtml) breaks off: it does not end as XHTML does",
+        "chapter 3 (in/c.xhtml): a comment in it is not closed, so what follows it was left out",
+    )
+    assert problems[2].startswith("chapter 4 (in/d.xhtml) was left out")
+
+
+def test_a_book_without_text_is_refused() -> None:
+    assert "no chapter holds any text" in refused(book({}, []), "/book.epub")

@@ -9,10 +9,9 @@ import pytest
 
 from citeproof.errors import DocumentError, MissingExtraError
 from citeproof.tools.documents import files as documents
-from citeproof.tools.documents.files import find, load, parse, read
+from citeproof.tools.documents.files import find, load, parse
 from citeproof.types import Passage
-
-STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
+from tests.tools.documents.reading import STORY, read_file
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -24,7 +23,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 
 def refused(path: Path) -> str:
     with pytest.raises(DocumentError) as caught:
-        read(path)
+        read_file(path)
     assert str(path) in str(caught.value)
     return str(caught.value)
 
@@ -32,7 +31,7 @@ def refused(path: Path) -> str:
 def test_text_is_cut_at_sentence_ends_with_exact_offsets(tmp_path: Path) -> None:
     path = write(tmp_path, "story.txt", f"The Lighthouse\n\n{STORY}\r\n\r\nAnd so it ends.\n")
     text = path.read_text(encoding="utf-8")
-    passages = read(path, 100)
+    passages = read_file(path, 100)
     assert len(passages) == 4
     assert all(text[p.start : p.end] == p.text for p in passages)
     assert all(p.text.endswith(".") for p in passages)
@@ -43,20 +42,19 @@ def test_text_is_cut_at_sentence_ends_with_exact_offsets(tmp_path: Path) -> None
 
 def test_text_without_heading_is_named_for_its_file(tmp_path: Path) -> None:
     path = write(tmp_path, "plain.txt", "Only this.")
-    assert read(path) == [
-        Passage(
-            id=read(path)[0].id, text="Only this.", title="plain", source=str(path), start=0, end=10
-        )
-    ]
+    [passage] = read_file(path)
+    assert passage == Passage(
+        id=passage.id, text="Only this.", title="plain", source=str(path), start=0, end=10
+    )
 
 
 def test_a_list_of_short_lines_is_not_taken_for_headings(tmp_path: Path) -> None:
-    (passage,) = read(write(tmp_path, "list.txt", "Apples\n\nPears\n\nPlums\n"))
+    (passage,) = read_file(write(tmp_path, "list.txt", "Apples\n\nPears\n\nPlums\n"))
     assert passage.text == "Apples\n\nPears\n\nPlums"
 
 
 def test_a_sentence_without_end_is_cut_between_words(tmp_path: Path) -> None:
-    passages = read(write(tmp_path, "endless.txt", "word " * 2000), 100)
+    passages = read_file(write(tmp_path, "endless.txt", "word " * 2000), 100)
     assert sum(len(p.text.split()) for p in passages) == 2000
     assert max(len(p.text.split()) for p in passages) <= 150
 
@@ -70,7 +68,7 @@ def test_markdown_sections(tmp_path: Path) -> None:
         "Fares\n-----\nThe fare is two crowns.\n\n## Tides\nHigh at noon.\n",
     )
     text = path.read_text(encoding="utf-8")
-    passages = read(path, 100)
+    passages = read_file(path, 100)
     titles = list(dict.fromkeys(p.title for p in passages))
     assert titles == [
         "From the front – The Guide",
@@ -84,20 +82,15 @@ def test_markdown_sections(tmp_path: Path) -> None:
     assert last.title == "From the front – The Guide"
 
 
-def test_markdown_title_is_not_said_twice(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.md", f"# Guide\n\n{STORY}\n\n## Tides\n\n{STORY}\n")
-    assert list(dict.fromkeys(p.title for p in read(path))) == ["Guide", "Guide – Tides"]
-
-
 def test_markdown_of_headings_only_is_not_lost(tmp_path: Path) -> None:
-    (passage,) = read(write(tmp_path, "heads.md", "# One\n\n## Two\n"))
+    (passage,) = read_file(write(tmp_path, "heads.md", "# One\n\n## Two\n"))
     assert passage.text == "# One\n\n## Two"
 
 
 def test_a_name_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
     with pytest.raises(DocumentError, match="its name is not UTF-8"):
-        read(path)
+        read_file(path)
 
 
 def test_jsonl_keeps_ids_titles_and_sources(tmp_path: Path) -> None:
@@ -109,7 +102,7 @@ def test_jsonl_keeps_ids_titles_and_sources(tmp_path: Path) -> None:
         {"id": "x1", "title": "Tides", "text": "High at noon.", "source": "almanac"},
     ]
     path = write(tmp_path, "pool.jsonl", "\n".join(map(json.dumps, rows)) + "\n\n")
-    first, second, third, *pieces = read(path, 100)
+    first, second, third, *pieces = read_file(path, 100)
     assert first == Passage(
         id="x1", text="High at noon.", title="Tides", source="almanac", start=0, end=13
     )
@@ -138,7 +131,7 @@ def test_an_empty_text_in_jsonl_is_a_problem_not_an_error(tmp_path: Path) -> Non
     path = write(tmp_path, "gap.jsonl", '{"text": ""}\n{"text": "half \\ud83d pair"}\n')
     document = parse(load(path), path)
     assert document.problems == ("line 1 has an empty text and was left out",)
-    assert [p.text for p in read(path)] == ["half \ufffd pair"]
+    assert [p.text for p in read_file(path)] == ["half \ufffd pair"]
 
 
 @pytest.mark.parametrize(
@@ -176,12 +169,12 @@ def test_a_missing_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=r"citeproof\[(pdf|office)\]"):
-        read(write(tmp_path, name, b"x"))
+        read_file(write(tmp_path, name, b"x"))
 
 
 def test_utf_16_and_byte_order_marks(tmp_path: Path) -> None:
-    assert read(write(tmp_path, "a.txt", "Zürich.".encode("utf-16")))[0].text == "Zürich."
-    assert read(write(tmp_path, "b.txt", "Zürich.".encode("utf-8-sig")))[0].start == 0
+    assert read_file(write(tmp_path, "a.txt", "Zürich.".encode("utf-16")))[0].text == "Zürich."
+    assert read_file(write(tmp_path, "b.txt", "Zürich.".encode("utf-8-sig")))[0].start == 0
 
 
 def test_find(tmp_path: Path) -> None:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from citeproof.tools.documents.base import Document
-from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.html import read_html
-from citeproof.tools.documents.passages import cut
-from citeproof.types import Passage
+from tests.tools.documents import reading
+from tests.tools.documents.reading import STORY
 
-PAGE = Path("/docs/page.html")
-STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
-
-
-def read(markup: str | bytes) -> Document:
-    return parse(markup.encode() if isinstance(markup, str) else markup, PAGE)
-
-
-def passages(markup: str) -> list[Passage]:
-    return cut(read(markup))
+PAGE = "/docs/page.html"
+read, passages = partial(reading.read, name=PAGE), partial(reading.passages, name=PAGE)
 
 
 def text(markup: str) -> str:
@@ -166,14 +157,14 @@ def test_a_table_is_named_by_its_caption() -> None:
 )
 def test_a_large_table_is_read_in_one_go(rows: str) -> None:
     begun = time.process_time()
-    assert read_html(f"<table>{rows}".encode(), PAGE).parts
+    assert read_html(f"<table>{rows}".encode(), Path(PAGE)).parts
     assert time.process_time() - begun < 20
 
 
 def test_deep_markup_is_read_as_plain_text_and_told() -> None:
-    deep = read("<div>" * 30_000 + "Down here." + "</div>" * 30_000)
-    assert [p.text for p in cut(deep)] == ["Down here."]
-    assert "nested too deep" in deep.problems[0]
+    deep = "<div>" * 30_000 + "Down here." + "</div>" * 30_000
+    assert [p.text for p in passages(deep)] == ["Down here."]
+    assert "nested too deep" in read(deep).problems[0]
 
 
 def test_an_empty_block_parts_words() -> None:

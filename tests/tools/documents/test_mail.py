@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from email.message import EmailMessage
-from pathlib import Path
 
 import pytest
 
-from citeproof.errors import DocumentError
-from citeproof.tools.documents.base import Document
-from citeproof.tools.documents.files import parse
-from citeproof.tools.documents.passages import cut
+from tests.tools.documents.reading import passages, read, refused
 
 
 def message(text: str = "The lamp is lit.", html: str = "") -> EmailMessage:
@@ -19,16 +15,11 @@ def message(text: str = "The lamp is lit.", html: str = "") -> EmailMessage:
     made["Date"] = "Mon, 01 Jan 2024 10:00:00 +0000"
     if text:
         made.set_content(text)
-    if html:
-        if text:
-            made.add_alternative(html, subtype="html")
-        else:
-            made.set_content(html, subtype="html")
+    if html and text:
+        made.add_alternative(html, subtype="html")
+    elif html:
+        made.set_content(html, subtype="html")
     return made
-
-
-def read(made: EmailMessage) -> Document:
-    return parse(bytes(made), Path("/docs/a.eml"))
 
 
 FROM = "From: Anna <anna@example.org>"
@@ -44,7 +35,7 @@ HEAD = f"Subject: Die Lampe für Jürg\n{FROM}\nDate: Mon, 01 Jan 2024 10:00:00 
     ],
 )
 def test_a_message_has_its_headers_and_its_text(text: str, html: str) -> None:
-    [passage] = cut(read(message(text, html)))
+    [passage] = passages(bytes(message(text, html)), "a.eml")
     assert passage.text == f"{HEAD}\n\nThe lamp is lit."
     assert passage.title == "Die Lampe für Jürg"
 
@@ -52,7 +43,7 @@ def test_a_message_has_its_headers_and_its_text(text: str, html: str) -> None:
 def test_attachments_are_told() -> None:
     made = message()
     made.add_attachment(b"x", maintype="application", subtype="pdf", filename="log.pdf")
-    assert read(made).problems == (
+    assert read(bytes(made), "a.eml").problems == (
         "its attachment log.pdf was not read; save it beside the message",
     )
 
@@ -61,11 +52,11 @@ def test_a_mailbox_has_its_messages_one_by_one() -> None:
     box = b"".join(
         b"From anna Mon Jan 1 10:00:00 2024\n" + bytes(message(said)) + b"\n" for said in "ab"
     )
-    found = cut(parse(box, Path("/docs/a.mbox")))
-    assert [p.location for p in found] == ["message 1", "message 2"]
+    assert [p.location for p in passages(box, "a.mbox")] == ["message 1", "message 2"]
 
 
-@pytest.mark.parametrize("name", ["a.eml", "a.mbox"])
-def test_what_is_no_message_is_refused(name: str) -> None:
-    with pytest.raises(DocumentError, match=r"neither a subject|no message begins"):
-        parse(b"just some words\n\nand more", Path(name))
+@pytest.mark.parametrize(
+    ("name", "why"), [("a.eml", "neither a subject"), ("a.mbox", "no message begins")]
+)
+def test_what_is_no_message_is_refused(name: str, why: str) -> None:
+    assert why in refused("just some words\n\nand more", name)

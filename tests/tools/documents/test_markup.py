@@ -1,25 +1,15 @@
-"""Text formats: plain text, Markdown's lists and tables, reStructuredText, notebooks."""
+"""Text formats: plain text, Markdown, reStructuredText, notebooks; and what they are cut into."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from citeproof.errors import DocumentError
-from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
-from citeproof.types import Passage
-
-STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(20))
-
-
-def passages(text: str, name: str) -> list[Passage]:
-    document = parse(text.encode(), Path(name))
-    found = cut(document)
-    assert all(document.parts[0].text[p.start : p.end] == p.text for p in found)
-    return found
+from citeproof.types import Box
+from tests.tools.documents.reading import STORY, passages, read, refused
 
 
 def titles(text: str, name: str) -> list[str]:
@@ -102,28 +92,56 @@ def test_a_notebook_has_text_code_and_what_was_printed() -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"cells": [1]}', "{"])
 def test_what_is_no_notebook_is_refused(text: str) -> None:
-    with pytest.raises(DocumentError, match="not a sound notebook"):
-        parse(text.encode(), Path("a.ipynb"))
+    assert "not a sound notebook" in refused(text, "a.ipynb")
 
 
 def test_other_encodings_are_read_and_told() -> None:
     text = "Zürich liegt am See. Über der Brücke wohnt Jürg, der die Möwen füttert.\n" * 5
     for encoding in ("utf-8", "utf-16", "utf-32"):
-        assert parse(text.encode(encoding), Path("a.txt")).problems == ()
+        assert read(text.encode(encoding), "a.txt").problems == ()
     for said, encoding in ((text, "latin-1"), (text, "cp1252"), ("Zürich am See\n", "latin-1")):
-        document = parse(said.encode(encoding), Path("a.txt"))
+        document = read(said.encode(encoding), "a.txt")
         assert document.parts[0].text == said
         assert "it is not UTF-8 and was read as" in document.problems[0]
 
 
 def test_utf_32_without_a_mark_is_refused() -> None:
-    with pytest.raises(DocumentError, match="NUL bytes"):
-        parse("Zürich".encode("utf-16") + b"\0\0", Path("a.txt"))
-    with pytest.raises(DocumentError, match="NUL bytes"):
-        parse("Zürich".encode("utf-32-le"), Path("a.txt"))
+    assert "NUL bytes" in refused("Zürich".encode("utf-16") + b"\0\0", "a.txt")
+    assert "NUL bytes" in refused("Zürich".encode("utf-32-le"), "a.txt")
 
 
 def test_invisible_characters_are_blanked_and_told() -> None:
-    document = parse("The la\U000e0041mp \u202eis lit.".encode(), Path("a.md"))
+    document = read("The la\U000e0041mp \u202eis lit.", "a.md")
     assert document.parts[0].text == "The la mp  is lit."
     assert document.problems[0].startswith("2 invisible characters")
+
+
+def test_an_object_that_is_called_like_a_piece_of_another_is_kept() -> None:
+    long = " ".join(f"The bell rang {n} times that day." for n in range(100))
+    lines = [f'{{"id": "a", "text": "{long}"}}', '{"id": "a#1", "text": "Quite another thing."}']
+    found = {passage.id: passage.text for passage in passages("\n".join(lines), "pool.jsonl")}
+    assert found["a#1"] == "Quite another thing."
+    assert " ".join(text for key, text in found.items() if key != "a#1") == long
+
+
+def test_text_between_rules_is_no_front_matter() -> None:
+    rules = "---\n\n# Rules\n\nThe pool closes at nine.\n\n---\n\nDogs stay out.\n"
+    assert "closes at nine" in " ".join(p.text for p in passages(rules, "a.md"))
+    front = "---\n# made by hand\ntitle: Rules\n---\nDogs stay out.\n"
+    assert [p.text for p in passages(front, "b.md")] == ["Dogs stay out."]
+
+
+def test_tiny_sections_of_a_page_are_one_passage_and_keep_their_boxes() -> None:
+    said = ["Oil is dear.", "Coal is cheap.", "Wind is free."]
+    text = "\n".join(said)
+
+    def part(number: int, page: int) -> Part:
+        start, end = text.index(said[number]), text.index(said[number]) + len(said[number])
+        box = Box(start=start, end=end, left=0, top=number / 4, right=1, bottom=1)
+        return Part(text, start, start, end, "Fuel", (f"Part {number}",), page, boxes=(box,))
+
+    parts = (part(0, 1), part(1, 1), part(2, 2))
+    first, second = cut(Document("fuel.pdf", "Fuel", parts))
+    assert (first.text, first.page, first.title) == ("Oil is dear.\nCoal is cheap.", 1, "Fuel")
+    assert [first.text[box.start : box.end] for box in first.boxes] == said[:2]
+    assert (second.text, second.page) == ("Wind is free.", 2)

@@ -47,6 +47,14 @@ def test_the_process_is_started_once(sandbox: Sandbox) -> None:
     assert sandbox._running is first
 
 
+def test_modules_of_the_folder_at_hand_are_not_run(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    assert sandbox.parse(GOOD, PAGE).title == "Lamp"
+
+
 def test_errors_come_back_as_they_are(sandbox: Sandbox) -> None:
     for name, data in (("a.docx", b"PK no"), ("a.html", b"<p>"), ("a.xyz", b"x")):
         with pytest.raises(DocumentError) as here:

@@ -1,0 +1,52 @@
+"""What tests of readers share."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from citeproof.errors import DocumentError
+from citeproof.paths import resolve
+from citeproof.tools.documents.base import Document
+from citeproof.tools.documents.files import load, parse
+from citeproof.tools.documents.passages import cut
+from citeproof.types import Passage
+
+STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(60))
+
+
+def read(content: str | bytes, name: str) -> Document:
+    """A document of these bytes, in a file of this name."""
+    return parse(content.encode() if isinstance(content, str) else content, Path(name))
+
+
+def passages(content: str | bytes, name: str) -> list[Passage]:
+    """Its passages; each stands where it says in the text of a part."""
+    document = read(content, name)
+    found = cut(document)
+    texts = {part.text for part in document.parts}
+    assert all(any(text[p.start : p.end] == p.text for text in texts) for p in found)
+    return found
+
+
+def read_file(path: Path, passage_words: int = 100) -> list[Passage]:
+    path = resolve(path)
+    return cut(parse(load(path), path), passage_words)
+
+
+def refused(content: str | bytes, name: str) -> str:
+    """The error of a document that cannot be read."""
+    with pytest.raises(DocumentError) as caught:
+        read(content, name)
+    return str(caught.value)
+
+
+def zipped(members: Mapping[str, str | bytes]) -> bytes:
+    with zipfile.ZipFile(out := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
