@@ -7,9 +7,10 @@ or lies in a folder that may not be looked into. Opening such a file says why it
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-__all__ = ["exists", "expand", "is_file", "is_folder", "resolve"]
+__all__ = ["exists", "expand", "is_file", "is_folder", "python_environment", "resolve"]
 
 
 def expand(path: Path) -> Path:
@@ -35,3 +36,12 @@ def is_file(path: Path) -> bool:
 def is_folder(path: Path) -> bool:
     """Whether a folder is there, as far as one may look."""
     return os.path.isdir(path)  # noqa: PTH112 — never raises
+
+
+def python_environment() -> dict[str, str]:
+    """The environment of a Python process that is to find the modules that this one finds.
+
+    Start it with `-P`: without, it would first look for modules in the folder that it is called in,
+    which may be a stranger's.
+    """
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -21,6 +21,7 @@ from filelock import FileLock, ReadWriteLock, Timeout
 
 from citeproof.errors import StoreError
 from citeproof.models.vllm import free_port
+from citeproof.paths import python_environment
 
 _PAUSE = 0.05
 """Seconds between two looks at a server that starts."""
@@ -81,7 +82,8 @@ def serve_folder(folder: Path) -> int:
 def _start(folder: Path) -> subprocess.Popen[bytes]:
     with (folder / "server.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", __name__, str(folder)],
+            [sys.executable, "-P", "-m", __name__, str(folder)],
+            env=python_environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -136,7 +138,7 @@ def _run(folder: Path) -> None:
 def _launch(folder: Path, port: int) -> subprocess.Popen[bytes]:
     command = ["run", "--path", str(folder / "data"), "--host", "127.0.0.1", "--port", str(port)]
     return subprocess.Popen(
-        [sys.executable, "-c", _CHROMA, *command],
+        [sys.executable, "-P", "-c", _CHROMA, *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,  # some twenty lines for each request
     )

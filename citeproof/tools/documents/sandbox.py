@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
 from citeproof.errors import DocumentError
+from citeproof.paths import python_environment
 from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.base import Document, from_json, unusable
 from citeproof.tools.documents.files import parse
@@ -96,17 +97,15 @@ class Sandbox:
         module = "citeproof.tools.documents.worker"
         settings = self.settings.model_dump_json()
         limits = (str(self.memory), str(self.processor_seconds), settings)
-        path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         ours, theirs = Pipe()
         with theirs:
             process = subprocess.Popen(
-                # -P: no module of the folder that it is called in, which may be a stranger's.
                 [sys.executable, "-P", "-m", module, str(theirs.fileno()), *limits],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=os.environ | path | {"HF_HUB_DISABLE_TELEMETRY": "1"},
+                env=python_environment() | {"HF_HUB_DISABLE_TELEMETRY": "1"},
                 start_new_session=True,  # Ctrl-C is for the main process, which then ends this one
             )
         return process, ours
