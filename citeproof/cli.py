@@ -37,7 +37,6 @@ from citeproof.commands.options import (
     flag,
     load_settings,
     option,
-    words,
 )
 from citeproof.console.output import complain, echo_json, terminal, write_page
 from citeproof.errors import CiteproofError, InputError
@@ -268,14 +267,11 @@ def ask(
     Exit code 0 where there is an answer, 3 where the documents give none, 4 where a model or the
     index was lost on the way: the answer is what was proved by then, and can be gone on with.
     """
-    from citeproof.console import arguments
-    from citeproof.console.ask import Ask
+    from citeproof.console.arguments import read_arguments
+    from citeproof.console.ask import ask as run
 
-    more, parameters = arguments.split_sets(sets or [])
-    if docs:
-        here = {} if store else {"chroma.in_memory": "true"}
-        more = {"retriever.source": "index", **here, **more}
-    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
+    own = {"retriever.source": "index", "chroma.in_memory": not store} if docs else {}
+    settings, parameters = read_arguments(config, sets, llm=llm, store=store, defaults=own)
     if paper is not None:
         from citeproof.console.papers import find_preset
         from citeproof.graphs.registry import find_method
@@ -286,7 +282,7 @@ def ask(
     if review:
         parameters["review"] = "true"
     parameters.setdefault("on_outage", "true")
-    asked = Ask(
+    code = run(
         question,
         settings,
         method,
@@ -299,7 +295,7 @@ def ask(
         thread=thread,
         cold=cold,
     )
-    if code := asked.run():
+    if code:
         raise typer.Exit(code)
 
 
@@ -321,11 +317,10 @@ def chat(
     Commands: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends. Where
     questions are piped in, one a line, the exit code is 1 if one failed.
     """
-    from citeproof.console import arguments
+    from citeproof.console.arguments import read_arguments
     from citeproof.console.chat import chat as run
 
-    more, parameters = arguments.split_sets(sets or [])
-    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
+    settings, parameters = read_arguments(config, sets, llm=llm, store=store)
     if run(settings, method, parameters, thread, sys.stdin, cold=cold) and not sys.stdin.isatty():
         raise typer.Exit(1)
 
@@ -478,9 +473,9 @@ def graph(
     from citeproof.console.drawing import render_mermaid, write_graph
     from citeproof.graphs.registry import find_method
 
-    endings = (".svg", ".png", ".mmd", ".md")
-    if output is not None and output.suffix.lower() not in endings:
-        raise InputError(f"{output} has no known ending", fix=f"Known endings: {words(endings)}")
+    if output is not None and output.suffix.lower() not in (".svg", ".png", ".mmd", ".md"):
+        known = "Known endings: .svg, .png, .mmd, .md."
+        raise InputError(f"{output} has no known ending", fix=known)
     drawn = find_method(method).sketch()
     if output is None:
         typer.echo(render_mermaid(drawn), nl=False)

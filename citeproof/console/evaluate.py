@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.actors import Actors
-from citeproof.console import arguments
+from citeproof.console.arguments import read_arguments
 from citeproof.console.on_ray import start_actors, verifier_on_ray
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import print_table, terminal
@@ -160,12 +160,10 @@ class _Made:
         store: Path | None,
         shard: Shard | None,
     ) -> None:
-        more, parameters = arguments.split_sets(plan.sets)
         self.plan = plan
         self.method = find_method(plan.method)
         self.folder = folder
-        self.settings = arguments.read_settings(config, store=store, more=more)
-        self.parameters: dict[str, Any] = parameters
+        self.settings, self.parameters = read_arguments(config, plan.sets, store=store)
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
         if plan.corpus == "index":
             self.examples = [one.model_copy(update={"documents": ()}) for one in self.examples]
