@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -22,6 +21,7 @@ from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.retrieval import Retriever, from_passages
+from citeproof.tools.retrieval.both import Both
 from citeproof.types import CheckReport, Passage
 
 
@@ -100,22 +100,5 @@ def searching(
         searched = index.retriever()
         if numbered is not None:
             own = [passage for passages in numbered.values() for passage in passages]
-            searched = _Both(from_passages(own), searched)
+            searched = Both(from_passages(own), searched)
         yield searched
-
-
-@dataclass(frozen=True)
-class _Both:
-    """A search of the named documents and of the index, by turns."""
-
-    own: Retriever
-    index: Retriever
-
-    async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """The best of both, those of the named documents first."""
-        mine = await self.own.retrieve(query, k)
-        theirs = await self.index.retrieve(query, k)
-        texts = {passage.text for passage in mine}  # the index may hold the same documents
-        others = [passage for passage in theirs if passage.text not in texts]
-        kept = mine[: max(k - len(others), (k + 1) // 2)]
-        return [*kept, *others[: k - len(kept)]]
