@@ -5,7 +5,6 @@ Nothing heavy is imported before a command needs it, so that `--help` answers at
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import json
@@ -422,23 +421,14 @@ def entail(
     Every line is written back with `score` (0 to 1) and `entailed`. Where lines have a `label`,
     the agreement with it is told at the end.
     """
-    from citeproof.console.entail import (
-        count_pairs,
-        open_pairs,
-        open_result,
-        print_agreement,
-        score_pairs,
-    )
+    from citeproof.console.entail import print_agreement, score_file
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray
     from citeproof.console.verifier import open_verifier
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
     opening = verifier_on_ray if is_on_ray(on) else open_verifier
     err = terminal(stderr=True)
-    with open_pairs(pairs) as file:
-        total = count_pairs(file, pairs)
-        with open_result(out, pairs) as lines, opening(settings, err) as entailment:
-            agreement = asyncio.run(score_pairs(file, pairs, total, entailment, lines, err))
+    agreement = score_file(pairs, out, lambda: opening(settings, err), err)
     print_agreement(agreement, err)
 
 
