@@ -22,7 +22,7 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.server import openai_shapes as shapes
 from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message, Question
 from citeproof.server.errors import NotFoundError, describe
-from citeproof.server.public import document_link, with_sources
+from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame, until_gone
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import marks, strip_flags
@@ -122,9 +122,8 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
     @router.post("/chat/completions", summary="Answer a conversation", response_model=None)
     async def complete(body: ChatBody, request: Request) -> Response:
         """In OpenAI's shape; citations are annotations."""
-        key, base = uuid.uuid4().hex, str(request.base_url).rstrip("/")
-        options = body.stream_options or {}
-        with_usage = bool(options.get("include_usage"))
+        key, base = uuid.uuid4().hex, base_of(request)
+        with_usage = bool((body.stream_options or {}).get("include_usage"))
         if body.model == checked:
             _refuse_chat(body.messages)
             asking.turns.refuse_more()
@@ -195,7 +194,6 @@ async def _errors(frames: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _message(answer: Answer, base: str, offset: int = 0) -> dict[str, Any]:
-    shown = with_sources(answer, lambda source: document_link(source, base))
     own = {
         "status": answer.status,
         "reason": answer.reason,
@@ -205,13 +203,13 @@ def _message(answer: Answer, base: str, offset: int = 0) -> dict[str, Any]:
     return {
         "role": "assistant",
         "content": answer.text or answer.reason,
-        "annotations": shapes.annotate_answer(shown, offset),
+        "annotations": shapes.annotate_answer(with_links(answer, base), offset),
         "citeproof": own,
     }
 
 
 def _checked_message(said: _Checked, base: str) -> dict[str, Any]:
-    report = with_sources(said.report, lambda source: document_link(source, base))
+    report = with_links(said.report, base)
     return {
         "role": "assistant",
         "content": said.text,

@@ -12,7 +12,7 @@ from citeproof.pages.render import asset, fragment
 from citeproof.server.asking import LONGEST_CLAIM, LONGEST_QUESTION
 from citeproof.server.conversations import Conversations
 from citeproof.server.errors import NotFoundError
-from citeproof.server.public import document_link, with_sources
+from citeproof.server.public import with_links
 from citeproof.server.runs import Run, Runs
 from citeproof.tools.documents.files import READERS
 
@@ -71,13 +71,9 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
             raise NotFoundError("There is no such conversation", fix="List them first.")
         for turn in turns:
             runs.keep(Run(turn.run, turn.asked, turn.answer))
-        shown = [(turn, with_sources(turn.answer, document_link)) for turn in turns]
-        return {
-            "turns": [
-                {"run": turn.run, "asked": turn.asked, "answer": answer.model_dump(mode="json")}
-                for turn, answer in shown
-            ]
-        }
+        answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]
+        told = zip(turns, answers, strict=True)
+        return {"turns": [{"run": t.run, "asked": t.asked, "answer": own} for t, own in told]}
 
     @router.delete("/api/conversations/{name}", summary="Forget a conversation")
     async def forget(name: str) -> dict[str, Any]:
