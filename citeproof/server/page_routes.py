@@ -72,8 +72,12 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
         for turn in turns:
             runs.keep(Run(turn.run, turn.asked, turn.answer))
         answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]
-        told = zip(turns, answers, strict=True)
-        return {"turns": [{"run": t.run, "asked": t.asked, "answer": own} for t, own in told]}
+        return {
+            "turns": [
+                {"run": turn.run, "asked": turn.asked, "answer": answer}
+                for turn, answer in zip(turns, answers, strict=True)
+            ]
+        }
 
     @router.delete("/api/conversations/{name}", summary="Forget a conversation")
     async def forget(name: str) -> dict[str, Any]:
