@@ -37,9 +37,8 @@ from citeproof.commands.options import (
     load_settings,
     option,
 )
-from citeproof.console.output import complain, echo_json, terminal, write_page
+from citeproof.console.output import complain, echo_json, terminal, write_line, write_page
 from citeproof.errors import CiteproofError, InputError
-from citeproof.text import plain
 
 __all__ = ["app", "main"]
 
@@ -188,8 +187,7 @@ def index(
         if as_json:
             echo_json(json.dumps({"removed": removed}, ensure_ascii=False, indent=2))
         for each in () if as_json else removed:
-            out = terminal()
-            out.print(f"removed {plain(each)}", soft_wrap=not out.is_terminal, markup=False)
+            write_line(terminal(), f"removed {each}")
         return
     if watch:
         shown.refuse_unwatchable(given)

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.live import write_line, write_signed
+from citeproof.console.output import write_line, write_signed
 from citeproof.console.reading import read_text
 from citeproof.errors import InputError
 from citeproof.text import count, find, plain
@@ -118,12 +118,12 @@ def _sentence(sentence: CheckedSentence, console: Console) -> None:
         line.append(f" {marks}", style="cyan")
     write_signed(console, Text(sign, style=f"bold {colour}"), line)
     if sentence.verdict != "unchecked":
-        write_line(console, Text(describe_verdict(sentence), style="dim"), indent=4)
+        write_line(console, describe_verdict(sentence), "dim", indent=4)
     _invalid(sentence.invalid, console, indent=4)
     for support in sentence.support:
         _support(support, console)
     if sentence.against:
-        write_line(console, Text("otherwise in", style="red"), indent=4)
+        write_line(console, "otherwise in", "red", indent=4)
     for support in sentence.against:
         _support(support, console)
 
@@ -137,10 +137,10 @@ def _support(support: Support, console: Console) -> None:
     write_line(console, line, indent=4)
     text, quoted = plain(passage.text), plain(support.sentence)
     if quoted and find(text, quoted):
-        write_line(console, Text(f"“{quoted}”"), indent=8)
+        write_line(console, f"“{quoted}”", indent=8)
 
 
 def _invalid(numbers: tuple[int, ...], console: Console, indent: int = 0) -> None:
     if numbers:
         marks = "".join(f"[{number}]" for number in numbers)
-        write_line(console, Text(f"invalid citations: {marks}", style="red"), indent)
+        write_line(console, f"invalid citations: {marks}", "red", indent=indent)

@@ -46,6 +46,34 @@ def print_table(
     console.print(table)
 
 
+def write_line(console: Console, text: str | Text, style: str = "", *, indent: int = 0) -> None:
+    """Print a text, wrapped and indented on a terminal, where a string's controls do no harm."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from citeproof.text import plain
+
+    line = Text(plain(text), style) if isinstance(text, str) else text
+    if console.is_terminal:
+        console.print(Padding(line, (0, 0, 0, indent)))
+    else:
+        # A file or a pipe has no width: a sentence is one line there.
+        console.print(Text(" " * indent) + line, soft_wrap=True)
+
+
+def write_signed(console: Console, sign: Text, text: Text) -> None:
+    """Print a text behind its sign; on a terminal all its lines stand right of that."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not console.is_terminal:
+        write_line(console, Text.assemble(sign, " ", text))
+        return
+    table = Table.grid(padding=(0, 1))
+    table.add_row(sign, text)
+    console.print(table)
+
+
 def write_page(path: Path, page: str, *, told: bool = True) -> None:
     """Write a page, and tell where it is."""
     import typer
