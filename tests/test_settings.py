@@ -226,14 +226,11 @@ def test_unknown_variables(name: str, expected: str, monkeypatch: pytest.MonkeyP
     assert KEY not in message
 
 
-def test_unknown_arguments() -> None:
-    assert "no setting llm.modle (from the arguments)" in refused(**{"llm.modle": 1})
-    assert "no setting budgets (from the arguments). Did you mean budget?" in refused(budgets=1)
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        ({"llm.modle": 1}, "no setting llm.modle (from the arguments)"),
+        ({"budgets": 1}, "no setting budgets (from the arguments). Did you mean budget?"),
         (
             {"llm.temperature": 9},
             "llm.temperature = 9 (from the arguments) is not allowed: "
@@ -252,7 +249,7 @@ def test_unknown_arguments() -> None:
         ),
     ],
 )
-def test_wrong_values_say_what_is_allowed(arguments: dict[str, Any], expected: str) -> None:
+def test_wrong_arguments_say_what_is_allowed(arguments: dict[str, Any], expected: str) -> None:
     assert expected in refused(**arguments)
 
 
