@@ -89,8 +89,7 @@ def ask(
     # With the JSON piped on, the run still shows on the terminal, but does not fill a log.
     console = err if as_json else terminal()
     moments: list[Moment] = []
-    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
-    with open_runs(settings, method, parameters, err, docs, reads=reads, cold=cold) as runs:
+    with open_runs(settings, method, parameters, err, docs, cold=cold) as runs:
         kept = _open_thread(thread, settings)
         run = runs.ask(question, kept, partial(decide, console=err), review=review)
         try:
@@ -148,7 +147,6 @@ def open_runs(
     err: Console,
     docs: Sequence[Path] = (),
     *,
-    reads: bool,
     cold: bool,
 ) -> Iterator[Runs]:
     """Runs of a method: at a server that has the same models and store open, else in this process.
@@ -160,6 +158,8 @@ def open_runs(
         InputError: There are no documents.
         CiteproofError: The models or the store cannot be opened.
     """
+    fixed = find_method(method).sketch(**parameters).context_schema()
+    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
     if reads and not docs:
         refuse_missing_index(settings)
     server = None if cold or docs else find_server(settings)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -23,7 +23,6 @@ from citeproof.console.text import describe_proved
 from citeproof.console.threads import Checkpoints, Thread
 from citeproof.errors import CiteproofError, InputError
 from citeproof.files import refuse_place, write_whole
-from citeproof.graphs.registry import find_method
 from citeproof.graphs.shape import read_shape
 from citeproof.paths import expand
 from citeproof.runtime.moments import Moment
@@ -144,13 +143,13 @@ class Chat:
         return self.answer
 
     def _complain(self, text: str) -> None:
-        self.err.print(Text(plain(text), style="red"), soft_wrap=True)
+        self.err.print(Text(plain(text), "red"), soft_wrap=True)
 
 
 def chat(
     settings: Settings,
     method: str,
-    parameters: dict[str, str],
+    parameters: dict[str, Any],
     thread: str | None,
     stdin: TextIO,
     *,
@@ -163,9 +162,8 @@ def chat(
     Raises:
         CiteproofError: The conversation cannot be opened.
     """
-    fixed = find_method(method).sketch(**parameters).context_schema()
-    err, reads = terminal(stderr=True), getattr(fixed, "cite", True)
-    with open_runs(settings, method, parameters, err, reads=reads, cold=cold) as runs:
+    err = terminal(stderr=True)
+    with open_runs(settings, method, parameters, err, cold=cold) as runs:
         kept = Thread(secrets.token_hex(8))
         if thread is not None:
             kept = Thread(thread, Checkpoints.of(settings))
