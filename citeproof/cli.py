@@ -40,8 +40,6 @@ from citeproof.commands.options import (
 from citeproof.console.output import complain, echo_json, terminal, write_line, write_page
 from citeproof.errors import CiteproofError, InputError
 
-__all__ = ["app", "main"]
-
 UNPROVED = 1
 """Exit code of `check` where a sentence is not supported by what it cites."""
 

@@ -17,8 +17,6 @@ from pydantic.fields import FieldInfo
 
 from citeproof.errors import SettingsError
 
-__all__ = ["load", "refusal", "unknown_name_error"]
-
 FILE = "citeproof.toml"
 PREFIX = "CITEPROOF_"
 _SHORT = {"llm": "model", "entailment": "model", "embedding": "model", "retriever": "source"}

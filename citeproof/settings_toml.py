@@ -8,8 +8,6 @@ from typing import Any
 
 from citeproof.settings import Settings
 
-__all__ = ["as_toml"]
-
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 _HIDDEN = "(hidden)"
 

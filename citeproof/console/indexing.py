@@ -110,16 +110,16 @@ def show_progress(
     Raises:
         KeyboardInterrupt: With a message.
     """
-    standing = Standing(sizes)
-    try:
-        with show_standing(console, standing):
+    with show_standing(console, sizes) as standing:
+        try:
             yield standing
-    except KeyboardInterrupt:
-        told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
-        if not rebuild:
+        except KeyboardInterrupt:
             are = "is" if standing.documents == "1 document" else "are"
             told = f"{standing.documents} {are} indexed; run the same again to go on."
-        raise KeyboardInterrupt(told) from None
+            if rebuild:
+                told = "Interrupted. The index is as it was: "
+                told += "a new one takes its place when it is whole."
+            raise KeyboardInterrupt(told) from None
 
 
 def index_changes(

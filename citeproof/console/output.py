@@ -55,7 +55,7 @@ def write_line(console: Console, text: str | Text, style: str = "", *, indent: i
 
     line = Text(plain(text), style) if isinstance(text, str) else text
     if console.is_terminal:
-        console.print(Padding(line, (0, 0, 0, indent)))
+        console.print(Padding.indent(line, indent))
     else:
         # A file or a pipe has no width: a sentence is one line there.
         console.print(Text(" " * indent) + line, soft_wrap=True)

@@ -99,8 +99,12 @@ def measure_files(documents: Sequence[Path | str], *, follow_links: bool = False
 
 
 @contextmanager
-def show_standing(console: Console, standing: Standing) -> Iterator[None]:
-    """A bar that moves while documents are indexed; without a terminal a line now and then."""
+def show_standing(console: Console, sizes: Mapping[str, int]) -> Iterator[Standing]:
+    """A bar that moves while documents are indexed; without a terminal a line now and then.
+
+    It is told the steps of the update; `sizes` are the bytes of documents, as far as known.
+    """
+    standing = Standing(sizes)
     if console.is_terminal:
         spinner = Spinner("dots")
 
@@ -111,7 +115,7 @@ def show_standing(console: Console, standing: Standing) -> Iterator[None]:
             return row
 
         with Live(console=console, get_renderable=draw, transient=True, refresh_per_second=10):
-            yield
+            yield standing
         return
     ended = threading.Event()
 
@@ -124,7 +128,7 @@ def show_standing(console: Console, standing: Standing) -> Iterator[None]:
     thread = threading.Thread(target=tell, name="citeproof-standing", daemon=True)
     thread.start()
     try:
-        yield
+        yield standing
     finally:
         ended.set()
         thread.join()
