@@ -33,7 +33,6 @@ _ASTRAY = {
 }
 """Key → why a folder's file may not set it before it is trusted."""
 _FIX = "See citeproof.settings for what each key means."
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 _S = TypeVar("_S", bound=BaseModel)
 Key = tuple[str, ...]
@@ -134,6 +133,11 @@ def unknown_name_error(
         f"There is no {what}" + (f" (from {source})" if source else ""),
         fix=f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}.",
     )
+
+
+def hide_credentials(text: str) -> str:
+    """A text without user names and passwords of addresses."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "…@", text)
 
 
 def _file(file: Path | str | None) -> tuple[_Source, list[Any]]:
@@ -303,6 +307,6 @@ def _explain(failure: Any, read: Sequence[_Source]) -> str:
     )
     value, reason = failure["input"], str(failure["msg"]).removeprefix("Value error, ")
     secret = "api_key" in path or isinstance(value, SecretStr | dict | list)
-    shown = "" if secret else f" = {_CREDENTIALS.sub('…@', repr(value))[:80]}"
+    shown = "" if secret else f" = {hide_credentials(repr(value))[:80]}"
     name = next(blamed, f"{'.'.join(path)}{{}}").replace("{}", shown, 1)
     return f"{name} is not allowed: {reason[:1].lower()}{reason[1:]}"

@@ -276,8 +276,9 @@ class _Watched(bars.Progress):
         """Take a result into account; one that was kept tells nothing about the time to go."""
         self._done += 1
         if result.error is None:
-            scored = [(example, result.scored(), result.answer)]
-            [self._scores[example.id]] = await score(scored, None)
+            [self._scores[example.id]] = await score(
+                [(example, result.scored(), result.answer)], None
+            )
         else:
             self._errors += 1
         if kept:

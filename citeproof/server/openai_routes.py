@@ -196,17 +196,16 @@ async def _pieces(asking: Asking, question: Question, base: str) -> AsyncIterato
 
 
 def _message(answer: Answer, base: str, offset: int = 0) -> dict[str, Any]:
-    own = {
-        "status": answer.status,
-        "reason": answer.reason,
-        "question": answer.question,
-        "claims": shapes.verdicts(answer.claims),
-    }
+    claims = [
+        {"text": own.text, "verdict": own.verdict.status, "score": own.verdict.score}
+        for own in answer.claims
+    ]
+    told = answer.model_dump(include={"status", "reason", "question"})
     return {
         "role": "assistant",
         "content": answer.text or answer.reason,
         "annotations": shapes.annotate_answer(with_links(answer, base), offset),
-        "citeproof": own,
+        "citeproof": {**told, "claims": claims},
     }
 
 
