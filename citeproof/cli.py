@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import logging
 import os
 import re
@@ -183,9 +182,10 @@ def index(
     if remove:
         removed = shown.remove_documents(settings, given)
         if as_json:
-            echo_json(json.dumps({"removed": removed}, ensure_ascii=False, indent=2))
-        for each in () if as_json else removed:
-            write_line(terminal(), f"removed {each}")
+            echo_json({"removed": removed})
+        else:
+            for each in removed:
+                write_line(terminal(), f"removed {each}")
         return
     if watch:
         shown.refuse_unwatchable(given)
@@ -378,7 +378,7 @@ def check(
     how: dict[str, Any] = {"k": k, "with_index": store is not None, "cold": cold}
     report = prove(said, text, settings, docs or [], written, err, **how)
     if as_json:
-        echo_json(report.model_dump_json(indent=2))
+        echo_json(report)
     else:
         shown.show(report, terminal())
     if html is not None:

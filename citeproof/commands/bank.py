@@ -40,7 +40,7 @@ def bank_stats(
     with shown.open_bank(load_settings(config, store, sets), namespace) as bank:
         statistics = summarize(asyncio.run(bank.cases(everywhere=namespace is None)))
     if as_json:
-        echo_json(statistics.model_dump_json(indent=2))
+        echo_json(statistics)
     else:
         shown.print_statistics(statistics, terminal())
 

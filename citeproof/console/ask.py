@@ -114,7 +114,7 @@ def ask(
                 error.fix = f"{error.fix} {kept.advice}".strip()
             raise
     if as_json:
-        echo_json(answer.model_dump_json(indent=2))
+        echo_json(answer)
     if html is not None:
         page = render_page(answer, moments, read_shape(runs.graph))
         write_page(html, page, told=not as_json)

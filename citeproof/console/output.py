@@ -21,11 +21,12 @@ def terminal(*, stderr: bool = False) -> Console:
     return console
 
 
-def echo_json(text: str) -> None:
-    """Print JSON, which is UTF-8, whatever the terminal's encoding."""
+def echo_json(value: object) -> None:
+    """Print a value as JSON, which is UTF-8, whatever the terminal's encoding."""
     import typer
+    from pydantic_core import to_json
 
-    typer.echo(text.encode())
+    typer.echo(to_json(value, indent=2))
 
 
 def print_table(

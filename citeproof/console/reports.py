@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import PurePath
 
 from rich.console import Console
@@ -30,7 +28,7 @@ def print_index_report(
 ) -> None:
     """Print the outcome of an update of the index; `details` names all that was left out."""
     if as_json:
-        echo_json(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        echo_json(report)
         return
     changed = {
         name: len(getattr(report, name))
@@ -75,8 +73,7 @@ def print_documents(
 ) -> None:
     """The documents of an index: what each is, how many passages it has, and since when."""
     if as_json:
-        listed = [one.model_dump(mode="json") for one in held]
-        echo_json(json.dumps(listed, ensure_ascii=False, indent=2))
+        echo_json(held)
         return
     rows = []
     for one in held:
