@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, UploadFile
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 
 from citeproof.errors import CiteproofError, InputError, StoreError
 from citeproof.files import whole_file
@@ -198,11 +198,11 @@ def document_routes(opening: Opening, folder: Path) -> APIRouter:
         uploads = [(file.filename or "", await file.read()) for file in files]
         return EventStream(_frames(opening, library, uploads))
 
-    @router.delete("/{key}", summary="Remove a document", response_model=None)
-    async def remove(key: str) -> Response:
+    @router.delete("/{key}", summary="Remove a document")
+    async def remove(key: str) -> dict[str, Any]:
         """A file that was added here is deleted; any other stays where it is."""
         await library.remove(await _index(opening), key)
-        return JSONResponse({"removed": key})
+        return {"removed": key}
 
     @router.get("/{key}/file", summary="A document's file", response_model=None)
     async def file(key: str) -> Response:

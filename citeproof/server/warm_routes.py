@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Checkpoints, Thread
@@ -20,6 +20,7 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
 from citeproof.server.sse import EventStream, frame
+from citeproof.types import CheckReport
 
 
 class Wish(BaseModel, extra="forbid"):
@@ -94,25 +95,23 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
         return EventStream(frames(wish))
 
     @router.post("/begun")
-    async def begun(wish: Wish) -> Response:
+    async def begun(wish: Wish) -> dict[str, Any]:
         answer, questions = await (await runs(wish)).begun(thread(wish))
-        told = None if answer is None else answer.model_dump(mode="json")
-        return JSONResponse({"answer": told, "questions": questions})
+        return {"answer": answer, "questions": questions}
 
     @router.post("/forget")
-    async def forget(wish: Wish) -> Response:
+    async def forget(wish: Wish) -> dict[str, Any]:
         await (await runs(wish)).forget(thread(wish))
         passing.pop(wish.thread or "", None)
-        return JSONResponse({})
+        return {}
 
     @router.post("/decision/{run}")
-    async def decide(run: str, body: Decision) -> Response:
+    async def decide(run: str, body: Decision) -> dict[str, Any]:
         asking.reviews.decide(run, body.model_dump())
-        return JSONResponse({})
+        return {}
 
     @router.post("/check")
-    async def check_text(body: Text) -> Response:
-        report = await check_against_index(asking, body.text, body.k)
-        return JSONResponse(report.model_dump(mode="json"))
+    async def check_text(body: Text) -> CheckReport:
+        return await check_against_index(asking, body.text, body.k)
 
     return router
