@@ -5,10 +5,8 @@ Nothing heavy is imported before a command needs it, so that `--help` answers at
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
-import json
 import logging
 import os
 import re
@@ -37,13 +35,9 @@ from citeproof.commands.options import (
     flag,
     load_settings,
     option,
-    words,
 )
-from citeproof.console.output import complain, echo_json, terminal, write_page
+from citeproof.console.output import complain, echo_json, terminal, write_line, write_page
 from citeproof.errors import CiteproofError, InputError
-from citeproof.text import plain
-
-__all__ = ["app", "main"]
 
 UNPROVED = 1
 """Exit code of `check` where a sentence is not supported by what it cites."""
@@ -188,10 +182,10 @@ def index(
     if remove:
         removed = shown.remove_documents(settings, given)
         if as_json:
-            echo_json(json.dumps({"removed": removed}, ensure_ascii=False, indent=2))
-        for each in () if as_json else removed:
-            out = terminal()
-            out.print(f"removed {plain(each)}", soft_wrap=not out.is_terminal, markup=False)
+            echo_json({"removed": removed})
+        else:
+            for each in removed:
+                write_line(terminal(), f"removed {each}")
         return
     if watch:
         shown.refuse_unwatchable(given)
@@ -268,14 +262,11 @@ def ask(
     Exit code 0 where there is an answer, 3 where the documents give none, 4 where a model or the
     index was lost on the way: the answer is what was proved by then, and can be gone on with.
     """
-    from citeproof.console import arguments
-    from citeproof.console.ask import Ask
+    from citeproof.console.arguments import read_arguments
+    from citeproof.console.ask import ask as run
 
-    more, parameters = arguments.split_sets(sets or [])
-    if docs:
-        here = {} if store else {"chroma.in_memory": "true"}
-        more = {"retriever.source": "index", **here, **more}
-    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
+    own = {"retriever.source": "index", "chroma.in_memory": not store} if docs else {}
+    settings, parameters = read_arguments(config, sets, llm=llm, store=store, defaults=own)
     if paper is not None:
         from citeproof.console.papers import find_preset
         from citeproof.graphs.registry import find_method
@@ -286,7 +277,7 @@ def ask(
     if review:
         parameters["review"] = "true"
     parameters.setdefault("on_outage", "true")
-    asked = Ask(
+    code = run(
         question,
         settings,
         method,
@@ -299,7 +290,7 @@ def ask(
         thread=thread,
         cold=cold,
     )
-    if code := asked.run():
+    if code:
         raise typer.Exit(code)
 
 
@@ -321,11 +312,10 @@ def chat(
     Commands: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends. Where
     questions are piped in, one a line, the exit code is 1 if one failed.
     """
-    from citeproof.console import arguments
+    from citeproof.console.arguments import read_arguments
     from citeproof.console.chat import chat as run
 
-    more, parameters = arguments.split_sets(sets or [])
-    settings = arguments.read_settings(config, llm=llm, store=store, more=more)
+    settings, parameters = read_arguments(config, sets, llm=llm, store=store)
     if run(settings, method, parameters, thread, sys.stdin, cold=cold) and not sys.stdin.isatty():
         raise typer.Exit(1)
 
@@ -388,7 +378,7 @@ def check(
     how: dict[str, Any] = {"k": k, "with_index": store is not None, "cold": cold}
     report = prove(said, text, settings, docs or [], written, err, **how)
     if as_json:
-        echo_json(report.model_dump_json(indent=2))
+        echo_json(report)
     else:
         shown.show(report, terminal())
     if html is not None:
@@ -427,23 +417,14 @@ def entail(
     Every line is written back with `score` (0 to 1) and `entailed`. Where lines have a `label`,
     the agreement with it is told at the end.
     """
-    from citeproof.console.entail import (
-        count_pairs,
-        open_pairs,
-        open_result,
-        print_agreement,
-        score_pairs,
-    )
+    from citeproof.console.entail import print_agreement, score_file
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray
     from citeproof.console.verifier import open_verifier
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
     opening = verifier_on_ray if is_on_ray(on) else open_verifier
     err = terminal(stderr=True)
-    with open_pairs(pairs) as file:
-        total = count_pairs(file, pairs)
-        with open_result(out, pairs) as lines, opening(settings, err) as entailment:
-            agreement = asyncio.run(score_pairs(file, pairs, total, entailment, lines, err))
+    agreement = score_file(pairs, out, lambda: opening(settings, err), err)
     print_agreement(agreement, err)
 
 
@@ -478,9 +459,9 @@ def graph(
     from citeproof.console.drawing import render_mermaid, write_graph
     from citeproof.graphs.registry import find_method
 
-    endings = (".svg", ".png", ".mmd", ".md")
-    if output is not None and output.suffix.lower() not in endings:
-        raise InputError(f"{output} has no known ending", fix=f"Known endings: {words(endings)}")
+    if output is not None and output.suffix.lower() not in (".svg", ".png", ".mmd", ".md"):
+        known = "Known endings: .svg, .png, .mmd, .md."
+        raise InputError(f"{output} has no known ending", fix=known)
     drawn = find_method(method).sketch()
     if output is None:
         typer.echo(render_mermaid(drawn), nl=False)

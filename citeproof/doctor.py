@@ -39,8 +39,6 @@ from citeproof.tools.entailment.opening import open_first, shipped_threshold
 from citeproof.tools.entailment.risk import measure_risk
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings, open_embedder
 
-__all__ = ["Check", "diagnose", "repair"]
-
 _CORE = ("citeproof", "langgraph", "langchain-core", "langchain-openai", "chromadb")
 _LOCAL = ("xllamacpp", "sentence-transformers", "transformers", "torch")
 _SAMPLE = (

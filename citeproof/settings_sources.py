@@ -17,8 +17,6 @@ from pydantic.fields import FieldInfo
 
 from citeproof.errors import SettingsError
 
-__all__ = ["load", "refusal", "unknown_name_error"]
-
 FILE = "citeproof.toml"
 PREFIX = "CITEPROOF_"
 _SHORT = {"llm": "model", "entailment": "model", "embedding": "model", "retriever": "source"}
@@ -28,8 +26,13 @@ _WITH_PROVIDER = re.compile(
     r"|google_genai|google_vertexai|groq|huggingface|mistralai|nvidia|ollama|openai|openrouter"
     r"|perplexity|together|vllm|xai):."
 )
+_ASTRAY = {
+    "source": "which gets the questions, and may be a program",
+    "vllm_args": "arguments of a program",
+    "address": "machines that would get your keys and documents",
+}
+"""Key → why a folder's file may not set it before it is trusted."""
 _FIX = "See citeproof.settings for what each key means."
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 _S = TypeVar("_S", bound=BaseModel)
 Key = tuple[str, ...]
@@ -130,6 +133,11 @@ def unknown_name_error(
         f"There is no {what}" + (f" (from {source})" if source else ""),
         fix=f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}.",
     )
+
+
+def hide_credentials(text: str) -> str:
+    """A text without user names and passwords of addresses."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "…@", text)
 
 
 def _file(file: Path | str | None) -> tuple[_Source, list[Any]]:
@@ -262,25 +270,19 @@ def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Sou
         return next(found, None)
 
     own, environment = read[0], read[1]
-    spelled = ".".join(place)
-    if section.get("source", "index") != "index" and origin("source") is own:
-        what = f"sets {spelled}.source, which gets the questions, and may be a program"
-    elif section.get("vllm_args") and origin("vllm_args") is own:
-        what = f"sets {spelled}.vllm_args, arguments of a program"
-    elif section.get("address") and origin("address") is own:
-        what = f"sets {spelled}.address, machines that would get your keys and documents"
-    elif section.get("api_key") is None or origin("api_key") is not environment:
-        return
-    elif section.get("base_url") and origin("base_url") is own:
+    spelled, known = ".".join(place), dict(_ASTRAY)
+    if section.get("api_key") is not None and origin("api_key") is environment:
         key = environment.spell(*place, "api_key")
-        what = f"names the server {spelled}.base_url, which would get the key in {key}"
-    else:
+        known["base_url"] = f"a server that would get the key in {key}"
+    stated = (name for name in known if section.get(name, "index") not in (None, "", "index"))
+    name = next((name for name in stated if origin(name) is own), None)
+    if name is None:
         return
     from citeproof.trust import is_trusted
 
     if not is_trusted(Path(FILE)):
         raise SettingsError(
-            f"{FILE} of this folder {what}",
+            f"{FILE} of this folder sets {spelled}.{name}, {known[name]}",
             why="the file comes with the folder, and nobody has said that it may",
             fix=f"Look at it. If it is yours: citeproof trust, once; or name it each time: "
             f"--config {FILE}.",
@@ -305,6 +307,6 @@ def _explain(failure: Any, read: Sequence[_Source]) -> str:
     )
     value, reason = failure["input"], str(failure["msg"]).removeprefix("Value error, ")
     secret = "api_key" in path or isinstance(value, SecretStr | dict | list)
-    shown = "" if secret else f" = {_CREDENTIALS.sub('…@', repr(value))[:80]}"
+    shown = "" if secret else f" = {hide_credentials(repr(value))[:80]}"
     name = next(blamed, f"{'.'.join(path)}{{}}").replace("{}", shown, 1)
     return f"{name} is not allowed: {reason[:1].lower()}{reason[1:]}"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from citeproof.settings import Settings
+from citeproof.settings_sources import hide_credentials
 
-__all__ = ["as_toml"]
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 _HIDDEN = "(hidden)"
 
 
@@ -38,6 +35,6 @@ def _line(key: str, value: object) -> str:
     if value is None:
         value = "none"  # left out, it would be the default, or that of `[llm]` in a role
     if isinstance(value, str):
-        value = _CREDENTIALS.sub("…@", value)
+        value = hide_credentials(value)
     # JSON writes strings, numbers and truth values as TOML does.
     return f"{key} = {json.dumps(value, ensure_ascii=False)}"

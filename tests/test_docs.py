@@ -20,7 +20,7 @@ import typer
 from langchain_core.messages import ToolMessage
 
 from citeproof import LLM, Settings, Toolbox, cli
-from citeproof.console import arguments
+from citeproof.console.arguments import read_arguments
 from citeproof.console.drawing import draw
 from citeproof.evaluation.sweep import read_sweep
 from citeproof.graphs.registry import METHODS, find_method
@@ -167,8 +167,7 @@ def test_commands_can_be_given_as_they_stand(page: Path) -> None:
     for line in commands(page):
         _, *words = shlex.split(line, comments=True)
         values = parsed(words)
-        settings, parameters = arguments.split_sets(values.get("sets") or [])
-        arguments.read_settings(None, llm=values.get("llm"), more=settings)
+        _, parameters = read_arguments(None, values.get("sets"), llm=values.get("llm"))
         if values.get("method"):
             find_method(values["method"]).sketch(**parameters)
         else:
@@ -216,8 +215,7 @@ def test_settings_and_sweeps_can_be_read(page: Path, tmp_path: Path) -> None:
             file = tmp_path / "sweep.toml"
             file.write_text(block, encoding="utf-8")
             for plan in read_sweep(file, data="questions.jsonl"):
-                settings, parameters = arguments.split_sets(plan.sets)
-                arguments.read_settings(None, more=settings)
+                _, parameters = read_arguments(None, plan.sets)
                 find_method(plan.method).sketch(**parameters)
         else:
             Settings.load(**read)
@@ -245,7 +243,7 @@ def test_a_setting_can_be_written_in_three_ways(
     page = text_of(Path("docs/configuration.md"))
     assert all(f"`{way}`" in page for way in ("=".join(environment), f"--set {argument}"))
     monkeypatch.chdir(tmp_path)
-    by_argument = arguments.read_settings(None, more=arguments.split_sets([argument])[0])
+    by_argument, _ = read_arguments(None, [argument])
     assert by_argument != Settings()
     Path("citeproof.toml").write_text(file, encoding="utf-8")
     assert Settings.load() == by_argument

@@ -24,8 +24,10 @@ from citeproof.tools.entailment.close_reader import name_close_reader
 from tests.tools.model_stub import Reply, serve, tei
 
 
-def look(settings: Settings, *, measure: bool = False) -> dict[str, Check]:
-    return {check.name: check for check in diagnose(settings, measure=measure)}
+def look(settings: Settings, *, measure: bool = False, **others: Any) -> dict[str, Check]:
+    """What is found by name, with other settings in place of some of these."""
+    own = settings.model_copy(update=others)
+    return {check.name: check for check in diagnose(own, measure=measure)}
 
 
 @pytest.fixture
@@ -56,8 +58,7 @@ def test_a_fresh_installation(fresh: Settings, tmp_path: Path) -> None:
 
 
 def test_offline_a_missing_model_is_missing(fresh: Settings) -> None:
-    models = fresh.models.model_copy(update={"offline": True})
-    found = look(fresh.model_copy(update={"models": models}))
+    found = look(fresh, models=fresh.models.model_copy(update={"offline": True}))
     assert found["Embedding model"].status == "missing"
     assert "another machine" in found["Embedding model"].fix
 
@@ -137,14 +138,13 @@ def test_servers_are_named_without_their_secrets() -> None:
     assert found["Chroma store"].detail.startswith("server 127.0.0.1:9: it is not reached: ")
     assert {found[name].status for name in ("Language model", "Chroma store")} == {"missing"}
     assert "secret" not in str(found)
-    memory = Settings(chroma=ChromaSettings(in_memory=True))
-    assert look(memory)["Chroma store"].status == "ok"
+    memory = ChromaSettings(in_memory=True)
+    assert look(settings, chroma=memory)["Chroma store"].status == "ok"
 
 
 def test_a_server_is_asked_for_its_models(fresh: Settings) -> None:
     def at(url: str, model: str) -> Check:
-        llm = LLMSettings(model=model, base_url=f"{url}/v1")
-        return look(fresh.model_copy(update={"llm": llm}))["Language model"]
+        return look(fresh, llm=LLMSettings(model=model, base_url=f"{url}/v1"))["Language model"]
 
     with serve(lambda *_: Reply({"data": [{"id": "qwen"}]})) as stub:
         assert at(stub.url, "qwen").status == "ok"
@@ -160,44 +160,33 @@ def test_a_retriever_of_ones_own_is_made(
     monkeypatch.syspath_prepend(tmp_path)
 
     def of(source: str) -> Check:
-        retriever = RetrieverSettings(source=source)
-        return look(fresh.model_copy(update={"retriever": retriever}))["Retriever"]
+        return look(fresh, retriever=RetrieverSettings(source=source))["Retriever"]
 
     assert of("python:search_of_mine:made").status == "ok"
     assert of("python:search_of_mine:nothing").status == "missing"
 
 
 def test_models_at_an_address_are_asked(fresh: Settings) -> None:
+    name = name_close_reader(calibration().name)
+    entailment = tei(name, lambda texts: {"entailment": 1.0}, more={"citeproof": "1"})
+
     def answer(path: str, body: Any) -> Reply:
         if path == "/v1/embeddings":
             return Reply({"data": [{"index": 0, "embedding": [1.0, 0.0]}]})
-        return tei(
-            name_close_reader(calibration().name),
-            lambda texts: {"entailment": 1.0},
-            more={"citeproof": "1"},
-        )(path, body)
+        return entailment(path, body)
 
     def at(url: str) -> dict[str, Check]:
-        return look(
-            fresh.model_copy(
-                update={
-                    "entailment": EntailmentSettings(base_url=url),
-                    "embedding": EmbeddingSettings(base_url=f"{url}/v1"),
-                }
-            )
-        )
+        embedding = EmbeddingSettings(base_url=f"{url}/v1")
+        return look(fresh, entailment=EntailmentSettings(base_url=url), embedding=embedding)
 
     with serve(answer) as stub:
         found = at(stub.url)
     model, vectors = found["Entailment model"], found["Embedding model"]
     assert (model.status, vectors.status) == ("ok", "ok")
-    assert model.detail.startswith(
-        f"{name_close_reader(calibration().name)}, citeproof serve at {stub.url}; from"
-    )
+    assert model.detail.startswith(f"{name}, citeproof serve at {stub.url}; from")
     assert vectors.detail == f"all-minilm-l6-v2 at {stub.url}/v1, 2 numbers each"
     found = at(stub.url)  # which is gone by now
-    for name in ("Entailment", "Embedding"):
-        check = found[f"{name} model"]
+    for check in (found["Entailment model"], found["Embedding model"]):
         assert check.status == "missing"
         assert f"server at {stub.url}" in check.detail
         assert check.fix
@@ -233,14 +222,16 @@ def test_a_file_that_goes_while_the_store_is_measured_is_left_out(
 def test_replaced_prompts_are_told(fresh: Settings, tmp_path: Path) -> None:
     assert "Prompts" not in look(fresh)
     folder = tmp_path / "own"
-    settings = fresh.model_copy(update={"prompts": folder})
-    assert look(settings)["Prompts"].status == "missing"
-    assert "own does not exist" in look(settings)["Prompts"].detail
+
+    def told() -> Check:
+        return look(fresh, prompts=folder)["Prompts"]
+
+    assert (told().status, "own does not exist" in told().detail) == ("missing", True)
     folder.mkdir()
-    assert look(settings)["Prompts"].detail == f"{folder} replaces nothing: it holds no .md file"
+    assert told().detail == f"{folder} replaces nothing: it holds no .md file"
     (folder / "system.md").write_text("Be brief.", encoding="utf-8")
-    assert look(settings)["Prompts"] == Check("Prompts", "ok", f"{folder} replaces system")
+    assert told() == Check("Prompts", "ok", f"{folder} replaces system")
     (folder / "judge.md").write_text("Is it so?", encoding="utf-8")
-    found = look(settings)["Prompts"]
+    found = told()
     assert (found.status, "judge.md" in found.detail) == ("missing", True)
     assert "no node asks the packaged one" in found.detail

@@ -226,6 +226,8 @@ def test_unknown_variables(name: str, expected: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        ({"llm.modle": 1}, "no setting llm.modle (from the arguments)"),
+        ({"budgets": 1}, "no setting budgets (from the arguments). Did you mean budget?"),
         (
             {"llm.temperature": 9},
             "llm.temperature = 9 (from the arguments) is not allowed: "
@@ -238,15 +240,13 @@ def test_unknown_variables(name: str, expected: str, monkeypatch: pytest.MonkeyP
         ({"llm.base_url": "http://[::1/v1"}, "write it as http://127.0.0.1:8000/v1"),
         ({"roles.judge.retries": -1}, "roles.judge.retries = -1 (from the arguments)"),
         ({"chroma.port": "x", "budget.calls": 0}, "; "),
-        ({"llm.modle": 1}, "no setting llm.modle (from the arguments)"),
-        ({"budgets": 1}, "no setting budgets (from the arguments). Did you mean budget?"),
         (
             {"documents.pdf": "docling", "models.offline": True},
             "documents is not allowed: offline, docling needs documents.docling_models",
         ),
     ],
 )
-def test_wrong_values_say_what_is_allowed(arguments: dict[str, Any], expected: str) -> None:
+def test_wrong_arguments_say_what_is_allowed(arguments: dict[str, Any], expected: str) -> None:
     assert expected in refused(**arguments)
 
 

@@ -11,11 +11,8 @@ import typer
 from citeproof.commands.options import (
     AsJSON,
     Config,
-    Everywhere,
-    Namespace,
     Sets,
     Store,
-    Yes,
     argument,
     flag,
     load_settings,
@@ -43,7 +40,7 @@ def bank_stats(
     with shown.open_bank(load_settings(config, store, sets), namespace) as bank:
         statistics = summarize(asyncio.run(bank.cases(everywhere=namespace is None)))
     if as_json:
-        echo_json(statistics.model_dump_json(indent=2))
+        echo_json(statistics)
     else:
         shown.print_statistics(statistics, terminal())
 
@@ -51,8 +48,10 @@ def bank_stats(
 @app.command("export")
 def bank_export(
     out: Annotated[Path | None, option("Write them here; by default to stdout.")] = None,
-    namespace: Namespace = None,
-    everywhere: Everywhere = False,
+    namespace: Annotated[
+        str | None, option("Which cases; by default those of `bank.namespace`.")
+    ] = None,
+    everywhere: Annotated[bool, flag("The cases of every namespace.", "--all")] = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,
@@ -72,7 +71,7 @@ def bank_import(
     rebuild: Annotated[
         bool, flag("Begin with an empty bank, in every namespace.", "--rebuild")
     ] = False,
-    yes: Yes = False,
+    yes: Annotated[bool, flag("Do not ask.", "--yes")] = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,

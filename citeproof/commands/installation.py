@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from citeproof.commands.options import Config, Sets, Store, argument, flag, load_settings, words
+from citeproof.commands.options import Config, Sets, Store, argument, flag, load_settings
 from citeproof.console.output import terminal
 from citeproof.errors import InputError
 
@@ -59,7 +59,7 @@ def models_fetch(
     known = {model.name: model for model in EMBEDDED}
     for name in names or []:
         if name not in known and not name.startswith("hf:"):
-            fix = f"Known: {words(known)} One of the hub is written hf:OWNER/REPO/FILE.gguf."
+            fix = f"Known: {', '.join(known)}. One of the hub is written hf:OWNER/REPO/FILE.gguf."
             raise InputError(f"There is no embedded model {name!r}", fix=fix)
     settings = load_settings(config, None, sets)
     err = terminal(stderr=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,12 +54,9 @@ Paper = Annotated[
 On = Annotated[str | None, option("ray: Ray actors share the work.", "--on", metavar="ray")]
 Threshold = Annotated[float | None, option("Scores from here on (0 to 1) count as entailed.")]
 Runs = Annotated[list[Path], argument("Folders of runs, or JSON of ALCE's runner.", "RUN...")]
-Namespace = Annotated[str | None, option("Which cases; by default those of `bank.namespace`.")]
-Everywhere = Annotated[bool, flag("The cases of every namespace.", "--all")]
 AsJSON = Annotated[bool, flag("Print it as JSON.", "--json")]
 Page = Annotated[Path | None, option("Also write it as a page.", "--html")]
 Cold = Annotated[bool, flag("Load the models here, even if citeproof serve has them.", "--cold")]
-Yes = Annotated[bool, flag("Do not ask.", "--yes")]
 
 
 def load_settings(config: Path | None, store: Path | None, sets: list[str] | None) -> Settings:
@@ -69,16 +65,16 @@ def load_settings(config: Path | None, store: Path | None, sets: list[str] | Non
     Raises:
         SettingsError: A setting is unknown or not allowed.
     """
-    from citeproof.console import arguments
+    from citeproof.console.arguments import read_arguments
     from citeproof.errors import SettingsError
 
-    more, others = arguments.split_sets(sets or [])
+    settings, others = read_arguments(config, sets, store=store)
     if others:
         raise SettingsError(
             f"There is no setting {next(iter(others))}",
             fix="A setting has its section before it, such as llm.model.",
         )
-    return arguments.read_settings(config, store=store, more=more)
+    return settings
 
 
 def entailment_sets(
@@ -88,8 +84,3 @@ def entailment_sets(
     options = {"kind": backend, "model": model, "threshold": threshold}
     named = [f"entailment.{key}={value}" for key, value in options.items() if value is not None]
     return [*(sets or []), *named]
-
-
-def words(names: Iterable[str]) -> str:
-    """Names in a sentence."""
-    return f"{', '.join(names)}."

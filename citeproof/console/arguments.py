@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,35 +10,29 @@ from citeproof.errors import SettingsError
 from citeproof.settings import Settings
 
 
-def read_settings(
+def read_arguments(
     config: Path | None,
+    sets: Sequence[str] | None = None,
     *,
     llm: str | None = None,
     store: Path | None = None,
-    more: dict[str, str] | None = None,
-) -> Settings:
-    """The settings in force: file, environment, then these arguments.
+    defaults: Mapping[str, Any] | None = None,
+) -> tuple[Settings, dict[str, Any]]:
+    """The settings in force (file, environment, then these arguments), and a method's parameters.
+
+    Args:
+        config: The settings file.
+        sets: `key=value` items. A key with a dot, or a section's name, is a setting.
+        llm: The language model.
+        store: The folder of the index.
+        defaults: Settings that `sets` may change.
 
     Raises:
-        SettingsError: A setting is unknown or not allowed.
+        SettingsError: An item is not of that form, or a setting is unknown or not allowed.
     """
-    given: dict[str, Any] = {"llm.model": llm, **(more or {})}
-    if store is not None:
-        given |= {"chroma.path": store, "chroma.in_memory": False, "chroma.host": "none"}
-    return Settings.load(config, **given)
-
-
-def split_sets(items: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Settings, and the method's parameters, from `key=value` items.
-
-    A key with a dot, or one that is a section's name, is a setting.
-
-    Raises:
-        SettingsError: An item is not of that form.
-    """
-    known: dict[str, str] = {}
-    parameters: dict[str, str] = {}
-    for item in items:
+    known: dict[str, Any] = {"llm.model": llm, **(defaults or {})}
+    parameters: dict[str, Any] = {}
+    for item in sets or ():
         key, equals, value = item.partition("=")
         key = key.strip()
         if not key or not equals:
@@ -49,4 +43,6 @@ def split_sets(items: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
             )
         is_setting = "." in key or key in Settings.model_fields
         (known if is_setting else parameters)[key] = value.strip()
-    return known, parameters
+    if store is not None:
+        known |= {"chroma.path": store, "chroma.in_memory": False, "chroma.host": "none"}
+    return Settings.load(config, **known), parameters

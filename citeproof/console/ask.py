@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -36,7 +36,6 @@ from citeproof.paths import is_folder
 from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
 from citeproof.text import plain
-from citeproof.types import Answer
 
 ABSTAINED = 3
 """Exit code where the documents do not answer the question."""
@@ -44,121 +43,110 @@ CUT_OFF = 4
 """Exit code where a model or retriever was lost before the answer was done."""
 
 
-@dataclass
-class Ask:
-    """A question, and what is to be made of its answer."""
+def ask(
+    question: str,
+    settings: Settings,
+    method: str,
+    parameters: dict[str, Any],
+    *,
+    docs: Sequence[Path],
+    as_json: bool,
+    html: Path | None,
+    trace: bool,
+    events: Path | None,
+    thread: str | None,
+    cold: bool,
+) -> int:
+    """Answer a question; gives the exit code.
 
-    question: str
-    settings: Settings
-    method: str
-    parameters: dict[str, str]
-    docs: Sequence[Path] = ()
-    """Read first, into memory or the store."""
-    as_json: bool = False
-    html: Path | None = None
-    """Where the answer is written as a page."""
-    trace: bool = False
-    """Show each step."""
-    events: Path | None = None
-    """Where the run's events are kept."""
-    thread: str | None = None
-    """Where the conversation is kept."""
-    cold: bool = False
-    """Load the models here, even if a server has them."""
-    moments: list[Moment] = field(default_factory=list, init=False)
-    kept: Thread | None = field(default=None, init=False)
+    Args:
+        question: What to answer.
+        settings: They name the models and the store.
+        method: How to answer.
+        parameters: Those of the method that are set apart.
+        docs: Read first, into memory or the store.
+        as_json: Print the answer as JSON.
+        html: Where the answer is written as a page.
+        trace: Show each step.
+        events: Where the run's events are kept.
+        thread: Where the conversation is kept.
+        cold: Load the models here, even if a server has them.
 
-    def run(self) -> int:
-        """Answer; gives the exit code.
+    Raises:
+        CiteproofError: The question cannot be answered.
+    """
+    if not question.strip():
+        raise InputError("The question is empty", fix="Ask something, in words.")
+    # A wrong parameter is told before models are loaded.
+    fixed = find_method(method).sketch(**parameters).context_schema()
+    err = terminal(stderr=True)
+    if review := getattr(fixed, "review", False):
+        require_terminal(err)
+    sources = refuse_nothing(docs) if docs else ()
+    for path in filter(None, (html, events)):
+        refuse_place(path, sources)
+    err.quiet = as_json and not err.is_terminal
+    # With the JSON piped on, the run still shows on the terminal, but does not fill a log.
+    console = err if as_json else terminal()
+    moments: list[Moment] = []
+    with open_runs(settings, method, parameters, err, docs, cold=cold) as runs:
+        kept = _open_thread(thread, settings)
+        run = runs.ask(question, kept, partial(decide, console=err), review=review)
+        try:
+            with record(events, runs.graph, method, question, moments):
+                answer = asyncio.run(
+                    follow(run, console, question=question, trace=trace, into=moments)
+                )
+                if not as_json:
+                    conclude(answer, console)
+                    if runs.goes_on:  # what was shown before the interruption was not shown again
+                        whole = f"\nThe whole answer: {plain(answer.text, lines=True)}"
+                        console.print(Text(whole), soft_wrap=True)
+                if is_outage(moments) and not answer.claims:
+                    raise ModelOutageError(answer.reason)
+        except KeyboardInterrupt:
+            # Told at once: the embedded model reads its batch to the end before it stops.
+            complain("Interrupted; closing the models.")
+            _advise(kept)
+            raise typer.Exit(130) from None
+        except (ModelError, RetrievalError) as error:
+            if kept is not None:
+                error.fix = f"{error.fix} {kept.advice}".strip()
+            raise
+    if as_json:
+        echo_json(answer)
+    if html is not None:
+        page = render_page(answer, moments, read_shape(runs.graph))
+        write_page(html, page, told=not as_json)
+    if events is not None and not as_json:
+        typer.echo(f"Events: {events}")
+    if is_outage(moments):
+        _advise(kept)
+        return CUT_OFF
+    return ABSTAINED if answer.status == "not_found" else 0
 
-        Raises:
-            CiteproofError: The question cannot be answered.
-            KeyboardInterrupt: It says what is kept.
-        """
-        if not self.question.strip():
-            raise InputError("The question is empty", fix="Ask something, in words.")
-        # A wrong parameter is told before models are loaded.
-        fixed = find_method(self.method).sketch(**self.parameters).context_schema()
-        err = terminal(stderr=True)
-        if review := getattr(fixed, "review", False):
-            require_terminal(err)
-        sources = refuse_nothing(self.docs) if self.docs else ()
-        for path in filter(None, (self.html, self.events)):
-            refuse_place(path, sources)
-        err.quiet = self.as_json and not err.is_terminal
-        reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
-        with open_runs(
-            self.settings, self.method, self.parameters, err, self.docs, reads=reads, cold=self.cold
-        ) as runs:
-            self._name_thread()
-            try:
-                with record(self.events, runs.graph, self.method, self.question, self.moments):
-                    answer = self._answer(runs, err, review=review)
-                    if is_outage(self.moments) and not answer.claims:
-                        raise ModelOutageError(answer.reason)
-            except KeyboardInterrupt:
-                # Told at once: the embedded model reads its batch to the end before it stops.
-                complain("Interrupted; closing the models.")
-                self._advise()
-                raise typer.Exit(130) from None
-            except (ModelError, RetrievalError) as error:
-                if self.kept is not None:
-                    error.fix = f"{error.fix} {self.kept.advice}".strip()
-                raise
-        return self._conclude(answer, runs)
 
-    def _name_thread(self) -> None:
-        checkpoints, chroma = Checkpoints.of(self.settings), self.settings.chroma
-        if self.thread is not None:
-            self.kept = Thread(self.thread, checkpoints)
-        elif is_folder(chroma.path) and not chroma.in_memory:
-            self.kept = Thread.unnamed(checkpoints)
+def _open_thread(name: str | None, settings: Settings) -> Thread | None:
+    checkpoints, chroma = Checkpoints.of(settings), settings.chroma
+    if name is not None:
+        return Thread(name, checkpoints)
+    keeps = is_folder(chroma.path) and not chroma.in_memory
+    return Thread.unnamed(checkpoints) if keeps else None
 
-    def _answer(self, runs: Runs, err: Console, *, review: bool) -> Answer:
-        """Show the run, and record what happens."""
-        run = runs.ask(self.question, self.kept, partial(decide, console=err), review=review)
-        # With the JSON piped on, the run still shows on the terminal, but does not fill a log.
-        console = err if self.as_json else terminal()
-        following = follow(
-            run, console, question=self.question, trace=self.trace, into=self.moments
-        )
-        answer = asyncio.run(following)
-        if self.as_json:
-            return answer
-        conclude(answer, console)
-        if runs.goes_on:  # what was shown before the interruption was not shown again
-            whole = plain(answer.text, lines=True)
-            console.print(Text(f"\nThe whole answer: {whole}"), soft_wrap=True)
-        return answer
 
-    def _conclude(self, answer: Answer, runs: Runs) -> int:
-        told = not self.as_json
-        if self.as_json:
-            echo_json(answer.model_dump_json(indent=2))
-        if self.html is not None:
-            page = render_page(answer, self.moments, read_shape(runs.graph))
-            write_page(self.html, page, told=told)
-        if self.events is not None and told:
-            typer.echo(f"Events: {self.events}")
-        if is_outage(self.moments):
-            self._advise()
-            return CUT_OFF
-        return ABSTAINED if answer.status == "not_found" else 0
-
-    def _advise(self) -> None:
-        if self.kept is not None and self.kept.advice:
-            complain(self.kept.advice)
+def _advise(kept: Thread | None) -> None:
+    if kept is not None and kept.advice:
+        complain(kept.advice)
 
 
 @contextmanager
 def open_runs(
     settings: Settings,
     method: str,
-    parameters: dict[str, str],
+    parameters: dict[str, Any],
     err: Console,
     docs: Sequence[Path] = (),
     *,
-    reads: bool,
     cold: bool,
 ) -> Iterator[Runs]:
     """Runs of a method: at a server that has the same models and store open, else in this process.
@@ -170,6 +158,8 @@ def open_runs(
         InputError: There are no documents.
         CiteproofError: The models or the store cannot be opened.
     """
+    fixed = find_method(method).sketch(**parameters).context_schema()
+    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
     if reads and not docs:
         refuse_missing_index(settings)
     server = None if cold or docs else find_server(settings)

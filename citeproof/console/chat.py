@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.ask import open_runs
-from citeproof.console.live import conclude, follow, write_line
-from citeproof.console.output import terminal
+from citeproof.console.live import conclude, follow
+from citeproof.console.output import terminal, write_line
 from citeproof.console.page import render_page
 from citeproof.console.review import decide
 from citeproof.console.runs import Runs
@@ -23,7 +23,6 @@ from citeproof.console.text import describe_proved
 from citeproof.console.threads import Checkpoints, Thread
 from citeproof.errors import CiteproofError, InputError
 from citeproof.files import refuse_place, write_whole
-from citeproof.graphs.registry import find_method
 from citeproof.graphs.shape import read_shape
 from citeproof.paths import expand
 from citeproof.runtime.moments import Moment
@@ -72,11 +71,11 @@ class Chat:
         """The questions, line by line, without empty ones."""
         attended = stdin.isatty()
         if attended:
-            write_line(self.console, Text(HELP, style="dim"))
+            write_line(self.console, HELP, "dim")
         lines: Iterable[str] = self._read_input() if attended else stdin
         for line in filter(None, map(str.strip, lines)):
             if not attended:
-                write_line(self.console, Text(f"> {plain(line)}", style="bold"))
+                write_line(self.console, f"> {line}", "bold")
             yield line
 
     def _read_input(self) -> Iterator[str]:
@@ -108,8 +107,8 @@ class Chat:
         """Take up what the thread has kept."""
         self.answer, questions = await self.runs.begun(self.thread)
         if questions:
-            told = f"{self.thread.name}: {count(questions, 'question')} so far"
-            write_line(self.console, Text(told, style="dim"))
+            so_far = f"{self.thread.name}: {count(questions, 'question')} so far"
+            write_line(self.console, so_far, "dim")
 
     async def _ask(self, question: str) -> None:
         moments: list[Moment] = []
@@ -117,17 +116,17 @@ class Chat:
         self.answer = await follow(run, self.console, into=moments)
         self.moments = moments
         if self.answer.reason:
-            write_line(self.console, Text(plain(self.answer.reason), style="yellow"))
+            write_line(self.console, self.answer.reason, "yellow")
         parts = [describe_proved(self.answer)] if self.answer.claims else []
         if self.answer.passages:
             parts.append(f"{count(len(self.answer.passages), 'source')}: /sources")
-        write_line(self.console, Text(" · ".join(parts), style="dim"))
+        write_line(self.console, " · ".join(parts), "dim")
 
     async def _forget(self) -> None:
         """Begin a new conversation; the one before is gone."""
         await self.runs.forget(self.thread)
         self.answer, self.moments = None, []
-        write_line(self.console, Text("A new conversation.", style="dim"))
+        write_line(self.console, "A new conversation.", "dim")
 
     def _save(self, name: str) -> None:
         """Write the last answer as a page, with its trace where this process has given it."""
@@ -136,7 +135,7 @@ class Chat:
         answer, path = self._last(), expand(Path(name))
         refuse_place(path)
         write_whole(path, render_page(answer, self.moments, read_shape(self.runs.graph)))
-        write_line(self.console, Text(f"Page: {plain(str(path))}"))
+        write_line(self.console, f"Page: {path}")
 
     def _last(self) -> Answer:
         if self.answer is None:
@@ -144,13 +143,13 @@ class Chat:
         return self.answer
 
     def _complain(self, text: str) -> None:
-        self.err.print(Text(plain(text), style="red"), soft_wrap=True)
+        self.err.print(Text(plain(text), "red"), soft_wrap=True)
 
 
 def chat(
     settings: Settings,
     method: str,
-    parameters: dict[str, str],
+    parameters: dict[str, Any],
     thread: str | None,
     stdin: TextIO,
     *,
@@ -163,9 +162,8 @@ def chat(
     Raises:
         CiteproofError: The conversation cannot be opened.
     """
-    fixed = find_method(method).sketch(**parameters).context_schema()
-    err, reads = terminal(stderr=True), getattr(fixed, "cite", True)
-    with open_runs(settings, method, parameters, err, reads=reads, cold=cold) as runs:
+    err = terminal(stderr=True)
+    with open_runs(settings, method, parameters, err, cold=cold) as runs:
         kept = Thread(secrets.token_hex(8))
         if thread is not None:
             kept = Thread(thread, Checkpoints.of(settings))

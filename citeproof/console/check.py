@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.live import write_line, write_signed
+from citeproof.console.output import write_line, write_signed
 from citeproof.console.reading import read_text
 from citeproof.errors import InputError
-from citeproof.files import is_among
 from citeproof.text import count, find, plain
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score
 
-Look = tuple[str, str, str]
-"""Sign, colour, and the words that say it without colour."""
-
-LOOK: dict[CheckVerdict, Look] = {
+LOOK: dict[CheckVerdict, tuple[str, str, str]] = {
     "supported": ("✓", "green", "supported by what it cites"),
     "misattributed": ("≠", "magenta", "supported, but not by what it cites"),
     "uncited": ("+", "cyan", "supported, but cites nothing"),
@@ -27,8 +22,7 @@ LOOK: dict[CheckVerdict, Look] = {
     "unsupported": ("✗", "yellow", "not supported by anything found"),
     "unchecked": ("·", "dim", "states nothing to check"),
 }
-
-
+"""Verdict → sign, colour, and the words that say it without colour."""
 _SEVERITY: list[CheckVerdict] = ["contradicted", "unsupported"]
 """The verdicts that `--fail-on` names, the worst first."""
 
@@ -60,20 +54,6 @@ def read(text: Path) -> str:
     return said
 
 
-def refuse_own(text: Path, files: Iterable[Path]) -> None:
-    """Refuse a text that is one of the documents.
-
-    Raises:
-        InputError: The text would prove itself.
-    """
-    if str(text) != "-" and is_among(text, files):
-        raise InputError(
-            f"{text} is one of the documents",
-            why="it would support itself",
-            fix="Move it out of their folder.",
-        )
-
-
 def show(report: CheckReport, console: Console) -> None:
     """Print a report: each sentence with its verdict and what supports it, then the sums."""
     paragraph = 1
@@ -83,16 +63,10 @@ def show(report: CheckReport, console: Console) -> None:
             paragraph = sentence.paragraph
         _sentence(sentence, console)
     console.print()
-    if report.invalid_citations:
-        write_line(console, Text(_invalid(report.invalid_citations), style="red"))
-    complete = _complete(report)
-    write_line(
-        console,
-        Text.assemble(
-            (describe_recall(report), "green" if complete else "yellow"),
-            (f" · {count_verdicts(report)}", "dim"),
-        ),
-    )
+    _invalid(report.invalid_citations, console)
+    colour = "green" if _complete(report) else "yellow"
+    sums = (f" · {count_verdicts(report)}", "dim")
+    write_line(console, Text.assemble((describe_recall(report), colour), sums))
 
 
 def describe_recall(report: CheckReport) -> str:
@@ -101,17 +75,14 @@ def describe_recall(report: CheckReport) -> str:
     Of a text that cites nothing, how much is supported by anything.
     """
     checked = len(report.sentences) - report.counts.unchecked
+    sentences = count(checked, "sentence")
     if report.citation_recall is None:
         return "No sentence states anything that could be checked"
     if not _cites(report):
-        return (
-            f"{report.counts.uncited} of {count(checked, 'sentence')} supported by what was found"
-        )
-    return (
-        f"{report.counts.supported} of {count(checked, 'sentence')} supported by what "
-        f"{'it cites' if checked == 1 else 'they cite'} (citation recall "
-        f"{report.citation_recall:.0%})"
-    )
+        return f"{report.counts.uncited} of {sentences} supported by what was found"
+    cite = "it cites" if checked == 1 else "they cite"
+    recall = f"(citation recall {report.citation_recall:.0%})"
+    return f"{report.counts.supported} of {sentences} supported by what {cite} {recall}"
 
 
 def count_verdicts(report: CheckReport) -> str:
@@ -147,13 +118,12 @@ def _sentence(sentence: CheckedSentence, console: Console) -> None:
         line.append(f" {marks}", style="cyan")
     write_signed(console, Text(sign, style=f"bold {colour}"), line)
     if sentence.verdict != "unchecked":
-        write_line(console, Text(describe_verdict(sentence), style="dim"), indent=4)
-    if sentence.invalid:
-        write_line(console, Text(_invalid(sentence.invalid), style="red"), indent=4)
+        write_line(console, describe_verdict(sentence), "dim", indent=4)
+    _invalid(sentence.invalid, console, indent=4)
     for support in sentence.support:
         _support(support, console)
     if sentence.against:
-        write_line(console, Text("otherwise in", style="red"), indent=4)
+        write_line(console, "otherwise in", "red", indent=4)
     for support in sentence.against:
         _support(support, console)
 
@@ -167,9 +137,10 @@ def _support(support: Support, console: Console) -> None:
     write_line(console, line, indent=4)
     text, quoted = plain(passage.text), plain(support.sentence)
     if quoted and find(text, quoted):
-        write_line(console, Text(f"“{quoted}”"), indent=8)
+        write_line(console, f"“{quoted}”", indent=8)
 
 
-def _invalid(numbers: tuple[int, ...]) -> str:
-    marks = "".join(f"[{number}]" for number in numbers)
-    return f"invalid citations: {marks}"
+def _invalid(numbers: tuple[int, ...], console: Console, indent: int = 0) -> None:
+    if numbers:
+        marks = "".join(f"[{number}]" for number in numbers)
+        write_line(console, f"invalid citations: {marks}", "red", indent=indent)

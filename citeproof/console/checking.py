@@ -5,23 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from citeproof.console.check import refuse_own
-from citeproof.console.indexing import open_searched_index
+from citeproof.console.opening import show_downloads
 from citeproof.console.output import complain
 from citeproof.console.reading import nothing_indexed, refuse_missing_index
 from citeproof.console.warm import find_server
-from citeproof.files import refuse_place
+from citeproof.errors import InputError
+from citeproof.files import is_among, refuse_place
 from citeproof.memory.index import Index
+from citeproof.memory.searched import open_searched
 from citeproof.settings import Settings
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.retrieval import Retriever, from_passages
+from citeproof.tools.retrieval.both import Both
+from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import CheckReport, Passage
 
 
@@ -48,7 +50,12 @@ def prove(
     read = read_numbered(documents, words, settings.documents) if documents else None
     bare = strip_marks(text)
     if read is not None:
-        refuse_own(file, read.files)
+        if str(file) != "-" and is_among(file, read.files):
+            raise InputError(
+                f"{file} is one of the documents",
+                why="it would support itself",
+                fix="Move it out of their folder.",
+            )
         for path in written:
             refuse_place(path, read.files)
         for problem in read.problems:
@@ -94,28 +101,13 @@ def searching(
         yield None
         return
     refuse_missing_index(settings)
-    with closing(open_searched_index(settings, console)) as index:
+    with show_downloads(console, "opening the index…") as progress:
+        opened = open_searched(settings, open_embedder(settings, progress))
+    with closing(opened) as index:
         if isinstance(index, Index) and not index.count():
             raise nothing_indexed(settings)
         searched = index.retriever()
         if numbered is not None:
             own = [passage for passages in numbered.values() for passage in passages]
-            searched = _Both(from_passages(own), searched)
+            searched = Both(from_passages(own), searched)
         yield searched
-
-
-@dataclass(frozen=True)
-class _Both:
-    """A search of the named documents and of the index, by turns."""
-
-    own: Retriever
-    index: Retriever
-
-    async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """The best of both, those of the named documents first."""
-        mine = await self.own.retrieve(query, k)
-        theirs = await self.index.retrieve(query, k)
-        texts = {passage.text for passage in mine}  # the index may hold the same documents
-        others = [passage for passage in theirs if passage.text not in texts]
-        kept = mine[: max(k - len(others), (k + 1) // 2)]
-        return [*kept, *others[: k - len(kept)]]

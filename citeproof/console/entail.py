@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from shutil import copyfileobj
 from typing import IO
@@ -19,45 +20,72 @@ from citeproof.files import file_errors, is_among, whole_file
 from citeproof.paths import exists, expand
 from citeproof.text import count
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.entailment.pairs import Agreement, rows, score_rows, to_line
-
-_INPUT = "standard input"
+from citeproof.tools.entailment.pairs import Agreement, Row, rows, score_rows, to_line
 
 
-@contextmanager
-def open_pairs(pairs: Path) -> Iterator[IO[bytes]]:
-    """The lines of a file that can be read twice; `-` is the standard input.
+def score_file(
+    pairs: Path,
+    out: Path | None,
+    opening: Callable[[], AbstractContextManager[Entailment]],
+    err: Console,
+) -> Agreement:
+    """Score the pairs of a file, and write them in order.
+
+    A bar shows how far it is, if `err` is a terminal.
+
+    Args:
+        pairs: The file; `-` is the standard input.
+        out: Where the lines go; by default to the standard output.
+        opening: Opens the entailment model, once every line is known to be a pair.
+        err: The console of the bar.
+
+    Returns:
+        How well the scores agree with the labels.
 
     Raises:
-        InputError: The file cannot be read.
+        InputError: A line is no pair, there is none, or a file cannot be read or written.
+        ModelError: The entailment model cannot be had.
     """
-    with ExitStack() as closing:
-        with file_errors(_name(pairs), "read"):
+    name = "standard input" if str(pairs) == "-" else str(pairs)
+    with ExitStack() as opened:
+        with file_errors(name, "read"):
             file: IO[bytes] = sys.stdin.buffer
             if str(pairs) != "-":
-                file = closing.enter_context(expand(pairs).open("rb"))
+                file = opened.enter_context(expand(pairs).open("rb"))
             if str(pairs) == "-" or not file.seekable():
                 # A pipe can be read once; a file keeps its content without filling the memory.
-                kept = closing.enter_context(tempfile.TemporaryFile())
+                kept = opened.enter_context(tempfile.TemporaryFile())
                 copyfileobj(file, kept)
                 file = kept
-        yield file
+            file.seek(0)
+        total = sum(1 for _ in rows(file, name))
+        if not total:
+            fix = 'Write each as a line {"premise": "…", "hypothesis": "…"}.'
+            raise InputError(f"{name} holds no pair", fix=fix)
+        file.seek(0)
+        lines = opened.enter_context(open_result(out, pairs))
+        entailment = opened.enter_context(opening())
+        # Where lines and bar share a terminal, each would be written into the other.
+        bar = opened.enter_context(show_count(err, total, hidden=lines.isatty()))
+        return asyncio.run(_score(rows(file, name), entailment, lines, bar, total))
 
 
-def count_pairs(file: IO[bytes], pairs: Path) -> int:
-    """How many pairs there are; every line is looked at.
-
-    Raises:
-        InputError: A line is no pair, or there is none.
-    """
-    file.seek(0)
-    number = sum(1 for _ in rows(file, _name(pairs)))
-    if not number:
-        raise InputError(
-            f"{_name(pairs)} holds no pair",
-            fix='Write each as a line {"premise": "…", "hypothesis": "…"}.',
-        )
-    return number
+async def _score(
+    pairs: Iterable[Row],
+    entailment: Entailment,
+    out: IO[bytes],
+    tell: Callable[[int, int], None],
+    total: int,
+) -> Agreement:
+    agreement, done = Agreement(), 0
+    async for chunk in score_rows(pairs, entailment):
+        with file_errors("The result"):
+            out.write(b"".join(map(to_line, chunk)))
+            out.flush()  # so that it flows, and nothing is left to write at the end
+        for row in chunk:
+            agreement.add(row)
+        tell(done := done + len(chunk), total)
+    return agreement
 
 
 @contextmanager
@@ -80,35 +108,6 @@ def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-async def score_pairs(
-    file: IO[bytes], pairs: Path, total: int, entailment: Entailment, out: IO[bytes], err: Console
-) -> Agreement:
-    """Score every pair and write it, in order.
-
-    Each chunk is flushed. A bar shows how far it is, if `err` is a terminal.
-
-    Returns:
-        How well the scores agree with the labels.
-
-    Raises:
-        InputError: The lines cannot be written, or have changed since they were checked.
-        ModelError: The entailment model cannot be had.
-    """
-    agreement = Agreement()
-    file.seek(0)
-    done = 0
-    # Where lines and bar share a terminal, each would be written into the other.
-    with show_count(err, total, hidden=out.isatty()) as bar:
-        async for chunk in score_rows(rows(file, _name(pairs)), entailment):
-            with file_errors("The result"):
-                out.write(b"".join(map(to_line, chunk)))
-                out.flush()  # so that it flows, and nothing is left to write at the end
-            for row in chunk:
-                agreement.add(row)
-            bar(done := done + len(chunk), total)
-    return agreement
-
-
 def print_agreement(agreement: Agreement, console: Console) -> None:
     """Print how well scores agree with labels; nothing where no pair has one."""
     figures = {
@@ -124,7 +123,3 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
         unread = count(agreement.unread, "label")
         line = f"{unread} left out: write entailed, not_entailed, true or false"
         console.print(Text(line, style="yellow"), soft_wrap=True)
-
-
-def _name(pairs: Path) -> str:
-    return _INPUT if str(pairs) == "-" else str(pairs)

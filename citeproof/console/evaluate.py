@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.actors import Actors
-from citeproof.console import arguments
+from citeproof.console.arguments import read_arguments
 from citeproof.console.on_ray import start_actors, verifier_on_ray
 from citeproof.console.opening import show_downloads
 from citeproof.console.output import print_table, terminal
@@ -135,16 +135,13 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
     answers = count(len(card.examples), "answer")
     failed = f", {count(card.errors, 'error')} left out" if card.errors else ""
     console.print(Text.assemble((plain(name), "bold"), f" · {answers}{failed}"), soft_wrap=True)
-    rows = [
-        (
-            name_metric(name),
-            *format_estimate(own),
-            "" if own.n == len(card.examples) else f"of {own.n}",
-        )
-        for name, own in card.metrics.items()
-    ]
-    whole = [] if card.mauve is None else [(name_metric("mauve"), f"{card.mauve:.3f}")]
-    print_table(console, [*rows, *whole])
+    rows: list[tuple[str, ...]] = []
+    for name, own in card.metrics.items():
+        of = "" if own.n == len(card.examples) else f"of {own.n}"
+        rows.append((name_metric(name), *format_estimate(own), of))
+    if card.mauve is not None:
+        rows.append((name_metric("mauve"), f"{card.mauve:.3f}"))
+    print_table(console, rows)
     for caveat in card.caveats:
         console.print(Text(plain(caveat), style="yellow"), soft_wrap=True)
 
@@ -160,12 +157,10 @@ class _Made:
         store: Path | None,
         shard: Shard | None,
     ) -> None:
-        more, parameters = arguments.split_sets(plan.sets)
         self.plan = plan
         self.method = find_method(plan.method)
         self.folder = folder
-        self.settings = arguments.read_settings(config, store=store, more=more)
-        self.parameters: dict[str, Any] = parameters
+        self.settings, self.parameters = read_arguments(config, plan.sets, store=store)
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
         if plan.corpus == "index":
             self.examples = [one.model_copy(update={"documents": ()}) for one in self.examples]
@@ -199,12 +194,10 @@ class _Made:
         graph: Any
         models = [self.settings.llm, *self.settings.roles.values()]
         at_once = at_once or (1 if any(model.embedded for model in models) else AT_ONCE)
-        bank = None
+        method, bank = self.plan.method, None
         if isinstance(tools, Actors):
             with console.status("opening models…"):
-                graph, there = method_on_ray(
-                    tools, self.plan.method, self.parameters, self.settings
-                )
+                graph, there = method_on_ray(tools, method, self.parameters, self.settings)
             at_once *= tools.number
         else:
             # Citations of a benchmark are no evidence that anyone asked for.
@@ -215,15 +208,12 @@ class _Made:
         parameters = parameters_of(graph)
         if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK may read nothing
             self._refuse_without_documents()
-        about = {
+        about = self.plan.model_dump(include={"limit", "seed", "corpus"}) | {
             "settings": hide_secrets(self.settings),
             "models": there.models,
             "prompts": there.prompts,
             "name": self.plan.data,
             "sha256": hash_file(expand(Path(self.plan.data))),
-            "limit": self.plan.limit,
-            "seed": self.plan.seed,
-            "corpus": self.plan.corpus,
         }
         examples = self.examples
         if self.gold:
@@ -235,7 +225,7 @@ class _Made:
         with _Watched(console, self.folder, len(examples)) as watched:
             running = run(
                 graph,
-                self.plan.method,
+                method,
                 examples,
                 self.folder,
                 about=about,
@@ -302,13 +292,12 @@ class _Watched(bars.Progress):
     def conclude(self, manifest: Manifest) -> None:
         """Print what came of the run."""
         totals, usage = manifest.totals, manifest.totals.usage
-        style = "bold red" if totals.errors else "bold"
         means = aggregate(list(self._scores.values()))
         rows: list[tuple[str, str | Text]] = [
-            ("answered", Text(f"{totals.answered:,}", style="bold")),
-            ("answered in part", Text(f"{totals.partial:,}", style="bold")),
-            ("not found", Text(f"{totals.not_found:,}", style="bold")),
-            ("errors", Text(f"{totals.errors:,}", style=style)),
+            ("answered", Text(f"{totals.answered:,}", "bold")),
+            ("answered in part", Text(f"{totals.partial:,}", "bold")),
+            ("not found", Text(f"{totals.not_found:,}", "bold")),
+            ("errors", Text(f"{totals.errors:,}", "bold red" if totals.errors else "bold")),
             *((name_metric(name), f"{value:.3f}") for name, value in means.items()),
             ("LLM calls", f"{usage.llm_calls:,}"),
             ("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}"),
@@ -330,12 +319,12 @@ class _Watched(bars.Progress):
             yield count(self._errors, "error")
 
     def _tell(self, result: Result) -> None:
-        outcome = "" if result.error is None else f" · {result.error.type}: {result.error.message}"
-        status = "" if result.answer is None else f" · {result.answer.status}"
-        self._tell_line(
-            f"{self._done}/{self._examples} · {result.id}{status}{outcome} · "
-            f"{seconds(result.seconds)}"
-        )
+        parts = [f"{self._done}/{self._examples}", result.id]
+        if result.answer is not None:
+            parts.append(result.answer.status)
+        if result.error is not None:
+            parts.append(f"{result.error.type}: {result.error.message}")
+        self._tell_line(" · ".join([*parts, seconds(result.seconds)]))
 
     def _tell_line(self, text: str) -> None:
         self.console.print(Text(plain(text)), soft_wrap=True)

@@ -21,7 +21,6 @@ from citeproof.errors import CiteproofError, InputError, MissingExtraError
 from citeproof.memory import searched
 from citeproof.memory.documents import match
 from citeproof.memory.index import Index, IndexedDocument, IndexReport
-from citeproof.memory.searched import OwnRetriever, open_searched
 from citeproof.paths import exists, is_folder, resolve
 from citeproof.settings import Settings
 from citeproof.text import plain
@@ -111,17 +110,16 @@ def show_progress(
     Raises:
         KeyboardInterrupt: With a message.
     """
-    standing = Standing(sizes)
-    try:
-        with show_standing(console, standing):
+    with show_standing(console, sizes) as standing:
+        try:
             yield standing
-    except KeyboardInterrupt:
-        told = "Interrupted. The index is as it was: a new one takes its place when it is whole."
-        if not rebuild:
-            is_one = len(standing.finished) == 1 and " of " not in standing.documents
-            are = "is" if is_one else "are"
+        except KeyboardInterrupt:
+            are = "is" if standing.documents == "1 document" else "are"
             told = f"{standing.documents} {are} indexed; run the same again to go on."
-        raise KeyboardInterrupt(told) from None
+            if rebuild:
+                told = "Interrupted. The index is as it was: "
+                told += "a new one takes its place when it is whole."
+            raise KeyboardInterrupt(told) from None
 
 
 def index_changes(
@@ -161,12 +159,6 @@ def open_index(settings: Settings, console: Console, *, rebuild: bool = False) -
     """The index to be changed, with its embedding model."""
     with show_downloads(console, "opening the index…") as progress:
         return searched.open_index(settings, open_embedder(settings, progress), rebuild=rebuild)
-
-
-def open_searched_index(settings: Settings, console: Console) -> Index | OwnRetriever:
-    """The index that is searched, with its embedding model."""
-    with show_downloads(console, "opening the index…") as progress:
-        return open_searched(settings, open_embedder(settings, progress))
 
 
 def list_documents(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
@@ -222,9 +214,7 @@ def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -
     for url in filter(is_url, documents):
         normalize(url)
     if rebuild and not any(map(is_url, documents)):
-        refuse_nothing(
-            [Path(one) for one in documents]
-        )  # else the index would be emptied by a slip
+        refuse_nothing(list(map(Path, documents)))  # else a slip would empty the index
 
 
 def read_stdin(index: Index, name: str | None, settings: Settings) -> IndexReport:

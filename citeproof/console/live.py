@@ -11,9 +11,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.spinner import Spinner
-from rich.table import Table
 from rich.text import Text
 
+from citeproof.console.output import write_line, write_signed
 from citeproof.console.text import describe_proved, describe_tokens, describe_usage
 from citeproof.errors import CiteproofError
 from citeproof.runtime import events
@@ -63,7 +63,7 @@ async def follow(
     """
     view = _View(console, trace)
     if question:
-        console.print(Text(plain(question), style="bold"), soft_wrap=not console.is_terminal)
+        write_line(console, question, "bold")
         console.print()
     live = Live(
         console=console, transient=True, auto_refresh=console.is_terminal, refresh_per_second=10
@@ -91,18 +91,17 @@ def conclude(answer: Answer, console: Console) -> None:
     """Print what stands below an answer: reason, sources, notes, cost."""
     if answer.reason:
         console.print()
-        write_line(console, Text(plain(answer.reason), style="yellow"))
+        write_line(console, answer.reason, "yellow")
     if answer.passages:
         console.print()
-        write_line(console, Text("Sources", style="bold"))
+        write_line(console, "Sources", "bold")
     for number, passage in enumerate(answer.passages, start=1):
         write_line(console, Text.assemble((f"[{number}] ", "cyan"), (passage.place, "bold")))
         if passage.source and plain(passage.source) != passage.place:
-            write_line(console, Text(plain(passage.source), style="dim"), indent=4)
+            write_line(console, passage.source, "dim", indent=4)
         for sentence in _sentences(answer, passage.id):
-            shown = Text(f"“{sentence}”")
-            if console.is_terminal:
-                shown = _highlight(passage.text, sentence)
+            quoted = f"“{sentence}”"
+            shown = _highlight(passage.text, sentence) if console.is_terminal else quoted
             write_line(console, shown, indent=4)
     for number, claim in enumerate(answer.claims, start=1):
         for citation in claim.against:
@@ -110,27 +109,21 @@ def conclude(answer: Answer, console: Console) -> None:
             write_line(console, Text.assemble((told, "red"), f": “{plain(citation.sentence)}”"))
     if answer.nearest:
         console.print()
-        write_line(console, Text("What came nearest", style="bold"))
+        write_line(console, "What came nearest", "bold")
     for passage in answer.nearest:
         write_line(console, Text.assemble("- ", (passage.place, "bold")))
-        write_line(console, Text(f"“{plain(passage.text)}”", style="dim"), indent=4)
+        write_line(console, f"“{plain(passage.text)}”", "dim", indent=4)
     if answer.notes:
         console.print()
-        write_line(console, Text("Notes", style="bold"))
+        write_line(console, "Notes", "bold")
         for note in answer.notes:
-            write_line(console, Text(f"- {plain(note)}", style="dim"))
+            write_line(console, f"- {note}", "dim")
     console.print()
-    ending = [
-        answer.status.replace("_", " "),
-        *([describe_proved(answer)] if answer.claims else []),
-    ]
+    proved = f" · {describe_proved(answer)}" if answer.claims else ""
+    standing = answer.status.replace("_", " ") + proved
     colour = {"answered": "green", "partial": "yellow", "not_found": "red"}[answer.status]
-    write_line(
-        console,
-        Text.assemble(
-            (" · ".join(ending), colour), (" · " + " · ".join(describe_usage(answer.usage)), "dim")
-        ),
-    )
+    cost = "".join(f" · {part}" for part in describe_usage(answer.usage))
+    write_line(console, Text.assemble((standing, colour), (cost, "dim")))
 
 
 @dataclass
@@ -225,7 +218,7 @@ class _View:
             return
         if self.shown:
             self.console.print()
-            write_line(self.console, Text("Answer", style="bold"))
+            write_line(self.console, "Answer", "bold")
         for claim, (_, numbers) in zip(answer.claims, final, strict=True):
             self._claim(claim, numbers)
 
@@ -257,14 +250,12 @@ class _View:
         self._aside(" · ".join(plain(part) for part in parts if part))
         for verb, values in (("read", reads), ("wrote", event.writes)):
             for key, value in sorted(values.items()):
-                text = plain(value)
-                if not text:
-                    continue
-                short = text if len(text) <= 100 else f"{text[:99]}…"
-                write_line(self.console, Text(f"{verb} {key}: {short}", style="dim"), indent=4)
+                if text := plain(value):
+                    short = text if len(text) <= 100 else f"{text[:99]}…"
+                    write_line(self.console, f"{verb} {key}: {short}", "dim", indent=4)
 
     def _aside(self, text: str) -> None:
-        write_line(self.console, Text(f"· {text}", style="cyan"))
+        write_line(self.console, f"· {text}", "cyan")
 
 
 def _path(moment: Moment) -> str:
@@ -272,25 +263,6 @@ def _path(moment: Moment) -> str:
     assert isinstance(moment.event, NodeStarted | NodeFinished)
     outer = [place.partition(":")[0] for place in moment.namespace if ":" in place]
     return plain(" › ".join([*outer, moment.event.node]))
-
-
-def write_line(console: Console, text: Text, indent: int = 0) -> None:
-    """Print a text, wrapped and indented on a terminal."""
-    if console.is_terminal:
-        console.print(Padding(text, (0, 0, 0, indent)))
-    else:
-        # A file or a pipe has no width: a sentence is one line there.
-        console.print(Text(" " * indent) + text, soft_wrap=True)
-
-
-def write_signed(console: Console, sign: Text, text: Text) -> None:
-    """Print a text behind its sign; on a terminal all its lines stand right of that."""
-    if not console.is_terminal:
-        write_line(console, Text.assemble(sign, " ", text))
-        return
-    table = Table.grid(padding=(0, 1))
-    table.add_row(sign, text)
-    console.print(table)
 
 
 def _sentences(answer: Answer, passage_id: str) -> list[str]:

@@ -21,11 +21,12 @@ def terminal(*, stderr: bool = False) -> Console:
     return console
 
 
-def echo_json(text: str) -> None:
-    """Print JSON, which is UTF-8, whatever the terminal's encoding."""
+def echo_json(value: object) -> None:
+    """Print a value as JSON, which is UTF-8, whatever the terminal's encoding."""
     import typer
+    from pydantic_core import to_json
 
-    typer.echo(text.encode())
+    typer.echo(to_json(value, indent=2))
 
 
 def print_table(
@@ -43,6 +44,34 @@ def print_table(
         table.add_column(title, overflow="fold", justify="right" if title == "passages" else "left")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
+    console.print(table)
+
+
+def write_line(console: Console, text: str | Text, style: str = "", *, indent: int = 0) -> None:
+    """Print a text, wrapped and indented on a terminal, where a string's controls do no harm."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from citeproof.text import plain
+
+    line = Text(plain(text), style) if isinstance(text, str) else text
+    if console.is_terminal:
+        console.print(Padding.indent(line, indent))
+    else:
+        # A file or a pipe has no width: a sentence is one line there.
+        console.print(Text(" " * indent) + line, soft_wrap=True)
+
+
+def write_signed(console: Console, sign: Text, text: Text) -> None:
+    """Print a text behind its sign; on a terminal all its lines stand right of that."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not console.is_terminal:
+        write_line(console, Text.assemble(sign, " ", text))
+        return
+    table = Table.grid(padding=(0, 1))
+    table.add_row(sign, text)
     console.print(table)
 
 

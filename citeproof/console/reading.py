@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from citeproof.console.reports import print_unread
-from citeproof.console.standing import Standing, measure_files, show_standing
+from citeproof.console.standing import measure_files, show_standing
 from citeproof.errors import InputError
 from citeproof.memory.index import Index
 from citeproof.paths import expand, is_folder
@@ -27,8 +27,7 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
     """
     if index is None:
         raise InputError("The tools have no index to read documents into")
-    standing = Standing(measure_files(documents))
-    with show_standing(console, standing):
+    with show_standing(console, measure_files(documents)) as standing:
         report = index.update(documents, progress=standing)
     print_unread(report, console)
     if not (report.added or report.updated or report.unchanged or report.moved):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import PurePath
 
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.output import echo_json, print_table
+from citeproof.console.output import echo_json, print_table, write_line
 from citeproof.doctor import Check
 from citeproof.graphs.registry import Method
 from citeproof.memory.index import IndexedDocument, IndexReport
@@ -30,7 +28,7 @@ def print_index_report(
 ) -> None:
     """Print the outcome of an update of the index; `details` names all that was left out."""
     if as_json:
-        echo_json(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        echo_json(report)
         return
     changed = {
         name: len(getattr(report, name))
@@ -40,33 +38,34 @@ def print_index_report(
     rows.append(("in all", count(report.passages, "passage")))
     print_table(console, [(name, Text(told, style="bold")) for name, told in rows])
     for old, new in report.moved if details else ():
-        _print(console, Text(f"moved: {plain(old)} → {plain(new)}"))
+        write_line(console, f"moved: {old} → {new}")
     print_unread(report, console, details=details)
     if not (report.passages or report.errors):
-        told = "There is no document of a known kind to read. Known endings: "
-        _print(console, Text(f"{told}{', '.join(sorted(READERS))}.", style="yellow"))
+        known = f"Known endings: {', '.join(sorted(READERS))}."
+        told = f"There is no document of a known kind to read. {known}"
+        write_line(console, told, "yellow")
 
 
 def print_unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
     """Print the parts left out, and the documents that could not be read, with the reason."""
     if report.skipped and not details:
         kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
-        shown = ", ".join(f"{plain(kind)} {number:,}" for kind, number in kinds.most_common())
-        told = f"left out: {count(len(report.skipped), 'file')} of other kinds ({shown})"
-        _print(console, Text(told))
+        shown = ", ".join(f"{kind} {number:,}" for kind, number in kinds.most_common())
+        files = count(len(report.skipped), "file")
+        write_line(console, f"left out: {files} of other kinds ({shown})")
     for path in report.skipped if details else ():
-        _print(console, Text(f"left out: {plain(path)} (no reader reads its kind)"))
+        write_line(console, f"left out: {path} (no reader reads its kind)")
     reasons = Counter(why for _, why in report.left_out)
     for why, number in reasons.most_common() if not details else ():
-        _print(console, Text(f"left out ({number:,}): {plain(why)}"))
+        write_line(console, f"left out ({number:,}): {why}")
     for name, why in report.left_out if details else ():
-        _print(console, Text(f"left out: {plain(name)} ({plain(why)})"))
+        write_line(console, f"left out: {name} ({why})")
     for sign, some in ((("! ", "yellow"), report.problems), (("✗ ", "red"), report.errors)):
         for document, message in some:
             reason = plain(message)
             if plain(document) not in reason:
                 reason = f"{plain(document)}: {reason}"
-            _print(console, Text.assemble(sign, reason))
+            write_line(console, Text.assemble(sign, reason))
 
 
 def print_documents(
@@ -74,8 +73,7 @@ def print_documents(
 ) -> None:
     """The documents of an index: what each is, how many passages it has, and since when."""
     if as_json:
-        listed = [one.model_dump(mode="json") for one in held]
-        echo_json(json.dumps(listed, ensure_ascii=False, indent=2))
+        echo_json(held)
         return
     rows = []
     for one in held:
@@ -83,7 +81,7 @@ def print_documents(
         rows.append((one.document, one.kind, f"{one.passages:,}", since))
     print_table(console, rows, ("document", "kind", "passages", "indexed"))
     passages = count(sum(one.passages for one in held), "passage")
-    _print(console, Text(f"{count(len(held), 'document')}, {passages}", style="dim"))
+    write_line(console, f"{count(len(held), 'document')}, {passages}", "dim")
 
 
 def print_checks(found: Sequence[Check], console: Console) -> None:
@@ -111,12 +109,8 @@ def print_models(known: Iterable[EmbeddedModel], settings: ModelSettings, consol
     print_table(console, rows, ("model", "role", "size", "licence", "state", "folder"))
 
 
-def _print(console: Console, text: Text) -> None:
-    console.print(text, soft_wrap=not console.is_terminal)
-
-
 def print_methods(known: Iterable[Method], console: Console) -> None:
     """The methods by name, with what each does and costs."""
     for method in known:
-        _print(console, Text.assemble((method.name, "bold"), f"  {method.about}"))
-        _print(console, Text(f"    {method.cost}", style="dim"))
+        write_line(console, Text.assemble((method.name, "bold"), f"  {method.about}"))
+        write_line(console, method.cost, "dim", indent=4)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.prompt import Prompt
 from rich.text import Text
 
-from citeproof.console.live import write_line
+from citeproof.console.output import write_line
 from citeproof.errors import InputError
 from citeproof.runtime.events import ReviewRequested
 from citeproof.text import count, plain
@@ -66,18 +66,18 @@ def _show(request: ReviewRequested, console: Console) -> None:
     claim, verdict = request.claim, request.claim.verdict
     console.print()
     if request.problem:
-        write_line(console, Text(plain(request.problem), style="red"))
-    write_line(console, Text("Nothing proves this claim:", style="bold yellow"))
-    write_line(console, Text(plain(claim.text)), indent=2)
+        write_line(console, request.problem, "red")
+    write_line(console, "Nothing proves this claim:", "bold yellow")
+    write_line(console, claim.text, indent=2)
     score = "" if verdict.score is None else f"score {shown_score(verdict.score)}, "
     reason = f", {plain(verdict.reason)}" if verdict.reason else ""
     tried = f"{score}{count(verdict.trials, 'trial')}{reason}"
-    write_line(console, Text(tried, style="dim"), indent=2)
+    write_line(console, tried, "dim", indent=2)
     for citation, passage in zip(claim.citations, request.passages, strict=True):
         line = Text.assemble((f"[{citation.number}] ", "cyan"), (passage.place, "bold"))
         write_line(console, line, indent=2)
         if citation.sentence:
-            write_line(console, Text(f"“{plain(citation.sentence)}”"), indent=6)
+            write_line(console, f"“{plain(citation.sentence)}”", indent=6)
 
 
 @contextmanager

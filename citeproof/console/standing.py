@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -38,9 +38,10 @@ class Standing:
         self._sizes = sizes
         self._clock = clock
         self._began = clock()
-        self._shares: dict[str, float] = {}
-        """How much of each document is stored, of those that had to be."""
-        self._skipped: set[str] = set()
+        self._worked: dict[str, float] = {}
+        """Document → how many of its bytes are stored, of those that had to be."""
+        self._skipped = 0
+        """Bytes of documents that had not to be."""
         self._stored: dict[str, int] = {}
         self.finished: set[str] = set()
         self.document = ""
@@ -48,28 +49,28 @@ class Standing:
 
     def __call__(self, step: Step) -> None:
         """Take note of a step."""
-        self.document = step.document
+        self.document, size = step.document, self._sizes.get(step.document, 0)
         if step.passages:
-            self._shares[step.document] = step.stored / step.passages
+            self._worked[step.document] = size * step.stored / step.passages
             self._stored[step.document] = step.stored
+        elif step.state == "done":
+            self._skipped += size
         if step.state == "done":
             self.finished.add(step.document)
-            if not step.passages:
-                self._skipped.add(step.document)
 
     @property
     def share(self) -> float:
         """How much of all bytes is done, from 0 to 1; pages of the web are not among them."""
         total = sum(self._sizes.values())
-        return (self._bytes(self._skipped) + self._work_done()) / total if total else 0.0
+        return (self._skipped + sum(self._worked.values())) / total if total else 0.0
 
     @property
     def left(self) -> float | None:
         """The seconds left, if all goes on as it did; None where that cannot be known yet."""
-        worked = self._work_done()
+        worked = sum(self._worked.values())
         if not worked or self.finished - self._sizes.keys():
             return None
-        rest = sum(self._sizes.values()) - self._bytes(self._skipped) - worked
+        rest = sum(self._sizes.values()) - self._skipped - worked
         return rest * (self._clock() - self._began) / worked
 
     def __str__(self) -> str:
@@ -86,28 +87,24 @@ class Standing:
             return count(len(self.finished), "document")
         return f"{len(self.finished):,} of {count(len(self._sizes), 'document')}"
 
-    def _work_done(self) -> float:
-        return sum(self._sizes.get(one, 0) * share for one, share in self._shares.items())
-
-    def _bytes(self, documents: set[str]) -> int:
-        return sum(self._sizes.get(one, 0) for one in documents)
-
 
 def measure_files(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
     """The files among documents, with their sizes in bytes; at least 1."""
     found = find([Path(d) for d in documents if not is_url(str(d))], follow_links=follow_links)
-    held = {}
-    for file in found.files:
-        try:
-            held[str(file)] = max(1, file.stat().st_size)
-        except OSError:  # it is gone, or may not be looked at: the update tells
-            held[str(file)] = 1
+    held = dict.fromkeys(map(str, found.files), 1)
+    for file in held:
+        with suppress(OSError):  # it is gone, or may not be looked at: the update tells
+            held[file] = max(1, Path(file).stat().st_size)
     return held
 
 
 @contextmanager
-def show_standing(console: Console, standing: Standing) -> Iterator[None]:
-    """A bar that moves while documents are indexed; without a terminal a line now and then."""
+def show_standing(console: Console, sizes: Mapping[str, int]) -> Iterator[Standing]:
+    """A bar that moves while documents are indexed; without a terminal a line now and then.
+
+    It is told the steps of the update; `sizes` are the bytes of documents, as far as known.
+    """
+    standing = Standing(sizes)
     if console.is_terminal:
         spinner = Spinner("dots")
 
@@ -118,7 +115,7 @@ def show_standing(console: Console, standing: Standing) -> Iterator[None]:
             return row
 
         with Live(console=console, get_renderable=draw, transient=True, refresh_per_second=10):
-            yield
+            yield standing
         return
     ended = threading.Event()
 
@@ -131,7 +128,7 @@ def show_standing(console: Console, standing: Standing) -> Iterator[None]:
     thread = threading.Thread(target=tell, name="citeproof-standing", daemon=True)
     thread.start()
     try:
-        yield
+        yield standing
     finally:
         ended.set()
         thread.join()

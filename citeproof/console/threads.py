@@ -241,16 +241,15 @@ async def resumable(
         MissingExtraError: The checkpointer's package is not installed.
         StoreError: The thread cannot be read or written.
     """
+    kept: Kept | None = None
     async with contextlib.AsyncExitStack() as held:
-        kept: Kept | None = None
-        try:
-            if thread is not None:
-                kept = await held.enter_async_context(thread.keeping(build, question))
-        except (MissingExtraError, StoreError):
-            if thread is None or not thread.automatic:
-                raise
-        if kept is None and review:
-            kept = await held.enter_async_context(Thread("review").keeping(build, question))
+        for own in filter(None, (thread, Thread("review") if review else None)):
+            try:
+                kept = await held.enter_async_context(own.keeping(build, question))
+                break
+            except (MissingExtraError, StoreError):
+                if not own.automatic:
+                    raise
         yield kept or Kept(build(), {"question": question})
 
 

@@ -164,13 +164,8 @@ def _draw(found: Sequence[Step], name: str, graph: Shape | None = None) -> Marku
     for node, own in ran.items():
         took = seconds(sum(step.ended - step.began for step in own))
         facts[node] = took if len(own) == 1 else f"{len(own)} × · {took}"
-    taken = Taken(
-        name=name,
-        facts=facts,
-        edges=edges,
-        links={node: f"#step-{own[0].number}" for node, own in ran.items()},
-    )
-    return draw_svg(graph.nodes, graph.edges, taken)
+    links = {node: f"#step-{own[0].number}" for node, own in ran.items()}
+    return draw_svg(graph.nodes, graph.edges, Taken(name, facts, edges, links))
 
 
 def _edges(graph: Shape, found: Sequence[Step]) -> Iterable[tuple[str, str]]:
@@ -195,7 +190,6 @@ def _method(nodes: set[str]) -> Shape | None:
 
 def _shape_of(found: Sequence[Step]) -> Shape:
     """As much of a graph as a run shows."""
+    nodes = dict.fromkeys(step.node for step in found)
     edges = dict.fromkeys((step.node, after.node) for step, after in pairwise(found))
-    return Shape(
-        tuple(dict.fromkeys(step.node for step in found)), tuple(Edge(*edge) for edge in edges)
-    )
+    return Shape(tuple(nodes), tuple(Edge(*edge) for edge in edges))

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
@@ -40,27 +39,16 @@ class Note(BaseModel, frozen=True):
 
 def fingerprint(settings: Settings) -> str:
     """A hash that is the same for all processes that would open the same models and store."""
-    told = {"version": version("citeproof"), "settings": _plain(settings)}
+    told = {"version": version("citeproof"), "settings": settings.model_dump()}
     if settings.prompts is not None:
         prompts = sorted(settings.prompts.glob("*.md"))
         told["prompts"] = {file.name: file.read_text("utf-8") for file in prompts}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=_plain).encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON has it; keys count, and so do folders, wherever one stands."""
-    match value:
-        case BaseModel():
-            return {name: _plain(own) for name, own in value}
-        case dict():
-            return {name: _plain(own) for name, own in value.items()}
-        case tuple():
-            return [_plain(own) for own in value]
-        case SecretStr():
-            return value.get_secret_value()
-        case Path():
-            return str(value.absolute())
-    return value
+def _plain(value: SecretStr | Path) -> str:
+    """A value that JSON lacks; keys count, and so do folders, wherever one stands."""
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value.absolute())
 
 
 @contextmanager

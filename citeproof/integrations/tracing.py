@@ -79,12 +79,10 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
         **more: Any,
     ) -> None:
         """A graph, a node, or what LangChain runs inside of one."""
-        data, name = metadata or {}, str(more.get("name") or "run")
+        data, name = more.get("metadata") or {}, str(more.get("name") or "run")
         if parent_run_id not in self._runs:
             attributes = {
                 "gen_ai.operation.name": "invoke_workflow",
@@ -92,7 +90,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
                 "gen_ai.conversation.id": data.get("thread_id"),
             }
             self._start(run_id, None, f"invoke_workflow {name}", attributes)
-        elif any(tag.startswith("graph:step:") for tag in tags or ()):
+        elif any(tag.startswith("graph:step:") for tag in more.get("tags") or ()):
             attributes = {
                 "langgraph.node": data.get("langgraph_node"),
                 "langgraph.step": data.get("langgraph_step"),
@@ -109,9 +107,8 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             known = set(map(id, run.known))
             for text, verdict in _verdicts(outputs):
                 if run.place and id(verdict) not in known:
-                    run.span.add_event(
-                        "gen_ai.evaluation.result", _evaluation_attributes(text, verdict)
-                    )
+                    told = _evaluation_attributes(text, verdict)
+                    run.span.add_event("gen_ai.evaluation.result", told)
             run.span.set_attributes(_costs(outputs, run.place))
         self._end(run_id)
 
@@ -122,11 +119,10 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
         **more: Any,
     ) -> None:
         """A call of a chat model."""
-        data = metadata or {}
+        data = more.get("metadata") or {}
         model = str(data.get("ls_model_name") or "")
         attributes = {
             "gen_ai.operation.name": "chat",
@@ -135,13 +131,10 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             "gen_ai.request.temperature": data.get("ls_temperature"),
             "gen_ai.request.max_tokens": data.get("ls_max_tokens"),
             "citeproof.role": data.get("role"),
+            **self._content("gen_ai.input.messages", _as_json(messages[0])),
         }
-        run = self._start(
-            run_id, parent_run_id, f"chat {model}".strip(), attributes, self._otel.SpanKind.CLIENT
-        )
-        if self._tells_content:
-            told = json.dumps([_message_attributes(one) for one in messages[0]], ensure_ascii=False)
-            run.span.set_attribute("gen_ai.input.messages", told)
+        kind = self._otel.SpanKind.CLIENT
+        self._start(run_id, parent_run_id, f"chat {model}".strip(), attributes, kind)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
         """The reply, with its tokens."""
@@ -149,10 +142,8 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         generation = next(iter(next(iter(response.generations), [])), None)
         if run and isinstance(generation, ChatGeneration):
             message = generation.message
-            run.span.set_attributes(_reply_attributes(message))
-            if self._tells_content:
-                told = json.dumps([_message_attributes(message)], ensure_ascii=False)
-                run.span.set_attribute("gen_ai.output.messages", told)
+            said = self._content("gen_ai.output.messages", _as_json([message]))
+            run.span.set_attributes(_reply_attributes(message) | said)
         self._end(run_id)
 
     def on_tool_start(
@@ -167,8 +158,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         """A call of a tool."""
         name = str(more.get("name") or (serialized or {}).get("name") or "tool")
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
-        if self._tells_content:
-            attributes["gen_ai.tool.call.arguments"] = input_str
+        attributes |= self._content("gen_ai.tool.call.arguments", input_str)
         self._start(run_id, parent_run_id, f"execute_tool {name}", attributes)
 
     def on_retriever_start(
@@ -183,8 +173,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         """A search of a LangChain retriever."""
         name = str(more.get("name") or "retriever")
         attributes = {"gen_ai.operation.name": "retrieval"}
-        if self._tells_content:
-            attributes["gen_ai.retrieval.query.text"] = query
+        attributes |= self._content("gen_ai.retrieval.query.text", query)
         self._start(run_id, parent_run_id, f"retrieval {name}", attributes)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
@@ -201,6 +190,10 @@ class OpenTelemetryTracer(BaseCallbackHandler):
 
     on_llm_error = on_tool_error = on_retriever_error = on_chain_error
 
+    def _content(self, key: str, text: str) -> dict[str, str]:
+        """What is said, as an attribute, where the environment wants it told."""
+        return {key: text} if self._tells_content else {}
+
     def _start(
         self,
         run_id: UUID,
@@ -211,12 +204,8 @@ class OpenTelemetryTracer(BaseCallbackHandler):
     ) -> _Run:
         around = self._runs.get(parent) if parent else None
         context = self._otel.set_span_in_context(around.span) if around else None
-        span = self._tracer.start_span(
-            name,
-            context,
-            kind or self._otel.SpanKind.INTERNAL,
-            _known(attributes),
-        )
+        kind = kind or self._otel.SpanKind.INTERNAL
+        span = self._tracer.start_span(name, context, kind, _known(attributes))
         self._runs[run_id] = run = _Run(span, is_own=True)
         return run
 
@@ -277,15 +266,15 @@ def _verdicts(state: Any) -> Iterator[tuple[str, Any]]:
 
 def _evaluation_attributes(text: str, verdict: Any) -> dict[str, Any]:
     is_claim = isinstance(verdict, Verdict)
-    label = verdict.status if is_claim else verdict.verdict
-    attributes = {
-        "gen_ai.evaluation.name": "citation_support",
-        "gen_ai.evaluation.score.label": label,
-        "gen_ai.evaluation.score.value": verdict.score,
-        "gen_ai.evaluation.explanation": verdict.reason if is_claim else "",
-        "citeproof.sentence": text,
-    }
-    return _known(attributes)
+    return _known(
+        {
+            "gen_ai.evaluation.name": "citation_support",
+            "gen_ai.evaluation.score.label": verdict.status if is_claim else verdict.verdict,
+            "gen_ai.evaluation.score.value": verdict.score,
+            "gen_ai.evaluation.explanation": verdict.reason if is_claim else "",
+            "citeproof.sentence": text,
+        }
+    )
 
 
 def _costs(outputs: Any, place: str) -> dict[str, Any]:
@@ -324,7 +313,13 @@ def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in attributes.items() if value not in (None, "")}
 
 
-def _message_attributes(message: BaseMessage) -> dict[str, Any]:
+def _as_json(messages: Sequence[BaseMessage]) -> str:
     roles = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
-    parts: Sequence[Any] = [{"type": "text", "content": str(message.text)}]
-    return {"role": roles.get(message.type, message.type), "parts": parts}
+    told = [
+        {
+            "role": roles.get(message.type, message.type),
+            "parts": [{"type": "text", "content": str(message.text)}],
+        }
+        for message in messages
+    ]
+    return json.dumps(told, ensure_ascii=False)

@@ -16,7 +16,7 @@ from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question
-from citeproof.server.public import document_link, with_sources
+from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame, until_gone
 from citeproof.types import CheckReport
 
@@ -65,12 +65,11 @@ def ask_routes(asking: Asking) -> APIRouter:
         question = asking.question(
             said, body.method, body.parameters, body.conversation, attended=body.stream
         )
-        base = _base(request)
+        base = base_of(request)
         if body.stream:
             return EventStream(_frames(asking, question, base), asking.queue(question))
         run = await until_gone(request, asking.answer(question))
-        answer = with_sources(run.answer, lambda source: document_link(source, base))
-        return JSONResponse(answer.model_dump(mode="json"))
+        return JSONResponse(with_links(run.answer, base).model_dump(mode="json"))
 
     @router.post("/ask/{run}/decision", summary="Decide on a claim", response_model=None)
     async def decide(run: str, body: Decision) -> Response:
@@ -81,10 +80,8 @@ def ask_routes(asking: Asking) -> APIRouter:
     @router.post("/check", summary="Check a text against the index", response_model=None)
     async def check_text(body: CheckBody, request: Request) -> Response:
         """Which sentences of a text do the documents support?"""
-        base = _base(request)
         report = await until_gone(request, check_against_index(asking, body.text, body.k))
-        shown = with_sources(report, lambda source: document_link(source, base))
-        return JSONResponse(shown.model_dump(mode="json"))
+        return JSONResponse(with_links(report, base_of(request)).model_dump(mode="json"))
 
     @router.get("/methods", summary="The methods and their parameters")
     async def methods() -> dict[str, Any]:
@@ -97,7 +94,14 @@ def ask_routes(asking: Asking) -> APIRouter:
 @cache
 def described_methods() -> list[dict[str, Any]]:
     """Each method, with a JSON schema of its parameters; the first call imports their graphs."""
-    return [_describe(method) for method in METHODS.values() if method.served]
+    described = []
+    for method in METHODS.values():
+        if method.served:
+            schema = method.parameters.model_json_schema()
+            schema["properties"].pop("prompts", None)
+            told = {"name": method.name, "about": method.about, "cost": method.cost}
+            described.append({**told, "paper": method.paper, "parameters": schema})
+    return described
 
 
 async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckReport:
@@ -130,16 +134,5 @@ async def _frames(asking: Asking, question: Question, base: str) -> AsyncIterato
                 yield frame({"run": question.run}, "started")
             if isinstance(moment.event, NodeStarted | NodeFinished):
                 continue
-            event = with_sources(moment.event, lambda source: document_link(source, base))
+            event = with_links(moment.event, base)
             yield frame(event.model_dump_json(), event.type)
-
-
-def _base(request: Request) -> str:
-    return str(request.base_url).rstrip("/")
-
-
-def _describe(method: Any) -> dict[str, Any]:
-    schema = method.parameters.model_json_schema()
-    schema["properties"].pop("prompts", None)
-    told = {"name": method.name, "about": method.about, "cost": method.cost}
-    return {**told, "paper": method.paper, "parameters": schema}

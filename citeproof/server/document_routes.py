@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, UploadFile
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 
 from citeproof.errors import CiteproofError, InputError, StoreError
 from citeproof.files import whole_file
@@ -40,10 +40,7 @@ _SAVED = "application/octet-stream"
 
 
 class _Library:
-    """The index as readers use it.
-
-    Added files are kept in its folder.
-    """
+    """The index as readers use it; files that they add are kept in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()  # as the index names its documents
@@ -62,11 +59,11 @@ class _Library:
 
     async def add(
         self, index: Index, uploads: Sequence[tuple[str, bytes]]
-    ) -> AsyncIterator[dict[str, Any] | IndexReport]:
-        """Keep files, by their names, and read them into the index; the report comes last.
+    ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """Keep files, by their names, and read them into the index.
 
-        A file of the same name is replaced. One that cannot be read is not kept. Before the report
-        is told how many passages of a document are stored.
+        A file of the same name is replaced. One that cannot be read is not kept. First comes
+        `progress`: how many passages of a document are stored, then the `report`.
 
         Raises:
             InputError: A file cannot be stored under its name.
@@ -76,11 +73,13 @@ class _Library:
         async with self._lock:
             await asyncio.to_thread(_store, files)
             paths = [path for path, _ in files]
-            report = None
+            kept: set[str] = set()
             async for told in _update(index, paths):
-                report = told if isinstance(told, IndexReport) else report
-                yield _with_names(told) if isinstance(told, IndexReport) else told
-            kept = {*report.added, *report.updated, *report.unchanged} if report else set()
+                if isinstance(told, IndexReport):
+                    kept = {*told.added, *told.updated, *told.unchanged}
+                    yield "report", _with_names(told)
+                else:
+                    yield "progress", told
             for path in paths:
                 if str(path) not in kept:
                     path.unlink(missing_ok=True)
@@ -141,22 +140,18 @@ async def _update(
     yield working.result()
 
 
-def _with_names(report: IndexReport) -> IndexReport:
+def _with_names(report: IndexReport) -> dict[str, Any]:
     """The report with names of files, not paths."""
 
-    def pairs(found: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        return tuple((file_name(path), why.replace(path, file_name(path))) for path, why in found)
+    def named(told: str | tuple[str, str]) -> str | tuple[str, str]:
+        if isinstance(told, str):
+            return file_name(told)
+        path, why = told
+        return file_name(path), why.replace(path, file_name(path))
 
-    return IndexReport(
-        added=tuple(map(file_name, report.added)),
-        updated=tuple(map(file_name, report.updated)),
-        unchanged=tuple(map(file_name, report.unchanged)),
-        removed=tuple(map(file_name, report.removed)),
-        skipped=tuple(map(file_name, report.skipped)),
-        errors=pairs(report.errors),
-        problems=pairs(report.problems),
-        passages=report.passages,
-    )
+    lists = asdict(replace(report, moved=(), left_out=()))
+    passages = lists.pop("passages")
+    return {key: [*map(named, own)] for key, own in lists.items()} | {"passages": passages}
 
 
 def _safe(name: str) -> str:
@@ -203,11 +198,11 @@ def document_routes(opening: Opening, folder: Path) -> APIRouter:
         uploads = [(file.filename or "", await file.read()) for file in files]
         return EventStream(_frames(opening, library, uploads))
 
-    @router.delete("/{key}", summary="Remove a document", response_model=None)
-    async def remove(key: str) -> Response:
+    @router.delete("/{key}", summary="Remove a document")
+    async def remove(key: str) -> dict[str, Any]:
         """A file that was added here is deleted; any other stays where it is."""
         await library.remove(await _index(opening), key)
-        return JSONResponse({"removed": key})
+        return {"removed": key}
 
     @router.get("/{key}/file", summary="A document's file", response_model=None)
     async def file(key: str) -> Response:
@@ -247,8 +242,5 @@ async def _frames(
 ) -> AsyncIterator[str]:
     if not opening.state()["ready"]:
         yield frame({}, "waiting")
-    async for told in library.add(await _index(opening), uploads):
-        if isinstance(told, IndexReport):
-            yield frame(asdict(told), "report")
-        else:
-            yield frame(told, "progress")
+    async for name, told in library.add(await _index(opening), uploads):
+        yield frame(told, name)

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import APIRouter, Request
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -22,7 +22,7 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.server import openai_shapes as shapes
 from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message, Question
 from citeproof.server.errors import NotFoundError, describe
-from citeproof.server.public import document_link, with_sources
+from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame, until_gone
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import marks, strip_flags
@@ -37,12 +37,8 @@ _KINDS: dict[str, type[BaseMessage]] = {
 _MAX_TOKENS = 1_024
 
 
-class _Checked(NamedTuple):
-    """A model's reply, and its check against the documents."""
-
-    text: str
-    report: CheckReport
-    usage: Usage
+_Reply = tuple[dict[str, Any], Usage]
+"""A message of the assistant, and what it took."""
 
 
 def _refuse_chat(messages: Sequence[Message]) -> None:
@@ -59,8 +55,8 @@ def _refuse_chat(messages: Sequence[Message]) -> None:
 
 
 async def _chat_and_check(
-    asking: Asking, messages: Sequence[Message], max_tokens: int | None = None
-) -> _Checked:
+    asking: Asking, messages: Sequence[Message], base: str, max_tokens: int | None
+) -> _Reply:
     """Forward a conversation in its turn, and prove the answer against the index."""
     async with asking.turns.turn():
         tools = await asking.opening.tools()
@@ -72,7 +68,14 @@ async def _chat_and_check(
             report = CheckReport(model=tools.entailment.name, threshold=tools.entailment.threshold)
             if tools.retriever is not None:
                 report = await check(text, (), tools.entailment, retriever=tools.retriever)
-        return _Checked(text, report, meter.total())
+    report = with_links(report, base)
+    message = {
+        "role": "assistant",
+        "content": text,
+        "annotations": shapes.annotate_check(text, report),
+        "citeproof": report.model_dump(mode="json", include={"counts", "sentences"}),
+    }
+    return message, meter.total()
 
 
 class ChatMessage(Message):
@@ -122,40 +125,58 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
     @router.post("/chat/completions", summary="Answer a conversation", response_model=None)
     async def complete(body: ChatBody, request: Request) -> Response:
         """In OpenAI's shape; citations are annotations."""
-        key, base = uuid.uuid4().hex, str(request.base_url).rstrip("/")
-        options = body.stream_options or {}
-        with_usage = bool(options.get("include_usage"))
-        if body.model == checked:
+        name, key, base = body.model, uuid.uuid4().hex, base_of(request)
+        with_usage = bool((body.stream_options or {}).get("include_usage"))
+        if name == checked:
             _refuse_chat(body.messages)
             asking.turns.refuse_more()
             limit = body.max_completion_tokens or body.max_tokens
-            work = _chat_and_check(asking, body.messages, limit)
+            work = _chat_and_check(asking, body.messages, base, limit)
             if body.stream:
-                return EventStream(_errors(_stream_check(work, body.model, key, base, with_usage)))
-            said = await until_gone(request, work)
-            message, used = _checked_message(said, base), said.usage
-        elif body.model in METHODS:
-            question = asking.question(list(body.messages), body.model, body.parameters)
+                return EventStream(_frames(_once(work), name, key, with_usage))
+            message, used = await until_gone(request, work)
+        elif name in METHODS:
+            question = asking.question(list(body.messages), name, body.parameters)
             if body.stream:
-                frames = _stream_answer(asking, question, key, base, with_usage)
-                return EventStream(_errors(frames), asking.queue(question))
+                pieces = _pieces(asking, question, base)
+                frames = _frames(pieces, name, key, with_usage)
+                return EventStream(frames, asking.queue(question))
             run = await until_gone(request, asking.answer(question))
             message, used = _message(run.answer, base), run.answer.usage
         else:
-            raise NotFoundError(f"There is no model {body.model!r}", fix="List them: /v1/models.")
-        return JSONResponse(shapes.completion(body.model, key, message, used))
+            raise NotFoundError(f"There is no model {name!r}", fix="List them: /v1/models.")
+        return JSONResponse(shapes.completion(name, key, message, used))
 
     return router
 
 
-async def _stream_answer(
-    asking: Asking, question: Question, key: str, base: str, with_usage: bool
+async def _frames(
+    pieces: AsyncIterator[_Reply], name: str, key: str, with_usage: bool
 ) -> AsyncIterator[str]:
+    """The pieces of a message as chunks, and after them the usage of the last, or an error."""
+    try:
+        used = Usage()
+        yield frame(shapes.chunk(name, key, {"role": "assistant", "content": ""}))
+        async for piece, used in pieces:  # noqa: B007  the last one counts
+            yield frame(shapes.chunk(name, key, piece))
+        yield frame(shapes.chunk(name, key, {}, "stop"))
+        if with_usage:
+            last = {**shapes.chunk(name, key, {}), "choices": []}
+            yield frame({**last, "usage": shapes.usage(used)})
+    except Exception as error:
+        yield frame(describe(error)[1])
+    yield frame("[DONE]")
+
+
+async def _once(work: Awaitable[_Reply]) -> AsyncIterator[_Reply]:
+    yield await work
+
+
+async def _pieces(asking: Asking, question: Question, base: str) -> AsyncIterator[_Reply]:
     """Claims as soon as they are part of the answer; then what is left, and the annotations."""
-    name, sent, claims = question.method.name, "", list[Claim]()
+    sent, claims = "", list[Claim]()
     numbers: dict[str, int] = {}
     answer: Answer | None = None
-    yield _frame(name, key, {"role": "assistant", "content": ""})
     async with aclosing(asking.moments(question)) as moments:
         async for moment in moments:
             if isinstance(moment.event, AnswerReady):
@@ -165,58 +186,26 @@ async def _stream_answer(
             claims.append(_renumber(moment.event.claim, numbers))
             if all(claim.verdict.status == "supported" for claim in claims):
                 said = strip_flags(" ".join(map(marks, claims)))
-                yield _frame(name, key, {"content": said[len(sent) :]})
+                yield {"content": said[len(sent) :]}, Usage()
                 sent = said
     assert answer is not None, "a run ends with its answer"
     rest, offset = shapes.unsent_text(sent, answer)
     message = _message(answer, base, offset)
     message["content"] = rest if answer.text else message["content"]
-    for last in _ending(name, key, message, answer.usage if with_usage else None):
-        yield last
-
-
-async def _stream_check(
-    work: Any, name: str, key: str, base: str, with_usage: bool
-) -> AsyncIterator[str]:
-    yield _frame(name, key, {"role": "assistant", "content": ""})
-    said = await work
-    message = _checked_message(said, base)
-    for last in _ending(name, key, message, said.usage if with_usage else None):
-        yield last
-
-
-async def _errors(frames: AsyncIterator[str]) -> AsyncIterator[str]:
-    try:
-        async for text in frames:
-            yield text
-    except Exception as error:
-        yield frame(describe(error)[1])
-    yield frame("[DONE]")
+    yield message, answer.usage
 
 
 def _message(answer: Answer, base: str, offset: int = 0) -> dict[str, Any]:
-    shown = with_sources(answer, lambda source: document_link(source, base))
-    own = {
-        "status": answer.status,
-        "reason": answer.reason,
-        "question": answer.question,
-        "claims": shapes.verdicts(answer.claims),
-    }
+    claims = [
+        {"text": own.text, "verdict": own.verdict.status, "score": own.verdict.score}
+        for own in answer.claims
+    ]
+    told = answer.model_dump(include={"status", "reason", "question"})
     return {
         "role": "assistant",
         "content": answer.text or answer.reason,
-        "annotations": shapes.annotate_answer(shown, offset),
-        "citeproof": own,
-    }
-
-
-def _checked_message(said: _Checked, base: str) -> dict[str, Any]:
-    report = with_sources(said.report, lambda source: document_link(source, base))
-    return {
-        "role": "assistant",
-        "content": said.text,
-        "annotations": shapes.annotate_check(said.text, report),
-        "citeproof": report.model_dump(mode="json", include={"counts", "sentences"}),
+        "annotations": shapes.annotate_answer(with_links(answer, base), offset),
+        "citeproof": {**told, "claims": claims},
     }
 
 
@@ -229,15 +218,3 @@ def _renumber(claim: Claim, numbers: dict[str, int]) -> Claim:
 
     cited = sorted(map(number, claim.citations), key=lambda own: own.number)
     return claim.model_copy(update={"citations": tuple(cited)})
-
-
-def _frame(name: str, key: str, delta: dict[str, Any], finish: str | None = None) -> str:
-    return frame(shapes.chunk(name, key, delta, finish))
-
-
-def _ending(name: str, key: str, message: dict[str, Any], used: Usage | None) -> Iterator[str]:
-    yield _frame(name, key, message)
-    yield _frame(name, key, {}, "stop")
-    if used is not None:
-        last = shapes.chunk(name, key, {})
-        yield frame({**last, "choices": [], "usage": shapes.usage(used)})

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from citeproof.text import find
 from citeproof.tools.citations.marks import marks
-from citeproof.types import Answer, CheckReport, Claim, Passage, Usage
+from citeproof.types import Answer, CheckReport, Passage, Usage
 
 
 def model(name: str, about: str) -> dict[str, Any]:
@@ -86,14 +85,6 @@ def annotate_check(text: str, report: CheckReport) -> list[dict[str, Any]]:
             for own in (*sentence.support, *sentence.against)
         ]
     return found
-
-
-def verdicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
-    """Each claim with its verdict."""
-    return [
-        {"text": claim.text, "verdict": claim.verdict.status, "score": claim.verdict.score}
-        for claim in claims
-    ]
 
 
 def _annotation(

@@ -12,7 +12,7 @@ from citeproof.pages.render import asset, fragment
 from citeproof.server.asking import LONGEST_CLAIM, LONGEST_QUESTION
 from citeproof.server.conversations import Conversations
 from citeproof.server.errors import NotFoundError
-from citeproof.server.public import document_link, with_sources
+from citeproof.server.public import with_links
 from citeproof.server.runs import Run, Runs
 from citeproof.tools.documents.files import READERS
 
@@ -71,11 +71,11 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
             raise NotFoundError("There is no such conversation", fix="List them first.")
         for turn in turns:
             runs.keep(Run(turn.run, turn.asked, turn.answer))
-        shown = [(turn, with_sources(turn.answer, document_link)) for turn in turns]
+        answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]
         return {
             "turns": [
-                {"run": turn.run, "asked": turn.asked, "answer": answer.model_dump(mode="json")}
-                for turn, answer in shown
+                {"run": turn.run, "asked": turn.asked, "answer": answer}
+                for turn, answer in zip(turns, answers, strict=True)
             ]
         }
 

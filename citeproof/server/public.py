@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
+from starlette.requests import Request
 
 from citeproof.text import is_web
 from citeproof.types import Passage
@@ -33,6 +35,16 @@ def document_link(source: str, base: str = "") -> str:
     if is_web(source) or not Path(source).is_absolute():
         return file_name(source)
     return f"{base}/api/documents/{document_id(source)}/file"
+
+
+def base_of(request: Request) -> str:
+    """The server's own address, as the client has written it."""
+    return str(request.base_url).rstrip("/")
+
+
+def with_links(value: T, base: str = "") -> T:
+    """The value with a link in place of the path of each source; see `document_link`."""
+    return with_sources(value, partial(document_link, base=base))
 
 
 def with_sources(value: T, shown: Callable[[str], str]) -> T:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
 from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Checkpoints, Thread
@@ -20,6 +20,7 @@ from citeproof.runtime.events import ReviewRequested
 from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
 from citeproof.server.sse import EventStream, frame
+from citeproof.types import CheckReport
 
 
 class Wish(BaseModel, extra="forbid"):
@@ -63,64 +64,54 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
     async def lives() -> dict[str, bool]:
         return {"ready": asking.opening.state()["ready"]}
 
+    async def frames(wish: Wish) -> AsyncIterator[str]:
+        """The moments of a run, in its turn; what the thread has kept comes first and last."""
+        run, kept = uuid.uuid4().hex, None if wish.thread is None else thread(wish)
+        yield frame({"run": run}, "run")
+        async with asking.turns.turn() as turn:
+            own = await runs(wish)
+
+            def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
+                return asking.reviews.decision(run, turn)
+
+            def keep() -> str:
+                is_kept = kept is not None and kept.is_kept
+                return frame({"goes_on": own.goes_on, "is_kept": is_kept}, "kept")
+
+            is_begun = False
+            told = own.ask(wish.question, kept, decide, review=wish.review)
+            async with aclosing(told) as moments:
+                async for moment in moments:
+                    if not is_begun:
+                        is_begun = True
+                        yield keep()
+                    if isinstance(moment.event, ReviewRequested):
+                        asking.reviews.expect(run)
+                    yield frame(moment.model_dump_json(), "moment")
+        yield keep()
+
     @router.post("/ask")
     async def ask(wish: Wish) -> Response:
-        kept = None if wish.thread is None else thread(wish)
-        run = uuid.uuid4().hex
-        return EventStream(_frames(asking, run, lambda: runs(wish), wish, kept))
+        return EventStream(frames(wish))
 
     @router.post("/begun")
-    async def begun(wish: Wish) -> Response:
+    async def begun(wish: Wish) -> dict[str, Any]:
         answer, questions = await (await runs(wish)).begun(thread(wish))
-        told = None if answer is None else answer.model_dump(mode="json")
-        return JSONResponse({"answer": told, "questions": questions})
+        return {"answer": answer, "questions": questions}
 
     @router.post("/forget")
-    async def forget(wish: Wish) -> Response:
+    async def forget(wish: Wish) -> dict[str, Any]:
         await (await runs(wish)).forget(thread(wish))
         passing.pop(wish.thread or "", None)
-        return JSONResponse({})
+        return {}
 
     @router.post("/decision/{run}")
-    async def decide(run: str, body: Decision) -> Response:
+    async def decide(run: str, body: Decision) -> dict[str, Any]:
         asking.reviews.decide(run, body.model_dump())
-        return JSONResponse({})
+        return {}
 
     @router.post("/check")
-    async def check_text(body: Text) -> Response:
-        report = await check_against_index(asking, body.text, body.k)
-        return JSONResponse(report.model_dump(mode="json"))
+    async def check_text(body: Text) -> CheckReport:
+        return await check_against_index(asking, body.text, body.k)
 
     return router
-
-
-async def _frames(
-    asking: Asking,
-    run: str,
-    open_runs: Callable[[], Awaitable[LocalRuns]],
-    wish: Wish,
-    thread: Thread | None,
-) -> AsyncIterator[str]:
-    """The moments of a run, in its turn; what the thread has kept comes first and last."""
-    yield frame({"run": run}, "run")
-    async with asking.turns.turn() as turn:
-        runs = await open_runs()
-
-        def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
-            return asking.reviews.decision(run, turn)
-
-        is_begun = False
-        told = runs.ask(wish.question, thread, decide, review=wish.review)
-        async with aclosing(told) as moments:
-            async for moment in moments:
-                if not is_begun:
-                    is_begun = True
-                    yield frame(_keep(runs, thread), "kept")
-                if isinstance(moment.event, ReviewRequested):
-                    asking.reviews.expect(run)
-                yield frame(moment.model_dump_json(), "moment")
-    yield frame(_keep(runs, thread), "kept")
-
-
-def _keep(runs: LocalRuns, thread: Thread | None) -> dict[str, bool]:
-    return {"goes_on": runs.goes_on, "is_kept": thread is not None and thread.is_kept}

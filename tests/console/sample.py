@@ -74,15 +74,7 @@ MADE = "The Corvane Glassworks in Lysmouth made its great lens and finished it i
 WRONG = "The lens was made by the Royal Glassworks of Vessay in 1871."
 DINNER = "The masons celebrated the first light with a dinner that the keepers attended."
 
-_BUILT = (BUILT, "supported", {"tier": "cited", "score": 0.98})
-_MADE = (MADE, "supported", {"tier": "memory", "score": 0.91, "trials": 2})
-_DINNER = (DINNER, "unsupported", {"tier": "memory", "score": 0.34, "trials": 4})
-
-_LENS_1 = (
-    "The great lens of Pellow Head Lighthouse was made by the Corvane Glassworks in the city of "
-    "Lysmouth."
-)
-_LENS_2 = (
+_LENS = (
     "The Corvane Glassworks finished the lens in 1870 and packed it for the voyage in forty crates "
     "of straw."
 )
@@ -91,16 +83,24 @@ _MUSEUM = (
     "light."
 )
 
-# The run numbers its passages as it meets them; the answer in order of first use.
-RUN_CLAIMS = (
-    claim(_BUILT[0], [("tower", 2, BUILT)], _BUILT[1], **_BUILT[2]),
-    claim(_MADE[0], [("lens", 1, _LENS_2), ("tower", 2, "")], _MADE[1], **_MADE[2]),
-    claim(_DINNER[0], [("museum", 3, _MUSEUM)], _DINNER[1], **_DINNER[2]),
-)
 CLAIMS = (
-    claim(_BUILT[0], [("tower", 1, BUILT)], _BUILT[1], **_BUILT[2]),
-    claim(_MADE[0], [("tower", 1, ""), ("lens", 2, _LENS_2)], _MADE[1], **_MADE[2]),
-    claim(_DINNER[0], [("museum", 3, _MUSEUM)], _DINNER[1], **_DINNER[2]),
+    claim(BUILT, [("tower", 1, BUILT)], "supported", tier="cited", score=0.98),
+    claim(
+        MADE,
+        [("tower", 1, ""), ("lens", 2, _LENS)],
+        "supported",
+        tier="memory",
+        score=0.91,
+        trials=2,
+    ),
+    claim(
+        DINNER,
+        [("museum", 3, _MUSEUM)],
+        "unsupported",
+        tier="memory",
+        score=0.34,
+        trials=4,
+    ),
 )
 USAGE = Usage(
     llm_calls=6,
@@ -185,9 +185,15 @@ def _checked(node: str, text: str, score: float, tier: str, trials: int = 1) -> 
 
 
 def _accepted(claim: Claim) -> list[Told]:
+    """A run numbers its passages as it meets them; the answer in order of first use."""
+    met = ["lens", "tower", "museum"]
+    cited = (
+        own.model_copy(update={"number": met.index(own.passage_id) + 1}) for own in claim.citations
+    )
+    ordered = tuple(sorted(cited, key=lambda own: own.number))
     return [
         started("claim_acceptor", question=QUESTION),
-        ClaimAccepted(claim=claim),
+        ClaimAccepted(claim=claim.model_copy(update={"citations": ordered})),
         finished("claim_acceptor", _spent(0.02), claims=claim.text),
     ]
 
@@ -198,7 +204,7 @@ EVENTS: tuple[Told, ...] = (
     finished("retriever", Usage(retrievals=1, seconds=0.4), passages="2 passages"),
     *_written(BUILT, 1, _spent(3.2, 812, 0, 24)),
     *_checked("generation_verifier", BUILT, 0.98, "cited"),
-    *_accepted(RUN_CLAIMS[0]),
+    *_accepted(CLAIMS[0]),
     *_written(WRONG, 1, _spent(2.1, 836, 790, 22)),
     *_checked("generation_verifier", WRONG, 0.07, "cited"),
     *_checked("memory_verifier", WRONG, 0.12, "memory"),
@@ -208,10 +214,10 @@ EVENTS: tuple[Told, ...] = (
     finished("evidence_finder", Usage(retrievals=1, seconds=1.9), passages="Harbour Museum"),
     *_written(MADE, 2, _spent(2.6, 1022, 790, 27)),
     *_checked("memory_verifier", MADE, 0.91, "memory", 2),
-    *_accepted(RUN_CLAIMS[1]),
+    *_accepted(CLAIMS[1]),
     *_written(DINNER, 4, _spent(2.2, 1058, 1001, 25)),
     *_checked("memory_verifier", DINNER, 0.34, "memory", 4),
-    *_accepted(RUN_CLAIMS[2]),
+    *_accepted(CLAIMS[2]),
     started("answer_composer", question=QUESTION),
     AnswerReady(answer=ANSWER),
     finished("answer_composer", _spent(0.01), answer=ANSWER.text),

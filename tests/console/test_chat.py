@@ -152,12 +152,3 @@ def test_asked_the_same_again_a_stopped_answer_goes_on(script: Talk) -> None:
         "✓ The tower was lit in 1871. [2]",
         "2 of 2 claims proved · 2 sources: /sources",
     ]
-
-
-def test_an_empty_index_is_told_before_models_are_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = chat(BEFORE)
-    assert result.exit_code == 2
-    assert "There are no documents in the index .citeproof" in result.stderr

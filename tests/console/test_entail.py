@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import threading
@@ -16,9 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from citeproof import cli
-from citeproof.console.entail import count_pairs, open_pairs, open_result
-from citeproof.console.entail import score_pairs as run_pairs
-from citeproof.errors import InputError, ModelError
+from citeproof.errors import ModelError
 from citeproof.settings import Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair
@@ -202,18 +199,12 @@ def test_a_full_disk_is_told(table: TableEntailment, monkeypatch: pytest.MonkeyP
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("there is no /dev/full here")
-    source = Path("p.jsonl")
-    source.write_text(lines(pair()))
-    with open_pairs(source) as found:
-        total = count_pairs(found, source)
-        disk = full.open("wb")
-        monkeypatch.setattr(Path, "open", lambda *_: disk)
-        with (
-            pytest.raises(InputError, match="cannot be written: No space left"),
-            open_result(Path("o.jsonl"), source) as out,
-        ):
-            asyncio.run(run_pairs(found, source, total, table, out, Console(stderr=True)))
-    assert [file.name for file in Path().iterdir()] == ["p.jsonl"]
+    disk = full.open("wb")
+    monkeypatch.setattr(Path, "open", lambda *_: disk)
+    done = run(cli.app, ["entail", "-", "--out", "o.jsonl"], input=lines(pair()))
+    assert done.exit_code == 2
+    assert "cannot be written: No space left" in done.stderr
+    assert list(Path().iterdir()) == []
 
 
 def test_a_pipe_is_read_though_it_comes_only_once(table: TableEntailment) -> None:

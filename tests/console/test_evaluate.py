@@ -45,6 +45,12 @@ def run(*arguments: str) -> Any:
     return invoke(cli.app, ["eval", "--set", "max_claims=1", *arguments])
 
 
+def manifest(folder: str = "run") -> Manifest:
+    found = read_manifest(Path(folder))
+    assert found is not None
+    return found
+
+
 def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:
     result = run("--data", "numbers.jsonl", "--out", "run", "--limit", "4", "--seed", "3")
     assert result.exit_code == 0, result.output
@@ -53,13 +59,12 @@ def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:
     assert " · answered · " in lines[0]
     assert {"answered 4", "errors 0", "EM recall 1.000", "LLM calls 8", "Run: run"} <= set(lines)
     assert result.stdout == ""
-    manifest = read_manifest(Path("run"))
-    assert manifest is not None
-    assert (manifest.data.name, manifest.data.limit, manifest.data.seed) == ("numbers.jsonl", 4, 3)
-    assert len(manifest.data.sha256) == 64
-    assert manifest.settings["llm"]["model"] == "local"
-    assert manifest.sittings[0].at_once == 1  # the embedded model writes one by one
-    assert manifest.models["entailment"]["name"] == "table"
+    made = manifest()
+    assert (made.data.name, made.data.limit, made.data.seed) == ("numbers.jsonl", 4, 3)
+    assert len(made.data.sha256) == 64
+    assert made.settings["llm"]["model"] == "local"
+    assert made.sittings[0].at_once == 1  # the embedded model writes one by one
+    assert made.models["entailment"]["name"] == "table"
 
 
 def test_other_models_than_the_embedded_one_answer_several_at_once(opened: list[Settings]) -> None:
@@ -67,8 +72,7 @@ def test_other_models_than_the_embedded_one_answer_several_at_once(opened: list[
     run("--data", "numbers.jsonl", "--out", "a", *served)
     run("--data", "numbers.jsonl", "--out", "b", *served, "--set", "roles.judge.model=local")
     run("--data", "numbers.jsonl", "--out", "c", *served, "--at-once", "3")
-    found = [read_manifest(Path(name)) for name in "abc"]
-    assert [one.sittings[0].at_once for one in found if one is not None] == [8, 1, 3]
+    assert [manifest(name).sittings[0].at_once for name in "abc"] == [8, 1, 3]
     assert opened[0].llm.model == "m"
 
 
@@ -170,9 +174,7 @@ def test_questions_for_lists_are_answered_with_lists(
     asked: list[dict[str, Any]], more: list[str], form: str
 ) -> None:
     assert ask_closed_book(asked, *more).exit_code == 0
-    manifest = read_manifest(Path("run"))
-    assert manifest is not None
-    assert manifest.parameters["form"] == form
+    assert manifest().parameters["form"] == form
     for found in read_results(Path("run/results.jsonl")).values():
         assert found.answer is not None
         assert len(found.answer.claims) == (2 if form == "list" else 1)
@@ -204,8 +206,7 @@ def test_a_sweep_makes_a_folder_for_each_run_and_goes_on_with_all(opened: list[S
     folders = sorted(path.name for path in Path("all").iterdir())
     assert folders == ["k=1", "k=2", "other"]
     assert [settings.llm.seed for settings in opened] == [0, 5]  # opened anew where they differ
-    found = {name: read_manifest(Path("all") / name) for name in folders}
-    assert [one.parameters["k"] for one in found.values() if one is not None] == [1, 2, 5]
+    assert [manifest(f"all/{name}").parameters["k"] for name in folders] == [1, 2, 5]
     again = run(*arguments, "--out", "all", "--resume")
     assert again.exit_code == 0
     assert " · answered · " not in again.stderr
@@ -216,8 +217,8 @@ def test_a_data_sets_ranking_is_kept_by_methods_that_can() -> None:
     result = invoke(cli.app, ["eval", *run_of, "--out", "ranked"])
     assert result.exit_code in (0, 1), result.output
     invoke(cli.app, ["eval", *run_of, "--out", "searched", "--set", "ranked=false"])
-    found = [read_manifest(Path(name)) for name in ("ranked", "searched")]
-    assert [one.parameters["ranked"] for one in found if one is not None] == [True, False]
+    found = [manifest(name).parameters["ranked"] for name in ("ranked", "searched")]
+    assert found == [True, False]
 
 
 async def test_oracle_reads_what_holds_the_answers(tmp_path: Path) -> None:

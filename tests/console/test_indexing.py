@@ -199,8 +199,7 @@ def test_without_a_terminal_a_line_is_told_now_and_then(monkeypatch: pytest.Monk
     monkeypatch.setattr(standing, "_FIRST_LINE", 0.01)
     monkeypatch.setattr(standing, "_LINES", 0.01)
     written = io.StringIO()
-    held = Standing({"a": 1})
-    with show_standing(Console(file=written, width=100), held):
+    with show_standing(Console(file=written, width=100), {"a": 1}):
         until(lambda: written.getvalue().count("\n") >= 2)
     lines = written.getvalue().splitlines()
     assert set(lines) == {"0 of 1 document · 0 passages"}
@@ -210,8 +209,8 @@ def test_without_a_terminal_a_line_is_told_now_and_then(monkeypatch: pytest.Monk
 
 def test_in_a_terminal_a_bar_moves_by_itself() -> None:
     written = io.StringIO()
-    held = Standing({"[red]a.md": 1, "b": 1})
-    with show_standing(Console(file=written, width=120, force_terminal=True), held):
+    console = Console(file=written, width=120, force_terminal=True)
+    with show_standing(console, {"[red]a.md": 1, "b": 1}) as held:
         held(Step("/x/[red]a.md", "reading"))
         until(lambda: "[red]a.md" in written.getvalue())
     assert "0 of 2 documents · 0 passages" in written.getvalue()

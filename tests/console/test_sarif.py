@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -30,69 +29,6 @@ fly over it [7].
 
 Ann Lee built the tower in 1999. {KEPT}
 """
-
-
-def an_object(*required: str, others: bool = False, **properties: Any) -> dict[str, Any]:
-    """The schema of an object; `others` says whether it may have further properties."""
-    return {
-        "type": "object",
-        "required": [*required],
-        "properties": properties,
-        "additionalProperties": others,
-    }
-
-
-def a_list(items: Any, *, unique: bool = False) -> dict[str, Any]:
-    """The schema of a list."""
-    return {"type": "array", "items": items, "uniqueItems": unique}
-
-
-LEVEL: Any = {"enum": ["none", "note", "warning", "error"]}
-POSITIVE: Any = {"type": "integer", "minimum": 1}
-TEXT = an_object("text", others=True, text={"minLength": 1})
-LOCATION = an_object(
-    "physicalLocation",
-    id={"type": "integer", "minimum": 0},
-    message=TEXT,
-    physicalLocation=an_object(
-        "artifactLocation",
-        artifactLocation=an_object("uri", uri={"type": "string", "pattern": r"^[^\s\\]+$"}),
-        region=an_object(
-            "startLine",
-            **dict.fromkeys(["startLine", "startColumn", "endLine", "endColumn"], POSITIVE),
-        ),
-    ),
-)
-RULE = an_object(
-    "id",
-    others=True,
-    shortDescription=TEXT,
-    defaultConfiguration={"properties": {"level": LEVEL}},
-)
-RESULT = an_object(
-    "message",
-    ruleId={"type": "string"},
-    ruleIndex={"type": "integer", "minimum": -1},
-    level=LEVEL,
-    message=TEXT,
-    locations=a_list(LOCATION),
-    relatedLocations=a_list(LOCATION, unique=True),
-)
-DRIVER = an_object("name", others=True, rules=a_list(RULE, unique=True))
-RUN = an_object(
-    "tool",
-    tool=an_object("driver", others=True, driver=DRIVER),
-    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-    results=a_list(RESULT),
-    properties={"type": "object"},
-)
-FILE: Any = {
-    "version": {"const": "2.1.0"},
-    "runs": a_list(RUN),
-    "$schema": {"type": "string", "format": "uri"},
-}
-SARIF = an_object("version", "runs", **FILE)
-"""What the published schema of SARIF 2.1.0 says of the properties that are written."""
 
 
 @pytest.fixture(autouse=True)
@@ -119,9 +55,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def sarif(*more: str) -> Any:
     result = run(cli.app, ["check", "letter.md", "--docs", "docs", "--sarif", "out.sarif", *more])
     assert "SARIF: out.sarif" in result.stdout
-    found = json.loads(Path("out.sarif").read_text("utf-8"))
-    jsonschema.validate(found, SARIF, format_checker=jsonschema.FormatChecker())
-    return found
+    return json.loads(Path("out.sarif").read_text("utf-8"))
 
 
 def test_each_sentence_that_fails_is_a_result_at_its_place() -> None:
@@ -148,15 +82,47 @@ def test_each_sentence_that_fails_is_a_result_at_its_place() -> None:
     ]
 
 
-def test_what_the_documents_say_is_told_with_its_file() -> None:
+def test_the_whole_of_a_file() -> None:
+    """Its properties are those of the published schema of SARIF 2.1.0, which allows no others."""
+    Path("letter.md").write_text("Ann Lee built the tower in 1999.", "utf-8")
+    found = sarif()
+    driver = found["runs"][0]["tool"].pop("driver")
+    against = {"artifactLocation": {"uri": "docs/a%20b.md"}}
+    region = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 33}
+    said = "Contradicted by what was found, best score 0.01: Ann Lee built the tower in 1999."
+    result = {
+        "ruleId": "contradicted",
+        "ruleIndex": 0,
+        "level": "error",
+        "message": {"text": said},
+        "locations": [
+            {"physicalLocation": {"artifactLocation": {"uri": "letter.md"}, "region": region}}
+        ],
+        "relatedLocations": [
+            {"id": 1, "physicalLocation": against, "message": {"text": f"a b: {BUILT}"}}
+        ],
+    }
+    run = {
+        "tool": {},
+        "columnKind": "unicodeCodePoints",
+        "results": [result],
+        "properties": {"model": "table", "threshold": 0.5},
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    assert found == {"$schema": schema, "version": "2.1.0", "runs": [run]}
+    assert driver.keys() == {"name", "version", "rules"}
+    assert driver["rules"][0] == {
+        "id": "contradicted",
+        "shortDescription": {"text": "A passage of the documents says otherwise."},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def test_another_support_is_told_with_its_file() -> None:
     results = {one["ruleId"]: one for one in sarif()["runs"][0]["results"]}
-    [against] = results["contradicted"]["relatedLocations"]
-    assert against["physicalLocation"]["artifactLocation"]["uri"] == "docs/a%20b.md"
-    assert BUILT in against["message"]["text"]
     [support] = results["misattributed"]["relatedLocations"]
     assert support["physicalLocation"]["artifactLocation"]["uri"] == "docs/c.txt"
     assert "relatedLocations" not in results["unsupported"]
-    assert results["unsupported"]["message"]["text"].startswith("Not supported by anything found")
 
 
 def test_a_file_that_is_elsewhere_has_an_address(tmp_path: Path, monkeypatch: Any) -> None:

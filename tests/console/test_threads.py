@@ -53,22 +53,17 @@ def test_an_interrupted_run_goes_on_and_repeats_no_call(script: Script, at: int)
     assert script.queries == [QUESTION]
 
 
-def test_another_question_on_the_thread_starts_anew(script: Script) -> None:
-    script.lasts = 1
+@pytest.mark.parametrize(("lasts", "next_"), [(1, "Who lit it?"), (math.inf, QUESTION)])
+def test_after_another_question_or_a_finished_run_all_starts_anew(
+    script: Script, lasts: float, next_: str
+) -> None:
+    script.lasts = lasts
     run(cli.app, ["ask", QUESTION, "--thread", "t"])
     script.lasts = math.inf
     script.calls.clear()
-    result = run(cli.app, ["ask", "Who lit it?", "--thread", "t"])
+    result = run(cli.app, ["ask", next_, "--thread", "t"])
     assert result.exit_code == 0, result.output
-    assert script.queries == [QUESTION, "Who lit it?"]
-
-
-def test_a_finished_run_starts_anew(script: Script) -> None:
-    script.lasts = math.inf
-    for _ in range(2):
-        script.calls.clear()
-        assert run(cli.app, ["ask", QUESTION, "--thread", "t"]).exit_code == 0
-    assert script.queries == [QUESTION, QUESTION]
+    assert script.queries == [QUESTION, next_]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citeproof.console import arguments
+from citeproof.console.arguments import read_arguments
 from citeproof.errors import InputError
 from citeproof.evaluation.sweep import read_sweep
 from citeproof.graphs.registry import find_method
@@ -61,7 +61,7 @@ def test_what_the_caller_gives_goes_before_the_file_but_for_what_is_swept(tmp_pa
     given = {"data": "b", "limit": None, "seed": 5, "sets": ["k=4", "max_trials=7"]}
     [plan] = read_sweep(path, **given)
     assert (plan.data, plan.limit, plan.seed) == ("b", 9, 5)
-    _, parameters = arguments.split_sets(plan.sets)
+    _, parameters = read_arguments(None, plan.sets)
     assert parameters == {"k": "4", "max_trials": "1"}
 
 
@@ -113,8 +113,7 @@ def test_each_shipped_sweep_is_valid(path: Path) -> None:
     assert len(plans) > 3
     sketched = []
     for plan in plans:
-        settings, parameters = arguments.split_sets(plan.sets)
-        arguments.read_settings(None, more=settings)
+        settings, parameters = read_arguments(None, plan.sets)
         graph = find_method(plan.method).sketch(**parameters)
         shown = graph.context_schema().model_dump(mode="json")
         sketched.append((plan.method, settings, shown))

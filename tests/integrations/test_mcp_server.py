@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-import uvicorn
+from langchain.agents import create_agent
+from langchain_core.messages import ToolMessage
+from langchain_mcp_adapters.client import MultiServerMCPClient
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -33,6 +34,7 @@ from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.testing import ScriptedChatModel
 from tests.integrations.agents import BUILT, BURNT, LIT, calling, script, toolbox
+from tests.server.serving import listening
 from tests.tools.openai_stub import Reply, Stub, serve
 
 QUESTION = "Who built the lighthouse?"
@@ -62,17 +64,8 @@ def text_of(result: Any) -> str:
 @contextmanager
 def over_http(tools: Toolbox, **how: Any) -> Iterator[str]:
     """The address of the server, on a port of its own."""
-    app = build_mcp_server(tools, **how).streamable_http_app()
-    # With its own logging uvicorn closes absl's handler, which closes pytest's stderr.
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        finally:
-            server.should_exit = True
-            thread.join()
+    with listening(build_mcp_server(tools, **how).streamable_http_app()) as url:
+        yield f"{url}/mcp"
 
 
 @asynccontextmanager
@@ -210,24 +203,15 @@ async def cancel_after_a_call(
 def test_a_foreign_host_is_refused_unless_the_application_around_it_looks(
     checks: bool, status: int
 ) -> None:
-    import httpx
-
-    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+    client = {"clientInfo": {"name": "x", "version": "1"}, "capabilities": {}}
+    params = {"protocolVersion": "2025-06-18", **client}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     headers = {"Host": "evil.example", "Accept": "application/json, text/event-stream"}
-    body["params"] = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "x", "version": "1"},
-    }
     with over_http(toolbox(), check_hosts=checks) as url:
         assert httpx.post(url, json=body, headers=headers).status_code == status
 
 
 async def test_langchain_agents_take_the_tools() -> None:
-    from langchain.agents import create_agent
-    from langchain_core.messages import ToolMessage
-    from langchain_mcp_adapters.client import MultiServerMCPClient
-
     with over_http(toolbox(replies=REPLIES)) as url:
         servers: Any = {"citeproof": {"transport": "streamable_http", "url": url}}
         tools = await MultiServerMCPClient(servers).get_tools()
@@ -283,18 +267,14 @@ async def test_it_is_served_over_stdio(stub: Stub, noisy: Path, tmp_path: Path) 
     index.update([tmp_path / "guide.txt"])
     index.close()
     settings = {
-        "llm": {"model": "m", "base_url": stub.url, "api_key": "x"},
         "entailment.kind": "judge",
         "answerability.model": "none",
         "retriever.kind": "bm25",
         "chroma.path": str(chroma.path),
     }
-    sets = [
-        f"--set={key}={json.dumps(v) if isinstance(v, dict) else v}"
-        for key, v in settings.items()
-        if key != "llm"
-    ]
-    environment = {"CITEPROOF_LLM": json.dumps(settings["llm"]), "PYTHONPATH": str(Path.cwd())}
+    sets = [f"--set={key}={value}" for key, value in settings.items()]
+    llm = json.dumps({"model": "m", "base_url": stub.url, "api_key": "x"})
+    environment = {"CITEPROOF_LLM": llm, "PYTHONPATH": str(Path.cwd())}
     parameters = StdioServerParameters(
         command=sys.executable, args=[str(noisy), "mcp", *sets], env=environment, cwd=tmp_path
     )

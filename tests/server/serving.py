@@ -89,8 +89,16 @@ async def _living(app: Any) -> AsyncIterator[None]:
 
 @contextmanager
 def served(folder: Path, tools: Toolbox | None = None, **options: Any) -> Iterator[str]:
-    """The address of a real server, in a thread."""
+    """The address of a real server of citeproof's, in a thread."""
     app = create_app(lambda progress: tools or toolbox(), folder, llm="scripted", **options)
+    with listening(app) as url:
+        yield url
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[str]:
+    """The address of a server of an app, in a thread."""
+    # With its own logging uvicorn closes absl's handler, which closes pytest's stderr.
     config = uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -118,15 +118,6 @@ def test_nobody_uses_the_models_without_the_token(url: str, path: str) -> None:
         opened(url, api_key="wrong-token-of-this-test")
 
 
-def test_a_form_of_another_page_is_refused(url: str) -> None:
-    sent = httpx.post(
-        f"{url}/predict",
-        content='{"inputs": [["p", "h"]]}',
-        headers={"content-type": "text/plain", "authorization": f"Bearer {TOKEN}"},
-    )
-    assert sent.status_code == 415
-
-
 async def test_a_full_server_says_when_to_come_again(tmp_path: Path) -> None:
     held = threading.Event()
 

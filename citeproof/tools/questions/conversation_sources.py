@@ -5,11 +5,8 @@ Messages of people and models in it prove nothing.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, zip_longest
 from typing import Any
 
 from langchain_core.documents import Document
@@ -21,6 +18,7 @@ from citeproof.tools.documents.base import Part, whole
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.retrieval import Retriever, from_passages
+from citeproof.tools.retrieval.both import Both
 from citeproof.tools.retrieval.langchain import as_passage
 from citeproof.types import Answer, CheckReport, Passage
 
@@ -90,21 +88,8 @@ async def check_answer(
         ModelError: The entailment model cannot be had.
     """
     own = from_passages([passage for group in sources.values() for passage in group])
-    both = own if retriever is None else _Both(own, retriever)
+    both = own if retriever is None else Both(own, retriever)
     return await check(str(answer.text), sources, entailment, retriever=both)
-
-
-@dataclass(frozen=True)
-class _Both:
-    """Two searches; the results of each by turns."""
-
-    first: Retriever
-    second: Retriever
-
-    async def retrieve(self, query: str, k: int) -> list[Passage]:
-        found = await asyncio.gather(self.first.retrieve(query, k), self.second.retrieve(query, k))
-        mixed = chain.from_iterable(zip_longest(*found))
-        return list({passage.id: passage for passage in mixed if passage}.values())[:k]
 
 
 def _results(message: ToolMessage) -> Iterator[Passage]:
