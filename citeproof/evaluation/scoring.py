@@ -21,10 +21,10 @@ from citeproof.evaluation.metrics.correctness import (
     rouge_lsum,
     short_answer_scores,
 )
-from citeproof.evaluation.metrics.judging import Asking, judge
 from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
-from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
 from citeproof.types import Answer
 
 METRICS: dict[str, str] = {
@@ -117,7 +117,11 @@ async def score(
             for place, (example, output, answer) in enumerate(items)
             for asking in _askings(example, output, answer, mode, at_most_citations, cot)
         ]
-        values = await judge([asking for _, asking in asked], entailment)
+
+        async def holds(pairs: list[Pair]) -> list[bool]:
+            return [score >= entailment.threshold for score in await entailment.scores(pairs)]
+
+        values = await ask_in_rounds([asking for _, asking in asked], holds)
         for (place, _), own in zip(asked, values, strict=True):
             found[place] |= own
     return [{key: own.get(key) for key in METRICS} for own in found]
@@ -210,7 +214,7 @@ def _behind_colon(text: str) -> str:
 
 def _askings(
     example: Example, output: Output, answer: Answer | None, mode: Mode, most: int, cot: bool
-) -> Iterator[Asking[Scores]]:
+) -> Iterator[Asking[bool, Scores]]:
     if cot and example.task == "qampari" and mode == "corrected":
         output = output.model_copy(update={"text": _behind_colon(output.text)})
     yield citation_scores(example, output, mode, most)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citeproof.evaluation.examples import Example, Mode, Output, Scores
-from citeproof.evaluation.metrics.judging import Asking
 from citeproof.evaluation.metrics.texts import first_line, sentences, strip_alce_marks
 from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, premise
+from citeproof.tools.entailment.rounds import Asking
 from citeproof.types import Answer, Passage
 
 MOST_CITATIONS = 3
@@ -59,7 +59,7 @@ def statements(
 
 def citation_scores(
     example: Example, output: Output, mode: Mode, most: int = MOST_CITATIONS
-) -> Asking[Scores]:
+) -> Asking[bool, Scores]:
     """The scores of an answer, by asking in at most three rounds.
 
     Recall: share of the statements that the passages which they cite entail together.
@@ -109,7 +109,7 @@ def harmonic(recall: float, precision: float) -> float:
     return 2 * recall * precision / (recall + precision) if recall + precision else 0.0
 
 
-def wrongly_proved(answer: Answer) -> Asking[Scores]:
+def wrongly_proved(answer: Answer) -> Asking[bool, Scores]:
     """The share of the claims given as proved that the judge does not find in what they cite.
 
     A claim that is flagged as unproved is no mistake here. Nothing where none is given as proved.
