@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.examples import Example
 from citeproof.files import file_errors, parse
 from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Passage
@@ -55,12 +55,6 @@ class Result(BaseModel, frozen=True, extra="forbid"):
     """From the first step to the last; with several examples at once they wait for each other."""
     error: Failure | None = None
     """None where there is an answer."""
-
-    def scored(self) -> Output:
-        """The part that metrics look at."""
-        return Output(
-            question=self.question, text=self.output, passages=self.docs, retrieved=self.retrieved
-        )
 
 
 def read_results(path: Path) -> dict[str, Result]:

@@ -359,9 +359,7 @@ def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result])
     """Put the results in the order of the examples, each once, and write them as ALCE does."""
     write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
     outputs = [
-        (own, result.scored())
-        for own, result in zip(examples, results, strict=True)
-        if result.error is None
+        (own, result) for own, result in zip(examples, results, strict=True) if result.error is None
     ]
     write_outputs(folder / "alce.json", outputs)
 

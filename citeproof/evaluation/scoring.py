@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from citeproof.evaluation.examples import Example, Mode, Output, Scores
+from citeproof.evaluation.examples import Example, Mode, Scores
 from citeproof.evaluation.metrics.citations import (
     MOST_CITATIONS,
     citation_scores,
@@ -23,9 +23,9 @@ from citeproof.evaluation.metrics.correctness import (
 )
 from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
+from citeproof.evaluation.results import Result
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
-from citeproof.types import Answer
 
 METRICS: dict[str, str] = {
     "citation_recall": "statements that their citations entail together, share",
@@ -74,7 +74,7 @@ _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]]
 
 
 async def score(
-    items: Sequence[tuple[Example, Output, Answer | None]],
+    items: Sequence[tuple[Example, Result]],
     entailment: Entailment | None,
     *,
     mode: Mode = "corrected",
@@ -88,8 +88,8 @@ async def score(
     one. A question without an answer has scores for citations, proofs, length and abstention only.
 
     Args:
-        items: Examples, what was answered, and the `Answer` where there is one, which says what
-            it gives as proved, and whether it is an abstention; else an empty text is one.
+        items: Examples, and what was answered. The `Answer`, where there is one, says what it
+            gives as proved, and whether it is an abstention; else an empty text is one.
         entailment: The judge; None: only metrics that need none.
         mode: How to count.
         reader: Finds short answers in an ASQA answer, for Disambig-F1, QA-EM, QA-Hit and DR.
@@ -104,18 +104,18 @@ async def score(
 
     def score_alone() -> list[Scores]:
         return [
-            _of_text(example, output, mode, reader, cot)
-            | _of_passages(example, output)
-            | _of_run(example, output, answer)
-            for example, output, answer in items
+            _of_text(example, result, mode, reader, cot)
+            | _of_passages(example, result)
+            | _of_run(example, result)
+            for example, result in items
         ]
 
     found = await asyncio.to_thread(score_alone)
     if entailment is not None:
         asked = [
             (place, asking)
-            for place, (example, output, answer) in enumerate(items)
-            for asking in _askings(example, output, answer, mode, at_most_citations, cot)
+            for place, (example, result) in enumerate(items)
+            for asking in _askings(example, result, mode, at_most_citations, cot)
         ]
 
         async def holds(pairs: list[Pair]) -> list[bool]:
@@ -156,9 +156,9 @@ def of_means(means: Mapping[str, float | None], metric: str) -> float:
 
 
 def _of_text(
-    example: Example, output: Output, mode: Mode, reader: Reader | None, cot: bool
+    example: Example, result: Result, mode: Mode, reader: Reader | None, cot: bool
 ) -> Scores:
-    text = plain(output.text, mode)
+    text = plain(result.output, mode)
     found: Scores = {"length": float(len(text.split()))}
     if not example.answerable:
         return found
@@ -167,7 +167,7 @@ def _of_text(
     if not example.answers:
         return found
     if example.task == "qampari":
-        listed = text if mode == "strict" else output.text
+        listed = text if mode == "strict" else result.output
         return found | qampari_scores(
             _behind_colon(listed) if cot else listed, example.answers, mode
         )
@@ -182,13 +182,13 @@ def _of_text(
     return found
 
 
-def _of_passages(example: Example, output: Output) -> Scores:
+def _of_passages(example: Example, result: Result) -> Scores:
     if not (example.gold and example.answerable):
         return {}
-    found = {"gold_cited": _share(example.gold, cited_ids(output))}
-    if output.retrieved is None:
+    found = {"gold_cited": _share(example.gold, cited_ids(result))}
+    if result.retrieved is None:
         return dict(found)
-    return {**found, "gold_retrieved": _share(example.gold, output.retrieved)}
+    return {**found, "gold_retrieved": _share(example.gold, result.retrieved)}
 
 
 def _share(gold: Sequence[str], ids: Collection[str]) -> float:
@@ -197,8 +197,9 @@ def _share(gold: Sequence[str], ids: Collection[str]) -> float:
     return sum(passage in known for passage in gold) / len(gold)
 
 
-def _of_run(example: Example, output: Output, answer: Answer | None) -> Scores:
-    gave_none = answer.status == "not_found" if answer else not output.text.strip()
+def _of_run(example: Example, result: Result) -> Scores:
+    answer = result.answer
+    gave_none = answer.status == "not_found" if answer else not result.output.strip()
     found: Scores = {"not_found": float(gave_none)}
     # Means of these over answers are the precision and the recall of abstaining.
     if gave_none:
@@ -213,12 +214,12 @@ def _behind_colon(text: str) -> str:
 
 
 def _askings(
-    example: Example, output: Output, answer: Answer | None, mode: Mode, most: int, cot: bool
+    example: Example, result: Result, mode: Mode, most: int, cot: bool
 ) -> Iterator[Asking[bool, Scores]]:
     if cot and example.task == "qampari" and mode == "corrected":
-        output = output.model_copy(update={"text": _behind_colon(output.text)})
-    yield citation_scores(example, output, mode, most)
+        result = result.model_copy(update={"output": _behind_colon(result.output)})
+    yield citation_scores(example, result, mode, most)
     if example.claims and example.answerable:
-        yield claim_recall(plain(output.text, mode), example.claims)
-    if answer is not None:
-        yield wrongly_proved(answer)
+        yield claim_recall(plain(result.output, mode), example.claims)
+    if result.answer is not None:
+        yield wrongly_proved(result.answer)

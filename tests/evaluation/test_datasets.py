@@ -13,8 +13,9 @@ import pytest
 
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.datasets import HUB, read_examples
-from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.examples import Example
 from citeproof.evaluation.metrics.correctness import found_answers
+from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import read_outputs, write_outputs
 from citeproof.testing import passage
 from citeproof.types import Passage
@@ -329,10 +330,11 @@ def test_sets_as_their_authors_publish_them(
     assert own.question == "Who?"
     assert {key: getattr(own, key) for key in known} == known
     out = tmp_path / "alce.json"
-    write_outputs(out, [(own, Output(question="Who?", text="Ann [1].", passages=(LIGHT,)))])
-    [(again, output)] = read_outputs(out)
+    result = Result(id=own.id, question="Who?", output="Ann [1].", docs=(LIGHT,))
+    write_outputs(out, [(own, result)])
+    [(again, read)] = read_outputs(out)
     assert (again.id, again.question, again.answers) == (own.id, "Who?", own.answers)
-    assert output.passages == (LIGHT,)
+    assert read.docs == (LIGHT,)
 
 
 @pytest.mark.parametrize("limit", [0, -3])
@@ -345,12 +347,12 @@ def test_no_question_cannot_be_drawn(tmp_path: Path, limit: int) -> None:
 def test_results_are_the_same_objects_with_output(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     [own] = read_examples(write(tmp_path / "asqa.json", [ASQA]))
-    output = Output(question="Who?", text="Ann [1].", passages=own.documents)
-    write_outputs(path, [(own, output)])
+    result = Result(id="-5", question="Who?", output="Ann [1].", docs=own.documents)
+    write_outputs(path, [(own, result)])
     assert json.loads(path.read_text(encoding="utf-8")) == {"data": [ASQA | {"output": "Ann [1]."}]}
     [(again, read)] = read_outputs(path)
     assert again.model_copy(update={"raw": ASQA}) == own
-    assert read == output.model_copy(update={"retrieved": tuple(p.id for p in own.documents)})
+    assert read == result.model_copy(update={"retrieved": tuple(p.id for p in own.documents)})
 
 
 def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> None:
@@ -363,9 +365,8 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
     ]
     examples = read_examples(write(tmp_path / "set.jsonl", rows))
     path = tmp_path / "results.json"
-    write_outputs(
-        path, [(e, Output(question="", text="Ann [1].", passages=(tower,))) for e in examples]
-    )
+    result = Result(id="", question="", output="Ann [1].", docs=(tower,))
+    write_outputs(path, [(example, result) for example in examples])
     docs = [{"id": "p1", "title": "Tower", "text": "Ann built it."}]
     added = {"docs": docs, "output": "Ann [1]."}
     annotations = [{"long_answer": "So."}, {"long_answer": "Thus."}]
@@ -382,7 +383,7 @@ def test_results_of_a_sample_keep_their_places_in_the_set(tmp_path: Path) -> Non
     sample = read_examples(write(tmp_path / "set.jsonl", rows), limit=3)
     assert [own.id for own in sample] != ["1", "2", "3"]
     path = tmp_path / "results.json"
-    write_outputs(path, [(own, Output(question=own.question, text="Ann.")) for own in sample])
+    write_outputs(path, [(own, Result(id=own.id, question="", output="Ann.")) for own in sample])
     assert [own.id for own, _ in read_outputs(path)] == [own.id for own in sample]
 
 

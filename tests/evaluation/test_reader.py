@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from citeproof.errors import InputError, MissingExtraError, ModelError
-from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.examples import Example
 from citeproof.evaluation.metrics.mauve import mauve
 from citeproof.evaluation.metrics.reader import ExtractiveReader, reader_scores
+from citeproof.evaluation.results import Result
 from tests.tools.test_nli_models import tokenizer
 
 TEXT = "the tower was built by ann lee in 1871 ."
@@ -113,9 +114,9 @@ def test_what_a_reader_finds_is_compared_with_the_best_alias_of_each_sub_questio
     }
 
 
-def items(text: str) -> list[tuple[Example, Output]]:
+def items(text: str) -> list[tuple[Example, Result]]:
     own = Example(id="q1", question="Who?", task="asqa", references=("Ann did.", "Bo did."))
-    return [(own, Output(question="Who?", text=text))]
+    return [(own, Result(id="q1", question="Who?", output=text))]
 
 
 def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -244,14 +244,14 @@ async def test_mauve_is_a_number_of_the_whole_run(
     asked: list[tuple[list[str], str]] = []
 
     def mauve(items: Sequence[Any], *, mode: Mode) -> float:
-        asked.append(([output.text for _, output in items], mode))
+        asked.append(([result.output for _, result in items], mode))
         return 0.8125
 
     monkeypatch.setattr("citeproof.evaluation.scorecard.mauve_of", mauve)
     own = open_run(await made(tmp_path / "own"))
     card = await make_scorecard(own, judge(), mode="corrected", mauve=True)
     write_scorecard(own, card)
-    assert asked == [([output.text for _, output, _ in own.items()], "corrected")]
+    assert asked == [([result.output for _, result in own.items()], "corrected")]
     assert "mauve" not in card.metrics
     assert read_scorecard(own, "corrected") == card
     made_of = await report([own.path, await kept(tmp_path / "other")], against=own.path)
