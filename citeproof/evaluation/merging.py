@@ -12,7 +12,14 @@ from citeproof.errors import InputError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Data, Manifest, describe_changes, require_manifest
-from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
+from citeproof.evaluation.results import (
+    Result,
+    digest,
+    lines_of,
+    read_lines,
+    read_results,
+    write_results,
+)
 from citeproof.evaluation.runner import finish, totals_of
 from citeproof.evaluation.traces import trace_path
 from citeproof.files import file_errors, write_whole
@@ -97,7 +104,7 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     if len(there) == len(asked):
         finish(out, asked, there)
     else:
-        write_whole(out / "results.jsonl", (f"{own.model_dump_json()}\n" for own in there))
+        write_results(out / "results.jsonl", there)
     sittings = sorted(
         (one for own in manifests for one in own.sittings), key=lambda one: one.started
     )

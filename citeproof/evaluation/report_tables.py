@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,14 +58,11 @@ def all_tables(
     tables = [overview(entries)]
     for mode in MODES:
         if any(mode in entry.cards for entry in entries):
-            tables += [
-                quality(entries, mode, columns),
-                *summarize_repeats(entries, mode, columns),
-            ]
+            tables += [quality(entries, mode, columns), repeats(entries, mode, columns)]
             if base is not None:
                 tables.append(differences(entries, base, mode, columns))
             tables.append(overall(entries, mode))
-    tables += [spent(entries, base, columns), *configurations(entries)]
+    tables += [spent(entries, base, columns), configurations(entries)]
     return [table for table in tables if len(table.rows) > 1]
 
 
@@ -142,12 +139,11 @@ def differences(
     title = f"Differences to {base.name}, {mode}"
     if mode not in base.cards:
         return Table(title, [])
-    rows: list[list[str]] = []
     shared = {e.number: _common_scores(e, base, mode) for e in others}
     found = {e.number: _pair(e.cards[mode].examples, shared[e.number], columns) for e in others}
-    names = present(list(found.values()), columns)
+    names = present(found.values(), columns)
+    rows = [["#", "run", "n", *map(name_metric, names)]]
     for entry in others:
-        own = found[entry.number]
         n = len(shared[entry.number])
         if not n:
             raise InputError(
@@ -155,12 +151,10 @@ def differences(
                 why="a difference is taken example by example",
                 fix="Compare runs over the same data.",
             )
-        cells = [format_cell(own.get(name), n, sign=True) for name in names]
+        cells = [format_cell(found[entry.number].get(name), n, sign=True) for name in names]
         rows.append([str(entry.number), entry.name, str(n), *cells])
     note = "Paired differences on shared examples, with 95% bootstrap intervals."
-    if not names:
-        return Table(title, [])
-    return Table(title, [["#", "run", "n", *map(name_metric, names)], *rows], [note])
+    return Table(title, rows if names else [], [note])
 
 
 def _common_scores(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
@@ -209,24 +203,19 @@ def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
     return Table("Cost", rows, [note])
 
 
-def configurations(entries: Sequence[Entry]) -> list[Table]:
+def configurations(entries: Sequence[Entry]) -> Table:
     """In what the manifests differ."""
-    known = [entry for entry in entries if entry.run.manifest is not None]
-    trees = [
-        dict(flatten(entry.run.manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
-        for entry in known
+    trees = {
+        f"{entry.number} {entry.name}": flatten(entry.run.manifest)
+        for entry in entries
         if entry.run.manifest is not None
-    ]
-    keys = [
-        key
-        for key in dict.fromkeys(key for tree in trees for key in tree)
-        if any(tree.get(key) != trees[0].get(key) for tree in trees)
-    ]
-    if not keys:
-        return []
-    rows = [["what", *(f"{entry.number} {entry.name}" for entry in known)]]
-    rows += [[key, *(_shorten(tree.get(key)) for tree in trees)] for key in keys]
-    return [Table("Where they differ", rows)]
+    }
+    rows = [["what", *trees]]
+    for key in dict.fromkeys(key for tree in trees.values() for key in tree):
+        values = [tree.get(key) for tree in trees.values()]
+        if any(value != values[0] for value in values):
+            rows.append([key, *map(_shorten, values)])
+    return Table("Where they differ", rows)
 
 
 def notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
@@ -261,9 +250,7 @@ def _shorten(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:16]}…"
 
 
-def summarize_repeats(
-    entries: Sequence[Entry], mode: Mode, columns: Collection[str]
-) -> Iterator[Table]:
+def repeats(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Table:
     """Means over the runs that differ in seed, temperature or namespace alone, if there are any."""
     groups = [group for group in _groups(entries, mode) if len(group) > 1]
     cards = [entry.cards[mode] for group in groups for entry in group]
@@ -283,8 +270,7 @@ def summarize_repeats(
         "Mean over runs of one configuration ± standard deviation of the runs, with a 95% "
         "bootstrap interval over questions and runs; n: questions that all of them answered."
     )
-    if groups:
-        yield Table(f"Means over runs, {mode}", rows, [note])
+    return Table(f"Means over runs, {mode}", rows, [note])
 
 
 def overall(entries: Sequence[Entry], mode: Mode) -> Table:

@@ -40,8 +40,8 @@ from citeproof.evaluation.results import (
     append,
     digest,
     lines_of,
-    mend,
     read_results,
+    write_results,
 )
 from citeproof.evaluation.runs import write_outputs
 from citeproof.evaluation.traces import Trace, make_trace, trace_path, write_trace
@@ -261,8 +261,7 @@ async def _open_folder(
             raise InputError(f"{folder} is in use", why=why, fix="Wait for its end.") from error
     try:
         begun = await asyncio.to_thread(begin_sitting, at_once, cases)
-        earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
-        results = await asyncio.to_thread(read_results, folder / "results.jsonl")
+        earlier, results = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
         manifest = manifest.model_copy(update={"sittings": (*earlier, begun)})
         _write(manifest, folder, examples, results)
         try:
@@ -286,13 +285,13 @@ def _refuse_strange(folder: Path) -> None:
 
 def _begin(
     folder: Path, manifest: Manifest, examples: Sequence[Example], resume: bool
-) -> tuple[Sitting, ...]:
-    """Make a folder ready to be written; the sittings it has had."""
+) -> tuple[tuple[Sitting, ...], dict[str, Result]]:
+    """Make a folder ready to be written; the sittings it has had, and their results."""
     there = read_manifest(folder)
     if there is None:
         # The manifest comes last: with it the folder is a run, and whole.
         write_whole(folder / "examples.jsonl", lines_of(examples))
-        return ()
+        return (), {}
     if not resume:
         raise InputError(
             f"{folder} holds a run", fix="Go on with it (--resume), or name a new folder."
@@ -304,8 +303,9 @@ def _begin(
             why=f"{'; '.join(changed[:5])}{more}",
             fix="Name a new folder, or ask for what this one was begun with.",
         )
-    mend(folder / "results.jsonl")
-    return there.sittings
+    results = read_results(folder / "results.jsonl")
+    write_results(folder / "results.jsonl", results.values())  # without a line that was cut off
+    return there.sittings, results
 
 
 def _write(
@@ -357,7 +357,7 @@ async def _size(bank: Bank | None) -> int | None:
 
 def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
     """Put the results in the order of the examples, each once, and write them as ALCE does."""
-    write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
+    write_results(folder / "results.jsonl", results)
     outputs = [
         (own, result) for own, result in zip(examples, results, strict=True) if result.error is None
     ]

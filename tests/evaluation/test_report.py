@@ -21,7 +21,7 @@ from citeproof.evaluation.report import Report, markdown, report
 from citeproof.evaluation.report_page import curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
-from citeproof.evaluation.results import Failure, Result, read_results
+from citeproof.evaluation.results import Failure, Result, read_results, write_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
@@ -131,7 +131,7 @@ async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: P
     results = list(read_results(folder / "results.jsonl").values())
     error = Failure(type="ModelError", message="no answer")
     results[1] = Result(id="q1", question="?", error=error)
-    write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
+    write_results(folder / "results.jsonl", results)
     card = await make_scorecard(open_run(folder), judge(), mode="corrected")
     assert (card.errors, set(card.examples)) == (1, {"q0", "q2", "q3"})
     text = markdown(await report([folder]))
@@ -499,7 +499,7 @@ async def drawing(folder: Path, caption: str, *changes: dict[str, Any]) -> ET.El
     file = await made(folder, len(changes)) / "results.jsonl"
     results = zip(read_results(file).values(), changes, strict=True)
     told = [result.model_copy(update=change) for result, change in results]
-    write_whole(file, (f"{result.model_dump_json()}\n" for result in told))
+    write_results(file, told)
     page = render_report(await report([folder]))
     [found] = re.findall(rf"<figcaption>{caption}</figcaption>(<svg .*?</svg>)", page)
     return ET.fromstring(found)

@@ -17,7 +17,7 @@ from citeproof import Passage, build_calm, build_vtg
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import read_manifest
-from citeproof.evaluation.results import Result, append, mend, read_lines, read_results
+from citeproof.evaluation.results import Result, append, read_lines, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.traces import find_trace, read_trace
 from tests.evaluation.scripted import examples, reply, toolbox, write
@@ -174,14 +174,6 @@ async def test_a_torn_last_line_is_dropped_and_its_example_asked_again(tmp_path:
         await run(vtg(script), "vtg", asked, folder, resume=True)
         assert lines(folder) == expected
         assert len(calls) == 2 * (5 - whole[:cut].count(b"\n"))
-
-
-def test_mending_cuts_after_the_last_line_of_a_file_of_any_size(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    for whole, torn in ((b"", b"x" * 200_000), (b"ab\n" * 70_000, b"c" * 70_000), (b"a\n", b"")):
-        path.write_bytes(whole + torn)
-        mend(path)
-        assert path.read_bytes() == whole
 
 
 def test_a_broken_line_that_is_not_the_last_is_an_error_that_names_it(tmp_path: Path) -> None:
