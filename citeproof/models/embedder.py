@@ -132,16 +132,13 @@ class LocalEmbeddings(Embeddings):
         kind = "query" if apart else "passage"
         if kind not in self._models:
             source = str(expand(Path(apart))) if apart else self._locate()
-            try:
+            fix = (
+                "Set `embedding.model` to a sentence-transformers model (a folder or a name on the "
+                "hub), or leave it out to use the embedded one."
+            )
+            with ModelError.unless_loaded(f"The embedding model {source} cannot be loaded", fix):
                 self._models[kind] = _load(source, self._offline)
-                _log.info("The embedding model %s is loaded.", source)
-            except Exception as error:  # of a damaged file the libraries raise their own
-                raise ModelError(
-                    f"The embedding model {source} cannot be loaded",
-                    why=" ".join(str(error).split())[:300],
-                    fix="Set `embedding.model` to a sentence-transformers model (a folder or a "
-                    "name on the hub), or leave it out to use the embedded one.",
-                ) from error
+            _log.info("The embedding model %s is loaded.", source)
         return self._models[kind]
 
 

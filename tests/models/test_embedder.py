@@ -134,7 +134,7 @@ async def test_it_can_be_awaited(loads: list[tuple[str, bool]]) -> None:
 
 def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(source: str, offline: bool) -> object:
-        raise OSError("no file named\n  model.safetensors")
+        raise OSError("no file named model.safetensors")
 
     monkeypatch.setattr(module, "_load", load)
     embedder = load_embedder(EmbeddingSettings(model="some/model"), ModelSettings())

@@ -112,15 +112,10 @@ class ExtractiveReader:
                 ):
                     import torch
                     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-                try:
+                fix = "Name a question answering model of the hub, or a folder."
+                with ModelError.unless_loaded(f"The reader {self.name!r} cannot be loaded", fix):
                     tokenizer = AutoTokenizer.from_pretrained(self.name)
                     model = AutoModelForQuestionAnswering.from_pretrained(self.name)
-                except (OSError, ValueError) as error:
-                    raise ModelError(
-                        f"The reader {self.name!r} cannot be loaded",
-                        why=str(error).splitlines()[0],
-                        fix="Name a question answering model of the hub, or a folder.",
-                    ) from error
                 device = "cuda" if torch.cuda.is_available() else "cpu"
                 self._loaded = (model.eval().to(device), tokenizer)
             return self._loaded
