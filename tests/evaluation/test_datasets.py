@@ -35,8 +35,8 @@ ASQA = {
     "answer": "Ann built it, and Bo kept it.",
     "docs": DOCS,
 }
-QAMPARI = {"question": "Which?", "answers": [["Rome", "Roma"], ["Oslo"]], "answer": "Rome, Oslo"}
-ELI5 = {"question": "Why?", "answer": "So.", "claims": ["It is so."], "qa_pairs": None, "docs": []}
+QAMPARI = {"answers": [["Rome", "Roma"], ["Oslo"]], "answer": "Rome, Oslo"}
+ELI5 = {"answer": "So.", "claims": ["It is so."], "qa_pairs": None, "docs": []}
 
 
 def write(path: Path, rows: Sequence[object]) -> Path:
@@ -69,29 +69,35 @@ def test_asqa_of_alce(tmp_path: Path) -> None:
     )
 
 
-def test_qampari_and_eli5_of_alce(tmp_path: Path) -> None:
-    qampari, eli5 = read_examples(write(tmp_path / "set.json", [QAMPARI, ELI5]))
-    assert qampari == Example(
-        id="1",
-        question="Which?",
-        task="qampari",
-        answers=(("Rome", "Roma"), ("Oslo",)),
-        raw=QAMPARI,
-    )
-    assert eli5 == Example(
-        id="2",
-        question="Why?",
-        task="eli5",
-        references=("So.",),
-        claims=("It is so.",),
-        raw=ELI5,
-    )
-
-
 @pytest.mark.parametrize(
     ("row", "known"),
     [
         ({}, {}),
+        (QAMPARI, {"task": "qampari", "answers": (("Rome", "Roma"), ("Oslo",))}),
+        (ELI5, {"task": "eli5", "references": ("So.",), "claims": ("It is so.",)}),
+        # ASQA in a flat form; a sub-question belongs to each group of answers, or there is none.
+        (
+            {
+                "answers": ["Ann"],
+                "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
+                "long_answers": ["Ann did.", "It was Ann."],
+            },
+            {
+                "task": "asqa",
+                "answers": (("Ann",),),
+                "sub_questions": ("Who built?",),
+                "references": ("Ann did.", "It was Ann."),
+            },
+        ),
+        (
+            {
+                "qa_pairs": [
+                    {"question": "Who built it?", "short_answers": ["Ann"]},
+                    {"short_answers": ["Bo"]},
+                ]
+            },
+            {"task": "asqa", "answers": (("Ann",), ("Bo",))},
+        ),
         ({"answer": "Ann"}, {"answers": (("Ann",),)}),
         ({"answer": ["Ann", "A. Lee"]}, {"answers": (("Ann", "A. Lee"),)}),
         (
@@ -114,7 +120,9 @@ def test_qampari_and_eli5_of_alce(tmp_path: Path) -> None:
         ({"answers": [], "answerable": True}, {}),
     ],
 )
-def test_short_answers(tmp_path: Path, row: dict[str, Any], known: dict[str, Any]) -> None:
+def test_what_a_question_may_have(
+    tmp_path: Path, row: dict[str, Any], known: dict[str, Any]
+) -> None:
     row = {"question": "Who?", **row}
     expected = {"id": "1", "question": "Who?", "task": "qa", "raw": row, **known}
     assert one(tmp_path, row) == Example(**expected)
@@ -143,25 +151,6 @@ def test_the_example_questions_say_what_is_wanted() -> None:
             assert any(alias in " ".join(text.split()) for alias in group for text in texts), own.id
 
 
-def test_long_answers_of_asqa_in_a_flat_form(tmp_path: Path) -> None:
-    row = {
-        "question": "Who?",
-        "answers": ["Ann"],
-        "qa_pairs": [{"question": "Who built it?", "short_answers": ["Ann", "Ann Lee"]}],
-        "long_answers": ["Ann did.", "It was Ann."],
-    }
-    own = one(tmp_path, row)
-    assert (own.task, own.answers) == ("asqa", (("Ann", "Ann Lee"),))
-    assert own.references == ("Ann did.", "It was Ann.")
-
-
-def test_sub_questions_of_which_one_is_missing_are_none(tmp_path: Path) -> None:
-    """Each belongs to one group of answers; what is read for them is scored group by group."""
-    pairs = [{"question": "Who built it?", "short_answers": ["Ann"]}, {"short_answers": ["Bo"]}]
-    own = one(tmp_path, {"question": "Who?", "qa_pairs": pairs})
-    assert (own.task, own.answers, own.sub_questions) == ("asqa", (("Ann",), ("Bo",)), ())
-
-
 def test_a_mark_of_byte_order_blank_lines_and_line_separators(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"question": "Who\xe2\x80\xa8?"}\r\n\r\n{"question": "Why?"}')
@@ -183,6 +172,8 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     assert few != ids(5, seed=1)
     assert ids(5, seed=None) == [1, 2, 3, 4, 5]
     assert ids(None) == ids(99) == list(range(1, 51))
+    with pytest.raises(InputError, match="0 questions cannot be drawn"):
+        ids(0)
 
 
 @pytest.mark.parametrize(
@@ -270,17 +261,6 @@ LIGHT = Passage(id="Light", title="Light", text="Bo kept it.")
             {"id": "1", "answers": (('Ann "A" Lee', "Oslo"),)},
         ),
         (
-            "dev_data.jsonl",
-            json.dumps(
-                {
-                    "qid": "9",
-                    "question_text": "Who?",
-                    "answer_list": [{"answer_text": "Ann", "aliases": ["Lee"], "proof": []}],
-                }
-            ),
-            {"id": "9", "task": "qampari", "answers": (("Ann", "Lee"),)},
-        ),
-        (
             "ASQA.json",
             json.dumps(
                 {
@@ -335,13 +315,6 @@ def test_sets_as_their_authors_publish_them(
     [(again, read)] = read_outputs(out)
     assert (again.id, again.question, again.answers) == (own.id, "Who?", own.answers)
     assert read.docs == (LIGHT,)
-
-
-@pytest.mark.parametrize("limit", [0, -3])
-def test_no_question_cannot_be_drawn(tmp_path: Path, limit: int) -> None:
-    path = write(tmp_path / "set.jsonl", [{"question": "Who?"}])
-    with pytest.raises(InputError, match=f"{limit} questions cannot be drawn"):
-        read_examples(path, limit)
 
 
 def test_results_are_the_same_objects_with_output(tmp_path: Path) -> None:
@@ -468,7 +441,10 @@ def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
             {
                 "qid": "9",
                 "question_text": "Who?",
-                "answer_list": [{"answer_text": "Ann", "aliases": ["Lee"]}, {"answer_text": "Bo"}],
+                "answer_list": [
+                    {"answer_text": "Ann", "aliases": ["Lee"], "proof": []},
+                    {"answer_text": "Bo"},
+                ],
             },
             {"id": "9", "task": "qampari", "answers": (("Ann", "Lee"), ("Bo",))},
         ),
