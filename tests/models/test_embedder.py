@@ -69,7 +69,7 @@ def loads(monkeypatch: pytest.MonkeyPatch, models: list[FakeModel]) -> list[tupl
 
 def test_vectors_have_length_one(loads: list[tuple[str, bool]], models: list[FakeModel]) -> None:
     embedder = LocalEmbeddings("x", lambda: "folder", EmbeddingSettings(batch_size=7))
-    assert loads == []
+    assert (embedder.embed_documents([]), loads) == ([], [])
     vectors = embedder.embed_documents(["eeee", "abc"])
     assert vectors[0] == pytest.approx([math.sqrt(0.5)] * 2)
     assert vectors[1] == pytest.approx([1.0, 0.0])
@@ -109,11 +109,6 @@ def test_each_core_has_a_part_of_a_batch(
     assert sizes == [40] * 8
 
 
-def test_nothing_is_loaded_for_nothing(loads: list[tuple[str, bool]]) -> None:
-    assert LocalEmbeddings("x", lambda: "folder").embed_documents([]) == []
-    assert loads == []
-
-
 def test_threads_load_it_once(loads: list[tuple[str, bool]]) -> None:
     embedder = LocalEmbeddings("x", lambda: "folder")
     barrier = threading.Barrier(4)
@@ -125,11 +120,6 @@ def test_threads_load_it_once(loads: list[tuple[str, bool]]) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert len(list(pool.map(embed, range(4)))) == 4
     assert len(loads) == 1
-
-
-async def test_it_can_be_awaited(loads: list[tuple[str, bool]]) -> None:
-    embedder = LocalEmbeddings("x", lambda: "folder")
-    assert await embedder.aembed_query("abc") == pytest.approx([1.0, 0.0])
 
 
 def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,16 +64,9 @@ async def test_a_score_file_outlives_the_process_and_holds_no_text(tmp_path: Pat
     second = TableEntailment({}, name="m")
     assert await CachedEntailment(second, file=file).scores([LEFT]) == [0.25]
     assert second.pairs == []
-    assert b"left" not in file.read_bytes()
-
-
-async def test_scores_of_another_model_are_not_taken(tmp_path: Path) -> None:
-    file = tmp_path / "scores.db"
-    await CachedEntailment(TableEntailment({("p", "left"): 0.25}, name="m"), file=file).scores(
-        [LEFT]
-    )
-    other = TableEntailment({("p", "left"): 0.75}, name="n")
+    other = TableEntailment({("p", "left"): 0.75}, name="n")  # another model has its own
     assert await CachedEntailment(other, file=file).scores([LEFT]) == [0.75]
+    assert b"left" not in file.read_bytes()
 
 
 async def test_a_score_file_that_is_something_else_is_an_error(tmp_path: Path) -> None:
@@ -147,11 +140,8 @@ async def test_a_judge_that_says_neither_is_asked_again_and_then_counts_as_no() 
     assert len(model.calls) == 2
     assert "one word" in model.calls[1].prompt
     assert any("not entailed" in note for note in meter.notes)
-
-
-async def test_a_judge_may_answer_when_it_is_asked_again() -> None:
-    model = ScriptedChatModel(["Perhaps.", "Yes."], logprobs=False)
-    assert await Judge(LLM(model)).scores([LEFT]) == [1.0]
+    wavers = ScriptedChatModel(["Perhaps.", "Yes."], logprobs=False)
+    assert await Judge(LLM(wavers)).scores([LEFT]) == [1.0]
 
 
 def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
