@@ -18,7 +18,7 @@ from citeproof.evaluation.entries import COLUMNS
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.manifest import read_manifest
 from citeproof.evaluation.report import Report, markdown, report
-from citeproof.evaluation.report_page import curve, render_report
+from citeproof.evaluation.report_page import Curve, curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.results import Failure, Result, read_results, write_results
@@ -321,28 +321,23 @@ async def test_a_file_of_alces_runner_is_compared_as_well(tmp_path: Path) -> Non
     assert [row[1] for row in cells(text, "Cost")[1:]] == ["own"]
 
 
-async def test_other_judges_and_unfinished_runs_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strange", [{"name": "another"}, {"threshold": 0.8}])
+async def test_other_judges_and_unfinished_runs_are_told(
+    tmp_path: Path, strange: dict[str, Any]
+) -> None:
     one, other = await kept(tmp_path / "one"), await kept(tmp_path / "other")
     run_of = open_run(other)
-    strange = TableEntailment({}, name="another")
-    write_scorecard(run_of, await make_scorecard(run_of, strange, mode="corrected"))
+    told = "scored with different entailment models, thresholds"
+    assert told not in markdown(await report([one, other]))
+    table = TableEntailment({}, **strange)
+    write_scorecard(run_of, await make_scorecard(run_of, table, mode="corrected"))
     manifest = read_manifest(one)
     assert manifest is not None
     totals = manifest.totals.model_copy(update={"waiting": 3})
     manifest.model_copy(update={"totals": totals}).write(one)
     text = markdown(await report([one, other]))
-    assert "scored with different entailment models" in text
+    assert told in text
     assert "one is not finished: 3 examples to go." in text
-
-
-async def test_other_thresholds_are_told(tmp_path: Path) -> None:
-    for name, threshold in (("a", 0.5), ("b", 0.8)):
-        own = open_run(await made(tmp_path / name, 2))
-        table = TableEntailment({}, threshold=threshold)
-        write_scorecard(own, await make_scorecard(own, table, mode="corrected"))
-    told = "scored with different entailment models, thresholds"
-    assert told in markdown(await report([tmp_path / "a", tmp_path / "b"]))
-    assert told not in markdown(await report([tmp_path / "a"]))
 
 
 async def test_the_judge_of_each_mode_is_named_where_they_differ(tmp_path: Path) -> None:
@@ -459,39 +454,49 @@ def test_a_plot_of_one_value_has_axes(value: float) -> None:
             assert 0 <= float(element.attrib.get(key, 0)) <= 460
 
 
-def answered(verdicts: list[Verdict]) -> Result:
+def details(*rounds: dict[str, Any]) -> Result:
+    return Result(id="a", question="?", details={"rounds": list(rounds)})
+
+
+def proved(*trials: int) -> Result:
+    """An answer with a claim for each; below 0, one that is not proved."""
+    verdicts = [
+        Verdict(status="supported" if n > 0 else "unsupported", trials=abs(n)) for n in trials
+    ]
     claims = tuple(Claim(text="A.", verdict=verdict) for verdict in verdicts)
     answer = Answer(question="?", method="m", status="answered", claims=claims, usage=Usage())
     return Result(id="a", question="?", answer=answer)
 
 
-def test_curves_tell_how_far_methods_had_come() -> None:
-    proved = [
-        Verdict(status="supported", trials=1),
-        Verdict(status="supported", trials=3),
-        Verdict(status="unsupported", trials=3),
-        Verdict(status="supported", trials=1),
-    ]
-    found = curve([answered(proved)])
-    assert found is not None
-    assert (found.of, found.shares) == ("claims proved", (0.5, 0.5, 0.75))
-    assert curve([answered(proved[:1])]) is None
+WHOLE = {"complete": True, "correct": True, "cited": True}
+SEARCH = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
 
-    def details(*rounds: dict[str, Any]) -> Result:
-        return Result(id="a", question="?", details={"rounds": list(rounds)})
 
-    calm = [details({"agreed": False}, {"agreed": True}), details({"agreed": True}), details()]
-    found = curve(calm)
-    assert found is not None
-    assert (found.of, found.shares) == ("answers agreed on", (1 / 3, 2 / 3))
-    whole = {"complete": True, "correct": True, "cited": True}
-    found = curve([details({**whole, "cited": False}, whole)])
-    assert found is not None
-    assert (found.of, found.shares) == ("answers without fault", (0, 1))
-    search = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
-    found = curve([Result(id="a", question="?", details=search)])
-    assert found is not None
-    assert (found.of, found.shares) == ("questions whose passages suffice", (0, 1))
+@pytest.mark.parametrize(
+    ("results", "of", "shares"),
+    [
+        ([proved(1, 3, -3, 1)], "claims proved", (0.5, 0.5, 0.75)),
+        (
+            [details({"agreed": False}, {"agreed": True}), details({"agreed": True}), details()],
+            "answers agreed on",
+            (1 / 3, 2 / 3),
+        ),
+        ([details({**WHOLE, "cited": False}, WHOLE)], "answers without fault", (0, 1)),
+        (
+            [Result(id="a", question="?", details=SEARCH)],
+            "questions whose passages suffice",
+            (0, 1),
+        ),
+    ],
+)
+def test_curves_tell_how_far_methods_had_come(
+    results: list[Result], of: str, shares: tuple[float, ...]
+) -> None:
+    assert curve(results) == Curve(of, shares)
+
+
+def test_a_method_of_one_iteration_has_no_curve() -> None:
+    assert curve([proved(1)]) is None
 
 
 async def drawing(folder: Path, caption: str, *changes: dict[str, Any]) -> ET.Element:
