@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -100,6 +101,10 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
     )
 
 
+async def _tell_nobody(example: Example, result: Result, kept: bool) -> None:
+    """Results that nobody watches."""
+
+
 async def run(
     graph: Any,
     method: str,
@@ -111,7 +116,7 @@ async def run(
     resume: bool = False,
     bank: Bank | None = None,
     trace: bool = False,
-    on_result: Told | None = None,
+    on_result: Told = _tell_nobody,
 ) -> Manifest:
     """Answer examples, and keep the answers in a folder.
 
@@ -144,10 +149,9 @@ async def run(
     async with _open_folder(folder, manifest, examples, at_once, resume, cases) as results:
         kept = {key: result for key, result in results.items() if result.error is None}
         waiting = [example for example in examples if example.id not in kept]
-        if on_result is not None:
-            for example in examples:
-                if example.id in kept:
-                    await on_result(example, kept[example.id], True)
+        for example in examples:
+            if example.id in kept:
+                await on_result(example, kept[example.id], True)
         queue = iter(waiting)
         places = {own.id: trace_path(folder, n) for n, own in enumerate(examples, start=1)}
 
@@ -166,8 +170,7 @@ async def run(
                         write_trace(path, record)
                 append(folder / "results.jsonl", result)
                 results[example.id] = result
-                if on_result is not None:
-                    await on_result(example, result, False)
+                await on_result(example, result, False)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -367,8 +370,6 @@ def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result])
 def _refuse_twins(examples: Sequence[Example]) -> None:
     if not examples:
         raise InputError("There is no example to answer", fix="Name a data set that is not empty.")
-    seen: set[str] = set()
-    for example in examples:
-        if example.id in seen:
-            raise InputError(f"Two examples have the id {example.id!r}", fix="Ids must differ.")
-        seen.add(example.id)
+    [(twin, times)] = Counter(example.id for example in examples).most_common(1)
+    if times > 1:
+        raise InputError(f"Two examples have the id {twin!r}", fix="Ids must differ.")

@@ -26,12 +26,6 @@ __all__ = ["Judge", "Scorecard", "make_scorecard", "read_scorecard", "write_scor
 
 _TRUE = "t5_xxl_true_nli_mixture"
 """The entailment model of ALCE's evaluator."""
-_UNSTABLE = (
-    "MAUVE is unstable by its authors' own word: compare only values of one machine and of "
-    "equally many answers."
-)
-
-_FROM_COLON = "Lists were read from the first colon on."
 
 
 class Judge(BaseModel, frozen=True, extra="forbid"):
@@ -113,22 +107,24 @@ async def make_scorecard(
     how: dict[str, Any] = {"at_most_citations": at_most_citations, "cot": cot}
     rows = await score(items, entailment, mode=mode, reader=reader, **how)
     examples = {example.id: row for (example, _), row in zip(items, rows, strict=True)}
-    limited = []
+    caveats = [_judged(mode, judge)]
     if at_most_citations != MOST_CITATIONS:
         counted = "citation counts" if at_most_citations == 1 else "citations count"
         told = f"At most {at_most_citations} {counted} of a statement, and not {MOST_CITATIONS}."
-        limited.append(told)
+        caveats.append(told)
+    if cot:
+        caveats.append("Lists were read from the first colon on.")
+    if mauve:
+        caveats.append(
+            "MAUVE is unstable by its authors' own word: compare only values of one machine and of "
+            "equally many answers."
+        )
     return Scorecard(
         mode=mode,
         **how,
         entailment=judge,
         answers=_answers(run),
-        caveats=(
-            *_caveats(mode, judge),
-            *limited,
-            *([_FROM_COLON] if cot else []),
-            *([] if whole is None else [_UNSTABLE]),
-        ),
+        caveats=tuple(filter(None, caveats)),
         errors=len(run.examples) - len(items),
         metrics=estimate_all(rows),
         mauve=whole,
@@ -172,14 +168,15 @@ def _read_part(result: Result) -> str:
     return to_json(told | {"passages": result.docs, "retrieved": result.retrieved}).decode()
 
 
-def _caveats(mode: Mode, judge: Judge | None) -> tuple[str, ...]:
+def _judged(mode: Mode, judge: Judge | None) -> str:
+    """Why scores by this judge are not those of ALCE; empty where they are."""
     if judge is None:
-        return ("Not scored with an entailment model: the metrics of citations are left out.",)
+        return "Not scored with an entailment model: the metrics of citations are left out."
     if _TRUE not in judge.name:
         return (
             f"Entailment was judged by {judge.name}, not by TRUE (T5-XXL): citation metrics and "
-            "claim recall are not comparable with published ALCE numbers.",
+            "claim recall are not comparable with published ALCE numbers."
         )
     if mode == "corrected":
-        return ("Published ALCE numbers were counted in the strict way: score so to compare.",)
-    return ()
+        return "Published ALCE numbers were counted in the strict way: score so to compare."
+    return ""

@@ -119,7 +119,9 @@ async def score(
         ]
 
         async def holds(pairs: list[Pair]) -> list[bool]:
-            return [score >= entailment.threshold for score in await entailment.scores(pairs)]
+            distinct = list(dict.fromkeys(pairs))
+            scores = dict(zip(distinct, await entailment.scores(distinct), strict=True))
+            return [scores[pair] >= entailment.threshold for pair in pairs]
 
         values = await ask_in_rounds([asking for _, asking in asked], holds)
         for (place, _), own in zip(asked, values, strict=True):

@@ -21,8 +21,7 @@ async def ask_in_rounds(
 ) -> list[_Result]:
     """The results of searches, in order.
 
-    All first pairs of all searches are asked in one call, then all second ones, and so on; of
-    equal pairs one.
+    All first pairs of all searches are asked in one call, then all second ones, and so on.
 
     Raises:
         ModelError: `ask` raises it, as the entailment model cannot be had.
@@ -41,8 +40,8 @@ async def ask_in_rounds(
         advance(place, None)
     while waiting:
         asked, waiting = waiting, {}
-        pairs = list(dict.fromkeys(pair for own in asked.values() for pair in own))
-        known = dict(zip(pairs, await ask(pairs), strict=True)) if pairs else {}
+        pairs = [pair for own in asked.values() for pair in own]
+        replies = iter(await ask(pairs) if pairs else ())
         for place, own in asked.items():
-            advance(place, [known[pair] for pair in own])
+            advance(place, [next(replies) for _ in own])
     return [found[place] for place in range(len(askings))]

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -110,16 +110,10 @@ class LLM:
         twin.role, twin._base, twin._roles = role, self._base, self._roles
         return twin
 
-    def in_marks(self) -> LLM:
-        """The same model, asked for whole answers as text with citation marks."""
+    def in_form(self, form: Literal["marks", "json"]) -> LLM:
+        """The same model, asked for whole answers as text with citation marks, or as JSON."""
         twin = copy.copy(self)
-        twin.answers_in_json = False
-        return twin
-
-    def in_json(self) -> LLM:
-        """The same model, asked for whole answers as JSON."""
-        twin = copy.copy(self)
-        twin.answers_in_json = True
+        twin.answers_in_json = form == "json"
         return twin
 
     async def text(

@@ -895,4 +895,4 @@ async def test_only_the_embedded_model_is_asked_for_json_unless_told() -> None:
     assert not asked(answers="marks")
     llm = LLM(ScriptedChatModel([]), answers_in_json=True)
     assert llm.for_role("answerer").answers_in_json
-    assert not llm.in_marks().answers_in_json
+    assert not llm.in_form("marks").answers_in_json
