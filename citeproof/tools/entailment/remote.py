@@ -102,17 +102,13 @@ class RemoteModel:
         self, classifier: Classifier, name: str, threshold: float, predict: _Predict
     ) -> None:
         predict([_PROBE])
+        kinds = {"citeproof": "citeproof serve", "tei": "text-embeddings-inference", "vllm": "vLLM"}
+        self.place = f"{kinds[classifier.kind]} at {classifier.server.shown}"
+        """Where it is."""
         self.name = name
         self.threshold = threshold
-        self._classifier = classifier
         self._predict = predict
         self._batcher = Batcher(self._predict_or_outage, abandoned=True)
-
-    @property
-    def place(self) -> str:
-        """Where it is."""
-        kinds = {"citeproof": "citeproof serve", "tei": "text-embeddings-inference", "vllm": "vLLM"}
-        return f"{kinds[self._classifier.kind]} at {self._classifier.server.shown}"
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order.
