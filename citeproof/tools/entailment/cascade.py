@@ -9,6 +9,7 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, halfway, stretch
 from citeproof.tools.entailment.details import missing_code, missing_details
@@ -52,7 +53,6 @@ class Cascade:
         self.name = f"{first.name} + {judge_name} {decided} verbatim"
         """Both models, and what decides between them, so that kept scores are not mixed up."""
         self._open = judge
-        self._judge: Entailment | None = None
         self._band = band
         self._blend = blend
 
@@ -66,6 +66,10 @@ class Cascade:
         asked = [pair for pair in pairs if not is_verbatim(pair.premise, pair.hypothesis)]
         given = dict(zip(asked, await self._scores(asked) if asked else [], strict=True))
         return [given.get(pair, Score(1.0, 0.0)) for pair in pairs]
+
+    @cached_property
+    def _judge(self) -> Entailment:
+        return self._open()
 
     async def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         """`scores` of hypotheses that are no sentences of their premises."""
@@ -81,8 +85,6 @@ class Cascade:
         }
         unsure = [i for i, score in enumerate(scores) if low <= score <= high or i in lacking]
         if unsure:
-            if self._judge is None:
-                self._judge = self._open()
             judged = await self._judge.scores([pairs[i] for i in unsure])
             for i, score in zip(unsure, judged, strict=True):
                 against = getattr(scores[i], "contradiction", None)

@@ -8,7 +8,7 @@ loaded here without its weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeAlias
 
 from citeproof.errors import ModelError, SettingsError, VerifierOutageError
@@ -164,10 +164,9 @@ class _RemoteReader(TextClassifier):
     def predict(self, pairs: Sequence[Pair]) -> Sequence[float]:
         return self._predict(pairs)
 
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            self._loaded = None, load_tokenizer(self._source, offline=self._offline)
-        return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        return None, load_tokenizer(self._source, offline=self._offline)
 
     def _read(self, texts: Sequence[ReadText]) -> list[float]:
         asked: list[Text] = [

@@ -21,8 +21,7 @@ class TextClassifier(PresetModel):
     """
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
-        with self._lock:
-            _, tokenizer = self._load()
+        _, tokenizer = self._loaded
         readings = [self._readings(tokenizer, pair) for pair in pairs]
         scores = self._read([text for pair in readings for own in pair for text in own])
         left = iter(scores)
@@ -33,7 +32,7 @@ class TextClassifier(PresetModel):
 
     def _read(self, texts: Sequence[ReadText]) -> list[float]:
         """The probability of entailment of each text, in order."""
-        model, tokenizer = self._load()
+        model, tokenizer = self._loaded
         order = sorted(range(len(texts)), key=lambda i: texts[i].tokens, reverse=True)
         scores = [0.0] * len(texts)
         for begin in range(0, len(order), self._batch_size):
