@@ -15,7 +15,7 @@ from citeproof import Toolbox, cli
 from citeproof.console import evaluate
 from citeproof.evaluation.corpus import choose_gold
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import Data, Manifest, Totals, read_manifest
+from citeproof.evaluation.manifest import Data, Manifest, Totals, require_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines, read_results
 from citeproof.evaluation.scorecard import Scorecard
 from citeproof.settings import Settings
@@ -53,8 +53,7 @@ def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:
     assert " · answered · " in lines[0]
     assert {"answered 4", "errors 0", "EM recall 1.000", "LLM calls 8", "Run: run"} <= set(lines)
     assert result.stdout == ""
-    manifest = read_manifest(Path("run"))
-    assert manifest is not None
+    manifest = require_manifest(Path("run"))
     assert (manifest.data.name, manifest.data.limit, manifest.data.seed) == ("numbers.jsonl", 4, 3)
     assert len(manifest.data.sha256) == 64
     assert manifest.settings["llm"]["model"] == "local"
@@ -67,8 +66,8 @@ def test_other_models_than_the_embedded_one_answer_several_at_once(opened: list[
     run("--data", "numbers.jsonl", "--out", "a", *served)
     run("--data", "numbers.jsonl", "--out", "b", *served, "--set", "roles.judge.model=local")
     run("--data", "numbers.jsonl", "--out", "c", *served, "--at-once", "3")
-    found = [read_manifest(Path(name)) for name in "abc"]
-    assert [one.sittings[0].at_once for one in found if one is not None] == [8, 1, 3]
+    found = [require_manifest(Path(name)) for name in "abc"]
+    assert [one.sittings[0].at_once for one in found] == [8, 1, 3]
     assert opened[0].llm.model == "m"
 
 
@@ -170,8 +169,7 @@ def test_questions_for_lists_are_answered_with_lists(
     asked: list[dict[str, Any]], more: list[str], form: str
 ) -> None:
     assert ask_closed_book(asked, *more).exit_code == 0
-    manifest = read_manifest(Path("run"))
-    assert manifest is not None
+    manifest = require_manifest(Path("run"))
     assert manifest.parameters["form"] == form
     for found in read_results(Path("run/results.jsonl")).values():
         assert found.answer is not None
@@ -204,8 +202,8 @@ def test_a_sweep_makes_a_folder_for_each_run_and_goes_on_with_all(opened: list[S
     folders = sorted(path.name for path in Path("all").iterdir())
     assert folders == ["k=1", "k=2", "other"]
     assert [settings.llm.seed for settings in opened] == [0, 5]  # opened anew where they differ
-    found = {name: read_manifest(Path("all") / name) for name in folders}
-    assert [one.parameters["k"] for one in found.values() if one is not None] == [1, 2, 5]
+    found = {name: require_manifest(Path("all") / name) for name in folders}
+    assert [one.parameters["k"] for one in found.values()] == [1, 2, 5]
     again = run(*arguments, "--out", "all", "--resume")
     assert again.exit_code == 0
     assert " · answered · " not in again.stderr
@@ -216,8 +214,8 @@ def test_a_data_sets_ranking_is_kept_by_methods_that_can() -> None:
     result = invoke(cli.app, ["eval", *run_of, "--out", "ranked"])
     assert result.exit_code in (0, 1), result.output
     invoke(cli.app, ["eval", *run_of, "--out", "searched", "--set", "ranked=false"])
-    found = [read_manifest(Path(name)) for name in ("ranked", "searched")]
-    assert [one.parameters["ranked"] for one in found if one is not None] == [True, False]
+    found = [require_manifest(Path(name)) for name in ("ranked", "searched")]
+    assert [one.parameters["ranked"] for one in found] == [True, False]
 
 
 async def test_oracle_reads_what_holds_the_answers(tmp_path: Path) -> None:

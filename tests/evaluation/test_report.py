@@ -16,7 +16,7 @@ from citeproof import Claim, Usage, Verdict, build_vtg
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.entries import COLUMNS
 from citeproof.evaluation.examples import Mode, Scores
-from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.report import Report, markdown, report
 from citeproof.evaluation.report_page import Curve, curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
@@ -331,8 +331,7 @@ async def test_other_judges_and_unfinished_runs_are_told(
     assert told not in markdown(await report([one, other]))
     table = TableEntailment({}, **strange)
     write_scorecard(run_of, await make_scorecard(run_of, table, mode="corrected"))
-    manifest = read_manifest(one)
-    assert manifest is not None
+    manifest = require_manifest(one)
     totals = manifest.totals.model_copy(update={"waiting": 3})
     manifest.model_copy(update={"totals": totals}).write(one)
     text = markdown(await report([one, other]))

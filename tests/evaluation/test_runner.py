@@ -16,7 +16,7 @@ import pytest
 from citeproof import Passage, build_calm, build_vtg
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.results import Result, append, read_lines, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.traces import find_trace, read_trace
@@ -60,7 +60,7 @@ async def test_each_answer_is_on_disk_before_it_is_told_of_and_ends_in_order(
     assert [passage.id for passage in found[4].docs] == ["d4"]
     assert found[4].retrieved == ("d4", "e4")
     assert found[4].details == {}
-    assert manifest == read_manifest(folder)
+    assert manifest == require_manifest(folder)
     assert (manifest.totals.answered, manifest.totals.waiting) == (6, 0)
     assert manifest.totals.usage.llm_calls == 12
     assert list(read_lines(folder / "examples.jsonl", Example)) == asked
@@ -239,8 +239,7 @@ async def test_a_full_disk_ends_the_run_and_loses_nothing(
     with pytest.raises(InputError, match="No space left"):
         await run(vtg(), "vtg", asked, folder, at_once=2)
     assert len(read_results(folder / "results.jsonl")) == 2
-    manifest = read_manifest(folder)
-    assert manifest is not None
+    manifest = require_manifest(folder)
     assert (manifest.totals.answered, manifest.totals.waiting) == (2, 4)
 
 
@@ -336,8 +335,7 @@ def test_a_run_that_is_killed_ten_times_ends_as_one_that_was_not(tmp_path: Path)
     )
     assert lines(killed) == lines(tmp_path / "whole")
     assert len(lines(killed)) == 40
-    manifest = read_manifest(killed)
-    assert manifest is not None
+    manifest = require_manifest(killed)
     assert [one.finished is None for one in manifest.sittings] == [True] * 10 + [False]
 
 
@@ -356,8 +354,7 @@ def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     assert told.decode().endswith("Interrupted. Answers so far are kept; go on with --resume.\n")
-    manifest = read_manifest(folder)
-    assert manifest is not None
+    manifest = require_manifest(folder)
     assert manifest.sittings[0].finished is not None
     done = len(lines(folder))
     assert 0 < done < 40
