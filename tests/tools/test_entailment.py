@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
-import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -235,25 +235,15 @@ def test_event_loops_in_several_threads_share_kept_scores(monkeypatch: pytest.Mo
     """While each drives out what the others have kept."""
     monkeypatch.setattr("citeproof.tools.entailment.cache.MOST", 50)
     kept = CachedEntailment(TableEntailment(lambda _, h: int(h) / 1000))
-    wrong: list[object] = []
 
-    async def ask(seed: int) -> None:
-        chosen = random.Random(seed)
+    async def ask(seed: int) -> list[Any]:
+        chosen, wrong = random.Random(seed), []
         for _ in range(50):
             numbers = [chosen.randrange(200) for _ in range(20)]
             scores = await kept.scores([Slow("p", str(n)) for n in numbers])
             if scores != [n / 1000 for n in numbers]:
                 wrong.append(numbers)
+        return wrong
 
-    def run(seed: int) -> None:
-        try:
-            asyncio.run(ask(seed))
-        except (KeyError, RuntimeError) as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda seed: asyncio.run(ask(seed)), range(4))) == [[]] * 4
