@@ -23,7 +23,7 @@ from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.results import Failure, Result, read_results, write_results
 from citeproof.evaluation.runner import run
-from citeproof.evaluation.runs import open_run
+from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate
 from citeproof.evaluation.statistics import estimate, estimate_all
@@ -98,32 +98,23 @@ async def test_without_a_judge_citations_are_left_out(tmp_path: Path) -> None:
     assert card.metrics["em_recall"].value == 1
 
 
-async def test_scores_of_fewer_results_than_there_are_now_do_not_count(tmp_path: Path) -> None:
-    folder = await kept(tmp_path / "a")
-    own = open_run(folder)
-    card = read_scorecard(own, "corrected")
-    assert card is not None
-    write_scorecard(own, card.model_copy(update={"examples": {"q0": card.examples["q0"]}}))
-    assert read_scorecard(own, "corrected") is None
-    write_whole(folder / "scores-corrected.json", "{}")
-    with pytest.raises(InputError, match=r"scores-corrected.json holds no scores"):
-        read_scorecard(own, "corrected")
-
-
-async def test_scores_of_other_answers_do_not_count(tmp_path: Path) -> None:
+async def test_scores_of_other_or_fewer_answers_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
 
-    def written(output: str) -> None:
-        row = {"question": "Who?", "answers": ["Ann"], "output": output}
-        file.write_text(json.dumps([row]), "utf-8")
+    def written(*outputs: str) -> Run:
+        rows = [{"question": "Who?", "answers": ["Ann"], "output": output} for output in outputs]
+        file.write_text(json.dumps(rows), "utf-8")
+        return open_run(file)
 
-    written("Ann.")
-    own = open_run(file)
+    own = written("Ann.")
     card = await make_scorecard(own, judge(), mode="corrected")
-    write_scorecard(own, card)
-    assert read_scorecard(open_run(file), "corrected") == card
-    written("Bo.")
-    assert read_scorecard(open_run(file), "corrected") is None
+    path = write_scorecard(own, card)
+    assert read_scorecard(written("Ann."), "corrected") == card
+    assert read_scorecard(written("Bo."), "corrected") is None
+    assert read_scorecard(written("Ann.", "Bo."), "corrected") is None
+    write_whole(path, "{}")
+    with pytest.raises(InputError, match=r"scores-corrected.json holds no scores"):
+        read_scorecard(own, "corrected")
 
 
 async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: Path) -> None:
