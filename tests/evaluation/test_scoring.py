@@ -126,10 +126,7 @@ async def test_claim_recall_reads_the_whole_answer_without_marks() -> None:
     said = "It is old. It is tall."
     table = TableEntailment({(said, "Old."): 1.0, (said, "Tall."): 1.0})
     items = [
-        (
-            example("eli5", claims=["Old.", "Tall.", "New."]),
-            output("It is old [1]. It is tall."),
-        )
+        (example("eli5", claims=["Old.", "Tall.", "New."]), output("It is old [1]. It is tall."))
     ]
     [found] = await score(items, table)
     assert found["claim_recall"] == 2 / 3

