@@ -239,72 +239,61 @@ TOWER = Passage(id="Tower", title="Tower", text="Ann built it. It is old.")
 LIGHT = Passage(id="Light", title="Light", text="Bo kept it.")
 
 
+STANFORD = {
+    "url": "http://www.freebase.com/view/en/ann",
+    "utterance": "Who?",
+    "targetValue": '(list (description "Ann \\"A\\" Lee") (description Oslo))',
+}
+ASQA_SPLIT = {
+    "ambiguous_question": "Who?",
+    "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
+    "annotations": [{"long_answer": "Ann.", "knowledge": []}],
+}
+WITHOUT_CONTEXT = {  # a pool of one's own is searched
+    "question": "Who?",
+    "answers": ["Ann"],
+    "supporting_facts": [["Tower", 0]],
+    "gold_passages": ["p7"],
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "known"),
+    ("name", "content", "known"),
     [
         (
             "test.json",
-            json.dumps([{"qId": "wqr1", "qText": "Who?", "answers": ["Ann", "A. Lee"]}]),
+            [{"qId": "wqr1", "qText": "Who?", "answers": ["Ann", "A. Lee"]}],
             {"id": "wqr1", "answers": (("Ann", "A. Lee"),)},
         ),
         (
             "webquestions.examples.test.json",
-            json.dumps(
-                [
-                    {
-                        "url": "http://www.freebase.com/view/en/ann",
-                        "utterance": "Who?",
-                        "targetValue": '(list (description "Ann \\"A\\" Lee") (description Oslo))',
-                    }
-                ]
-            ),
+            [STANFORD],
             {"id": "1", "answers": (('Ann "A" Lee', "Oslo"),)},
         ),
         (
             "ASQA.json",
-            json.dumps(
-                {
-                    "train": {"1": {}},
-                    "dev": {
-                        "-5": {
-                            "ambiguous_question": "Who?",
-                            "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
-                            "annotations": [{"long_answer": "Ann.", "knowledge": []}],
-                        }
-                    },
-                }
-            ),
+            {"train": {"1": {}}, "dev": {"-5": ASQA_SPLIT}},
             {"id": "-5", "task": "asqa", "answers": (("Ann",),), "references": ("Ann.",)},
         ),
-        (
-            "hotpot.jsonl",  # without its context: a pool of one's own is searched
-            json.dumps(
-                {
-                    "question": "Who?",
-                    "answers": ["Ann"],
-                    "supporting_facts": [["Tower", 0]],
-                    "gold_passages": ["p7"],
-                }
-            ),
-            {"answers": (("Ann",),), "gold": ("p7",)},
-        ),
+        ("hotpot.jsonl", WITHOUT_CONTEXT, {"answers": (("Ann",),), "gold": ("p7",)}),
         ("nq-test.qa.csv", "Who?\t['Ann', \"L'Ann\"]\n", {"answers": (("Ann", "L'Ann"),)}),
         ("nq-test.qa.csv", '"Who?"\t["Ann"]\n', {"answers": (("Ann",),)}),
         (
             "dev.json",
-            json.dumps([WIKI]),
+            [WIKI],
             {"id": "8a", "documents": (TOWER, LIGHT), "gold": ("Tower",), "task": "qa"},
         ),
         (
             "set.jsonl",
-            json.dumps({"question": "Who?", "docs": [{"title": None, "text": "Ann."}]}),
+            {"question": "Who?", "docs": [{"title": None, "text": "Ann."}]},
             {"documents": (Passage(id=Passage.make_id("", "Ann."), text="Ann."),)},
         ),
     ],
 )
 def test_sets_as_their_authors_publish_them(
-    tmp_path: Path, name: str, text: str, known: dict[str, Any]
+    tmp_path: Path, name: str, content: Any, known: dict[str, Any]
 ) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
     (tmp_path / name).write_text(text, encoding="utf-8")
     [own] = read_examples(tmp_path / name)
     assert own.question == "Who?"
