@@ -15,7 +15,7 @@ from citeproof.evaluation.examples import Example
 from citeproof.evaluation.metrics.mauve import mauve
 from citeproof.evaluation.metrics.reader import ExtractiveReader, reader_scores
 from citeproof.evaluation.results import Result
-from tests.tools.test_nli_models import tokenizer
+from tests.tools.test_nli_models import SIZES, tokenizer
 
 TEXT = "the tower was built by ann lee in 1871 ."
 SHORT = 24
@@ -81,14 +81,7 @@ def test_a_real_model_and_a_missing_one(tmp_path: Path) -> None:
     from transformers import BertConfig, BertForQuestionAnswering
 
     words = tokenizer(tmp_path, SHORT)
-    config = BertConfig(
-        vocab_size=len(words),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=SHORT,
-    )
+    config = BertConfig(vocab_size=len(words), max_position_embeddings=SHORT, **SIZES)
     BertForQuestionAnswering(config).save_pretrained(tmp_path)
     [found] = ExtractiveReader(str(tmp_path)).answers([("who built ?", TEXT)])
     assert found in TEXT

@@ -21,6 +21,15 @@ PREMISES = ["the tower was built by ann lee .", "bo ray .", "the tower was lit i
 PAIRS = [Pair(p, h) for p in PREMISES for h in ("ann lee .", "the tower .", "1871")]
 
 
+SIZES: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+}
+"""Of a tiny model."""
+
+
 def tokenizer(folder: Path, limit: int) -> Any:
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
@@ -51,15 +60,12 @@ def bert(folder: Path, labels: list[str], limit: int = 64) -> str:
     made = tokenizer(folder, limit)
     config = BertConfig(
         vocab_size=len(made),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
         max_position_embeddings=limit,
         initializer_range=1.0,
         id2label=dict(enumerate(labels)),
         label2id={label: n for n, label in enumerate(labels)},
         num_labels=len(labels),
+        **SIZES,
     )
     BertForSequenceClassification(config).eval().save_pretrained(folder)
     return str(folder)
