@@ -25,9 +25,6 @@ class FakeModel:
         self.asked: list[tuple[str, list[str], int]] = []
         self.inside = 0
 
-    def get_embedding_dimension(self) -> int:
-        return 2
-
     def _encode(
         self, kind: str, texts: list[str], batch_size: int, prompt: str | None = None
     ) -> Any:
@@ -74,7 +71,6 @@ def test_vectors_have_length_one(loads: list[tuple[str, bool]], models: list[Fak
     assert vectors[0] == pytest.approx([math.sqrt(0.5)] * 2)
     assert vectors[1] == pytest.approx([1.0, 0.0])
     assert embedder.embed_query("abc") == pytest.approx([1.0, 0.0])
-    assert embedder.dimension == 2
     assert loads == [("folder", False)]
     assert [(kind, size) for kind, _, size in models[0].asked] == [("document", 7), ("query", 7)]
 

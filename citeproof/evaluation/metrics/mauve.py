@@ -14,9 +14,7 @@ _MODEL = "gpt2-large"
 _WORDS = 100
 
 
-def mauve(
-    items: Sequence[tuple[Example, Result]], *, mode: Mode = "corrected", seed: int = 0
-) -> float:
+def mauve(items: Sequence[tuple[Example, Result]], *, mode: Mode = "corrected") -> float:
     """MAUVE of all answers against what people wrote, from 0 to 1, with GPT-2 large as ALCE has it.
 
     Each text is the question and the answer, cut after 100 words. By its authors' own word the
@@ -25,7 +23,6 @@ def mauve(
     Args:
         items: Examples with references, and what was answered.
         mode: How marks are taken off.
-        seed: Of its clustering.
 
     Raises:
         InputError: An example has no reference.
@@ -50,7 +47,7 @@ def mauve(
             device_id=0 if torch.cuda.is_available() else -1,
             max_text_length=512,
             batch_size=8,
-            seed=seed,
+            seed=0,
             verbose=False,
         )
     except OSError as error:

@@ -161,14 +161,7 @@ class LLM:
         said = self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
         return replies.whole(said) if replies.is_cut(message) and not prompt.schema else said
 
-    async def parse(
-        self,
-        prompt: Prompt,
-        schema: type[T],
-        *,
-        max_tokens: int = 256,
-        temperature: float | None = None,
-    ) -> T:
+    async def parse(self, prompt: Prompt, schema: type[T], *, max_tokens: int = 256) -> T:
         """The reply as an object of the schema, asked for a second time where it is invalid.
 
         The server gets the schema if it supports one; otherwise the prompt describes it in words.
@@ -180,7 +173,7 @@ class LLM:
             BudgetExceededError: The budget allows no further call.
         """
         form = json.dumps(schema.model_json_schema(), ensure_ascii=False)
-        limits = {"max_tokens": max_tokens, "temperature": temperature}
+        limits = {"max_tokens": max_tokens}
         task, problem, text = prompt.task, "", ""
         for _ in range(2):
             words = f"{task}\n\nReply with one JSON object that fits this schema:\n{form}"
