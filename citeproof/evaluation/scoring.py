@@ -170,9 +170,9 @@ def _of_text(
         return found
     if example.task == "qampari":
         listed = text if mode == "strict" else result.output
-        return found | qampari_scores(
-            _behind_colon(listed) if cot else listed, example.answers, mode
-        )
+        if cot:
+            listed = listed.partition(":")[2]
+        return found | qampari_scores(listed, example.answers, mode)
     found |= found_answers(text, example.answers, mode)
     if example.task == "qa" and any(example.answers):
         found |= short_answer_scores(text, example.answers, mode)
@@ -211,15 +211,11 @@ def _of_run(example: Example, result: Result) -> Scores:
     return found
 
 
-def _behind_colon(text: str) -> str:
-    return text.partition(":")[2]
-
-
 def _askings(
     example: Example, result: Result, mode: Mode, most: int, cot: bool
 ) -> Iterator[Asking[bool, Scores]]:
     if cot and example.task == "qampari" and mode == "corrected":
-        result = result.model_copy(update={"output": _behind_colon(result.output)})
+        result = result.model_copy(update={"output": result.output.partition(":")[2]})
     yield citation_scores(example, result, mode, most)
     if example.claims and example.answerable:
         yield claim_recall(plain(result.output, mode), example.claims)
