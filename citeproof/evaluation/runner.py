@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -49,6 +50,7 @@ from citeproof.evaluation.traces import Trace, make_trace, trace_path, write_tra
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved
+from citeproof.runtime.gather import together
 from citeproof.runtime.moments import Moment, observe
 from citeproof.tools.citations.marks import strip_flags
 from citeproof.tools.entailment import OUTAGE
@@ -152,32 +154,25 @@ async def run(
         for example in examples:
             if example.id in kept:
                 await on_result(example, kept[example.id], True)
-        queue = iter(waiting)
         places = {own.id: trace_path(folder, n) for n, own in enumerate(examples, start=1)}
 
-        async def work() -> None:
-            for example in queue:  # one iterator for all: each takes the next that is waiting
-                if isinstance(graph, Answerer):
-                    result, record = await graph.answer(method, example, trace=trace)
-                else:
-                    result, record = await answer(graph, method, example, bank=bank, trace=trace)
-                # Not in a thread: a cancelled run would leave it behind, still writing.
-                path = places[example.id]
-                with file_errors(path):
-                    path.unlink(missing_ok=True)  # that of an earlier attempt
-                    if record is not None:
-                        path.parent.mkdir(exist_ok=True)
-                        write_trace(path, record)
-                append(folder / "results.jsonl", result)
-                results[example.id] = result
-                await on_result(example, result, False)
+        async def work(example: Example) -> None:
+            if isinstance(graph, Answerer):
+                result, record = await graph.answer(method, example, trace=trace)
+            else:
+                result, record = await answer(graph, method, example, bank=bank, trace=trace)
+            # Not in a thread: a cancelled run would leave it behind, still writing.
+            path = places[example.id]
+            with file_errors(path):
+                path.unlink(missing_ok=True)  # that of an earlier attempt
+                if record is not None:
+                    path.parent.mkdir(exist_ok=True)
+                    write_trace(path, record)
+            append(folder / "results.jsonl", result)
+            results[example.id] = result
+            await on_result(example, result, False)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(at_once, len(waiting))):
-                    group.create_task(work())
-        except ExceptionGroup as refused:  # the disk is full, say: the first tells it all
-            raise refused.exceptions[0] from None
+        await together([partial(work, example) for example in waiting], at_once)
         ordered = [results[example.id] for example in examples]
         await asyncio.to_thread(finish, folder, examples, ordered)
     return require_manifest(folder)
