@@ -260,14 +260,19 @@ async def _open_folder(
     try:
         begun = await asyncio.to_thread(begin_sitting, at_once, cases)
         earlier, results = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
-        manifest = manifest.model_copy(update={"sittings": (*earlier, begun)})
-        _write(manifest, folder, examples, results)
+
+        def write(sitting: Sitting) -> None:
+            done = [results[e.id] for e in examples if e.id in results]
+            known = nothing_new(manifest.parameters, examples)
+            totals = totals_of(done, waiting=len(examples) - len(done), nothing_new=known)
+            told = {"sittings": (*earlier, sitting), "totals": totals}
+            manifest.model_copy(update=told).write(folder)
+
+        write(begun)
         try:
             yield results
         finally:
-            ended = begun.model_copy(update={"finished": current_time()})
-            manifest = manifest.model_copy(update={"sittings": (*earlier, ended)})
-            _write(manifest, folder, examples, results)
+            write(begun.model_copy(update={"finished": current_time()}))
     finally:
         lock.release()
 
@@ -304,15 +309,6 @@ def _begin(
     results = read_results(folder / "results.jsonl")
     write_results(folder / "results.jsonl", results.values())  # without a line that was cut off
     return there.sittings, results
-
-
-def _write(
-    manifest: Manifest, folder: Path, examples: Sequence[Example], results: Mapping[str, Result]
-) -> None:
-    done = [results[e.id] for e in examples if e.id in results]
-    known = nothing_new(manifest.parameters, examples)
-    totals = totals_of(done, waiting=len(examples) - len(done), nothing_new=known)
-    manifest.model_copy(update={"totals": totals}).write(folder)
 
 
 def totals_of(results: Sequence[Result], **known: int) -> Totals:
