@@ -12,6 +12,7 @@ from typing import Any, Self
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.models.cores import cores
 from citeproof.models.fetch import fetch, named_gguf
+from citeproof.models.heap import bound_heap
 from citeproof.models.manifest import LLM
 from citeproof.models.progress import Progress
 from citeproof.settings import LLMSettings, ModelSettings
@@ -86,6 +87,7 @@ class LocalServer:
 
     def _try(self, port: int) -> Any:
         xllamacpp = _engine()
+        bound_heap()
         params = xllamacpp.CommonParams()
         params.model.path = str(self.model)
         # A mapped file would stay in memory beside the weights, which llama.cpp packs anew for the
