@@ -23,13 +23,14 @@ from itertools import islice
 from pathlib import Path
 
 from citeproof import Passage
-from citeproof.evaluation.examples import Example, Mode, Output, Scores
+from citeproof.evaluation.examples import Example, Mode, Scores
+from citeproof.evaluation.results import Result
 from citeproof.evaluation.scoring import score
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.sentences import split
 
-Items = list[tuple[Example, Output, None]]
+Items = list[tuple[Example, Result]]
 READ = 5
 """Passages of each answer."""
 PASSAGES = 4000
@@ -49,7 +50,8 @@ def made(pool: Path, answers: int, seed: int = 0) -> Items:
         ]
         text = " ".join(_statement(passages, rng) for _ in range(4))
         example = Example(id=str(number), question="What is known?", task="eli5")
-        items.append((example, Output(question="", text=text, passages=tuple(passages)), None))
+        result = Result(id=example.id, question="", output=text, docs=tuple(passages))
+        items.append((example, result))
     return items
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -38,6 +37,7 @@ from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import open_first, shipped_threshold
 from citeproof.tools.entailment.risk import measure_risk
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings, open_embedder
+from citeproof.tools.transport import without_secrets
 
 _CORE = ("citeproof", "langgraph", "langchain-core", "langchain-openai", "chromadb")
 _LOCAL = ("xllamacpp", "sentence-transformers", "transformers", "torch")
@@ -166,7 +166,7 @@ def _llm(settings: Settings) -> Check | str:
         return f"{path}, {_megabytes(path.stat().st_size)}, named by llm.path"
     if llm.base_url is None:
         return f"{llm.model}; its provider is not asked, which would cost a call"
-    told = f"{llm.model} at {_without_secrets(llm.base_url)}"
+    told = f"{llm.model} at {without_secrets(llm.base_url)}"
     with _about(told):
         listed = _list_models(llm)
     if listed and llm.model.partition(":")[2] not in listed and llm.model not in listed:
@@ -271,7 +271,7 @@ def _documents(chroma: ChromaSettings, told: str) -> Check | str:
 
 def _retriever(settings: Settings) -> Check | str:
     """The source that is searched in place of citeproof's own index."""
-    source = _without_secrets(settings.retriever.source)
+    source = without_secrets(settings.retriever.source)
     with (
         _about(source),
         contextlib.closing(open_searched(settings, open_embedder(settings))) as own,
@@ -372,11 +372,6 @@ def _get(url: httpx.URL, headers: dict[str, str]) -> httpx.Response:
     except httpx.HTTPError as error:
         why = str(error) or type(error).__name__
         raise ModelOutageError("it is not reached", why=why, fix="Start it.") from error
-
-
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
 
 
 def _megabytes(size: int) -> str:

@@ -62,9 +62,8 @@ async def judge_runs(runs: Sequence[Run], entailment: Entailment) -> dict[str, R
     board: dict[str, Rows] = {run.method: {} for run in runs}
     for run in runs:  # one by one: what is judged is kept, should this be killed
         items = run.items()
-        results = [result for result in run.results if result.error is None]
         scored = await score(items, entailment)
-        for (example, _, _), result, scores in zip(items, results, scored, strict=True):
+        for (example, result), scores in zip(items, scored, strict=True):
             key = f"{run.path.parent.parent.name}/{example.id}"
             board[run.method][key] = scores | _more(example, result, scores)
     return board

@@ -178,7 +178,7 @@ class Answerer(LLMNode):
     @property
     def _llm(self) -> LLM:
         # Reasoning before the answer is part of neither the answer nor its JSON.
-        return self.llm.in_marks() if self.reasoning else self.llm
+        return self.llm.in_form("marks") if self.reasoning else self.llm
 
     def _examples(self) -> str:
         examples = map(self._example, demonstrations(self.form)[: self.shots])

@@ -110,12 +110,7 @@ def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
 
 def print_agreement(agreement: Agreement, console: Console) -> None:
     """Print how well scores agree with labels; nothing where no pair has one."""
-    figures = {
-        "accuracy": agreement.accuracy,
-        "balanced accuracy": agreement.balanced_accuracy,
-        "AUC": agreement.auc,
-    }
-    known = [f"{name} {value:.3f}" for name, value in figures.items() if value is not None]
+    known = [f"{name} {value:.3f}" for name, value in agreement.figures().items()]
     if known:
         line = " · ".join([count(agreement.pairs, "labelled pair"), *known])
         console.print(Text(line), soft_wrap=True)

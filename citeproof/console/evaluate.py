@@ -276,9 +276,7 @@ class _Watched(bars.Progress):
         """Take a result into account; one that was kept tells nothing about the time to go."""
         self._done += 1
         if result.error is None:
-            [self._scores[example.id]] = await score(
-                [(example, result.scored(), result.answer)], None
-            )
+            [self._scores[example.id]] = await score([(example, result)], None)
         else:
             self._errors += 1
         if kept:

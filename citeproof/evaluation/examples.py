@@ -1,4 +1,4 @@
-"""An example of a data set, and the output of a method for it."""
+"""An example of a data set."""
 
 from __future__ import annotations
 
@@ -40,15 +40,3 @@ class Example(BaseModel, frozen=True, extra="forbid"):
     """Passages that come with the question, best first (ALCE's `docs`); empty: retrieve."""
     raw: dict[str, Any] = {}
     """The object that it was read from, so that results can be written as ALCE writes them."""
-
-
-class Output(BaseModel, frozen=True, extra="forbid"):
-    """The output to be scored."""
-
-    question: str
-    text: str
-    """With marks such as [1][2]; empty where nothing was answered."""
-    passages: tuple[Passage, ...] = ()
-    """`passages[n - 1]` is the one with number n."""
-    retrieved: tuple[str, ...] | None = None
-    """Ids of all passages that the method has met, cited or not; None where that is unknown."""

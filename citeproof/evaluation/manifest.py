@@ -146,7 +146,7 @@ def find_changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
 
     Sittings and totals do not count, nor do settings that change no answer, such as timeouts.
     """
-    old, new = dict(flatten(_whole(there))), dict(flatten(_whole(here)))
+    old, new = flatten(there), flatten(here)
     return {
         key: (old.get(key), new.get(key))
         for key in dict.fromkeys([*old, *new])
@@ -244,15 +244,15 @@ def _weights(model: EmbeddedModel) -> str:
     return max(model.files, key=lambda file: file.size).sha256
 
 
-def _whole(manifest: Manifest) -> dict[str, Any]:
-    return manifest.model_dump(mode="json", exclude={"sittings", "totals"})
+def flatten(manifest: Manifest) -> dict[str, Any]:
+    """The values of a manifest under their dotted keys, without sittings and totals."""
+    return dict(_flatten(manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
 
 
-def flatten(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of nested tables under their dotted keys."""
+def _flatten(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            yield from flatten(value, f"{path}{key}.")
+            yield from _flatten(value, f"{path}{key}.")
         else:
             yield f"{path}{key}", value
 

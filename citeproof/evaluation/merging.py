@@ -12,7 +12,14 @@ from citeproof.errors import InputError
 from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Data, Manifest, describe_changes, require_manifest
-from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
+from citeproof.evaluation.results import (
+    Result,
+    digest,
+    lines_of,
+    read_lines,
+    read_results,
+    write_results,
+)
 from citeproof.evaluation.runner import finish, totals_of
 from citeproof.evaluation.traces import trace_path
 from citeproof.files import file_errors, write_whole
@@ -72,40 +79,38 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
                 fix="Merge runs that were made by one command, up to --shard and --out.",
             )
     examples: dict[str, Example] = {}
-    results: dict[str, Result] = {}
-    traces: dict[str, Path] = {}
+    kept: dict[str, tuple[Result, Path]] = {}
+    """By the example's id: the result, and where its trace is, if there is one."""
     for folder in map(expand, folders):
-        found = read_results(folder / "results.jsonl")
+        results = read_results(folder / "results.jsonl")
         for number, example in enumerate(read_lines(folder / "examples.jsonl", Example), start=1):
             if examples.setdefault(example.id, example) != example:
                 raise InputError(f"Two examples have the id {example.id!r}", why=f"one in {folder}")
-            result, held = found.get(example.id), results.get(example.id)
-            if result is not None and (held is None or (held.error and not result.error)):
-                results[example.id] = result
-                traces[example.id] = trace_path(folder, number)
+            if (result := results.get(example.id)) is None:
+                continue
+            if example.id not in kept or (kept[example.id][0].error and not result.error):
+                kept[example.id] = result, trace_path(folder, number)
     asked = list(examples.values())
-    there = [results[example.id] for example in asked if example.id in results]
+    there = [kept[example.id][0] for example in asked if example.id in kept]
     with file_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
             raise InputError(f"{out} is not empty", fix="Name a new folder with --out.")
         for number, example in enumerate(asked, start=1):
-            if (source := traces.get(example.id)) is not None and source.is_file():
+            if example.id in kept and (trace := kept[example.id][1]).is_file():
                 trace_path(out, number).parent.mkdir(exist_ok=True)
-                shutil.copyfile(source, trace_path(out, number))
+                shutil.copyfile(trace, trace_path(out, number))
     write_whole(out / "examples.jsonl", lines_of(asked))
     if len(there) == len(asked):
         finish(out, asked, there)
     else:
-        write_whole(out / "results.jsonl", (f"{own.model_dump_json()}\n" for own in there))
-    sittings = sorted(
-        (one for own in manifests for one in own.sittings), key=lambda one: one.started
-    )
+        write_results(out / "results.jsonl", there)
+    sittings = [one for own in manifests for one in own.sittings]
     data = {"examples": len(asked), "chosen": digest(lines_of(asked))}
     merged = manifests[0].model_copy(
         update={
             "data": manifests[0].data.model_copy(update=data),
-            "sittings": tuple(sittings),
+            "sittings": tuple(sorted(sittings, key=lambda one: one.started)),
             "totals": totals_of(
                 there,
                 waiting=len(asked) - len(there),

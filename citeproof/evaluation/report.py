@@ -18,14 +18,7 @@ __all__ = ["HEADLINES", "Report", "markdown", "report"]
 
 _SUMS = {"tokens": ("prompt_tokens", "completion_tokens")}
 """Totals that plots show beside single costs → the costs that add up to them."""
-HEADLINES = (
-    "citation_f1",
-    "em_recall",
-    "claim_recall",
-    "qampari_f1_5",
-    "token_f1",
-    "gold_cited",
-)
+HEADLINES = ("citation_f1", "em_recall", "claim_recall", "qampari_f1_5", "token_f1", "gold_cited")
 """Metrics that are plotted, where they apply."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,15 +57,12 @@ def all_tables(
     """
     tables = [overview(entries)]
     for mode in MODES:
-        if any(mode in entry.cards for entry in entries):
-            tables += [
-                quality(entries, mode, columns),
-                *summarize_repeats(entries, mode, columns),
-            ]
-            if base is not None:
-                tables.append(differences(entries, base, mode, columns))
-            tables.append(overall(entries, mode))
-    tables += [spent(entries, base, columns), *configurations(entries)]
+        if scored := [entry for entry in entries if mode in entry.cards]:
+            tables += [quality(scored, mode, columns), repeats(scored, mode, columns)]
+            if base is not None and mode in base.cards:
+                tables.append(differences(scored, base, mode, columns))
+            tables.append(overall(scored, mode))
+    tables += [spent(entries, base, columns), configurations(entries)]
     return [table for table in tables if len(table.rows) > 1]
 
 
@@ -105,24 +102,21 @@ def _judges(entry: Entry) -> str:
 
 def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Table:
     """The metrics of runs that were scored in a mode."""
-    cards = {e.number: e.cards[mode] for e in entries if mode in e.cards}
-    names = present([card.metrics for card in cards.values()], columns)
-    wholes = {e.number: e.whole(mode) for e in entries if e.number in cards}
-    more = present(wholes.values(), columns, OF_RUNS)
-    rows = [["#", "run", "n", *map(name_metric, [*names, *more])]]
-    if len(rows[0]) == 3:
+    cards = [entry.cards[mode] for entry in entries]
+    wholes = [entry.whole(mode) for entry in entries]
+    names = present([card.metrics for card in cards], columns)
+    more = present(wholes, columns, OF_RUNS)
+    if not (names or more):
         return Table("", [])
-    for entry in entries:
-        if (card := cards.get(entry.number)) is None:
-            continue
+    rows = [["#", "run", "n", *map(name_metric, [*names, *more])]]
+    for entry, card, whole in zip(entries, cards, wholes, strict=True):
         n = len(card.examples)
         cells = [format_cell(card.metrics.get(name), n) for name in names]
-        own = wholes[entry.number]
-        cells += [f"{own[name]:.3f}" if name in own else "–" for name in more]
+        cells += [f"{whole[name]:.3f}" if name in whole else "–" for name in more]
         rows.append([str(entry.number), entry.name, str(n), *cells])
     notes = ["Mean and 95% bootstrap interval over answers; (n) where a metric applies to fewer."]
-    notes += dict.fromkeys(told for card in cards.values() for told in card.caveats)
-    if len({card.way for card in cards.values() if card.entailment is not None}) > 1:
+    notes += dict.fromkeys(told for card in cards for told in card.caveats)
+    if len({card.way for card in cards if card.entailment is not None}) > 1:
         notes.append(
             "These runs were scored with different entailment models, thresholds or numbers of "
             "citations: their citation metrics cannot be compared with each other."
@@ -138,29 +132,29 @@ def differences(
     Raises:
         InputError: One of them shares no example with it.
     """
-    others = [e for e in entries if e is not base and mode in e.cards]
-    title = f"Differences to {base.name}, {mode}"
-    if mode not in base.cards:
-        return Table(title, [])
-    rows: list[list[str]] = []
-    shared = {e.number: _common_scores(e, base, mode) for e in others}
-    found = {e.number: _pair(e.cards[mode].examples, shared[e.number], columns) for e in others}
-    names = present(list(found.values()), columns)
-    for entry in others:
-        own = found[entry.number]
-        n = len(shared[entry.number])
-        if not n:
+    found: list[tuple[Entry, int, dict[str, Estimate]]] = []
+    for entry in entries:
+        if entry is base:
+            continue
+        theirs = _common_scores(entry, base, mode)
+        if not theirs:
             raise InputError(
                 f"{entry.name} and {base.name} share no example",
                 why="a difference is taken example by example",
                 fix="Compare runs over the same data.",
             )
-        cells = [format_cell(own.get(name), n, sign=True) for name in names]
+        mine = {key: row for key, row in entry.cards[mode].examples.items() if key in theirs}
+        here, there = [*mine.values()], [theirs[key] for key in mine]
+        own = {name: estimate(here, name, there) for name in METRICS if name in columns}
+        known = {name: value for name, value in own.items() if value is not None}
+        found.append((entry, len(mine), known))
+    names = present([above for *_, above in found], columns)
+    rows = [["#", "run", "n", *map(name_metric, names)]]
+    for entry, n, above in found:
+        cells = [format_cell(above.get(name), n, sign=True) for name in names]
         rows.append([str(entry.number), entry.name, str(n), *cells])
     note = "Paired differences on shared examples, with 95% bootstrap intervals."
-    if not names:
-        return Table(title, [])
-    return Table(title, [["#", "run", "n", *map(name_metric, names)], *rows], [note])
+    return Table(f"Differences to {base.name}, {mode}", rows if names else [], [note])
 
 
 def _common_scores(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
@@ -172,16 +166,6 @@ def _common_scores(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
         for example in base.run.examples
         if example.id in own and example.id in there and asked[example.id] == example.question
     }
-
-
-def _pair(
-    here: Mapping[str, Scores], there: Mapping[str, Scores], columns: Collection[str]
-) -> dict[str, Estimate]:
-    """By how much each metric is higher here, over the examples that both have."""
-    shared = [key for key in here if key in there]
-    mine, theirs = ([rows[key] for key in shared] for rows in (here, there))
-    found = {name: estimate(mine, name, theirs) for name in METRICS if name in columns}
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]) -> Table:
@@ -209,24 +193,19 @@ def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
     return Table("Cost", rows, [note])
 
 
-def configurations(entries: Sequence[Entry]) -> list[Table]:
+def configurations(entries: Sequence[Entry]) -> Table:
     """In what the manifests differ."""
-    known = [entry for entry in entries if entry.run.manifest is not None]
-    trees = [
-        dict(flatten(entry.run.manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
-        for entry in known
+    trees = {
+        f"{entry.number} {entry.name}": flatten(entry.run.manifest)
+        for entry in entries
         if entry.run.manifest is not None
-    ]
-    keys = [
-        key
-        for key in dict.fromkeys(key for tree in trees for key in tree)
-        if any(tree.get(key) != trees[0].get(key) for tree in trees)
-    ]
-    if not keys:
-        return []
-    rows = [["what", *(f"{entry.number} {entry.name}" for entry in known)]]
-    rows += [[key, *(_shorten(tree.get(key)) for tree in trees)] for key in keys]
-    return [Table("Where they differ", rows)]
+    }
+    rows = [["what", *trees]]
+    for key in dict.fromkeys(key for tree in trees.values() for key in tree):
+        values = [tree.get(key) for tree in trees.values()]
+        if any(value != values[0] for value in values):
+            rows.append([key, *map(_shorten, values)])
+    return Table("Where they differ", rows)
 
 
 def notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
@@ -261,9 +240,7 @@ def _shorten(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:16]}…"
 
 
-def summarize_repeats(
-    entries: Sequence[Entry], mode: Mode, columns: Collection[str]
-) -> Iterator[Table]:
+def repeats(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Table:
     """Means over the runs that differ in seed, temperature or namespace alone, if there are any."""
     groups = [group for group in _groups(entries, mode) if len(group) > 1]
     cards = [entry.cards[mode] for group in groups for entry in group]
@@ -283,8 +260,7 @@ def summarize_repeats(
         "Mean over runs of one configuration ± standard deviation of the runs, with a 95% "
         "bootstrap interval over questions and runs; n: questions that all of them answered."
     )
-    if groups:
-        yield Table(f"Means over runs, {mode}", rows, [note])
+    return Table(f"Means over runs, {mode}", rows, [note])
 
 
 def overall(entries: Sequence[Entry], mode: Mode) -> Table:
@@ -313,10 +289,10 @@ def overall(entries: Sequence[Entry], mode: Mode) -> Table:
 
 
 def _groups(entries: Sequence[Entry], mode: Mode) -> list[list[Entry]]:
-    """The runs that were scored so, those of one configuration and one judge together."""
+    """The runs, those of one configuration and one judge together."""
     groups: list[list[Entry]] = []
     for entry in entries:
-        if mode in entry.cards and entry.run.manifest is not None:
+        if entry.run.manifest is not None:
             for group in groups:
                 alike = entry.cards[mode].way == group[0].cards[mode].way
                 if alike and all(map(_CHANCE.search, _differing(group[0], entry))):

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from citeproof.evaluation.examples import Example, Output
-from citeproof.files import file_errors, parse
+from citeproof.evaluation.examples import Example
+from citeproof.files import file_errors, parse, write_whole
 from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Passage
 
@@ -56,12 +56,6 @@ class Result(BaseModel, frozen=True, extra="forbid"):
     error: Failure | None = None
     """None where there is an answer."""
 
-    def scored(self) -> Output:
-        """The part that metrics look at."""
-        return Output(
-            question=self.question, text=self.output, passages=self.docs, retrieved=self.retrieved
-        )
-
 
 def read_results(path: Path) -> dict[str, Result]:
     """The results by the example's id; of several the last counts. None where there is no file.
@@ -91,18 +85,13 @@ def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
             yield parse(kind, line, what, fix)
 
 
-def mend(path: Path) -> None:
-    """Cut off what follows the last complete line.
+def write_results(path: Path, results: Iterable[Result]) -> None:
+    """Replace the file by these results, whole or not at all.
 
     Raises:
         InputError: The file cannot be written.
     """
-    with file_errors(path), path.open("a+b") as file:
-        file.seek(0)
-        found = file.read()
-        if (end := found.rfind(b"\n") + 1) < len(found):
-            file.truncate(end)
-            os.fsync(file.fileno())
+    write_whole(path, (f"{result.model_dump_json()}\n" for result in results))
 
 
 def append(path: Path, result: Result) -> None:

@@ -98,17 +98,11 @@ def _multihop(raw: Raw) -> Raw:
 
 
 _SETS: dict[str, tuple[str, Callable[[Raw], Raw]]] = {
-    "qText": (
-        "brmson's WebQuestions",
-        lambda raw: {"id": raw["qId"], "question": raw["qText"]},
-    ),
+    "qText": ("brmson's WebQuestions", lambda raw: {"id": raw["qId"], "question": raw["qText"]}),
     "utterance": ("Stanford's WebQuestions", _webquestions),
     "question_text": ("QAMPARI", _qampari),
     "ambiguous_question": ("ASQA", lambda raw: {"question": raw["ambiguous_question"]}),
-    "answer_aliases": (
-        "MuSiQue",
-        lambda raw: {"answers": [raw["answer"], *raw["answer_aliases"]]},
-    ),
+    "answer_aliases": ("MuSiQue", lambda raw: {"answers": [raw["answer"], *raw["answer_aliases"]]}),
     "supporting_facts": ("2WikiMultihopQA and HotpotQA", _multihop),
 }
 """The key by which a set is known → its name, and what it gives in our words."""

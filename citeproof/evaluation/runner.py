@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -40,14 +42,15 @@ from citeproof.evaluation.results import (
     append,
     digest,
     lines_of,
-    mend,
     read_results,
+    write_results,
 )
 from citeproof.evaluation.runs import write_outputs
 from citeproof.evaluation.traces import Trace, make_trace, trace_path, write_trace
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved
+from citeproof.runtime.gather import together
 from citeproof.runtime.moments import Moment, observe
 from citeproof.tools.citations.marks import strip_flags
 from citeproof.tools.entailment import OUTAGE
@@ -100,6 +103,10 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
     )
 
 
+async def _tell_nobody(example: Example, result: Result, kept: bool) -> None:
+    """Results that nobody watches."""
+
+
 async def run(
     graph: Any,
     method: str,
@@ -111,7 +118,7 @@ async def run(
     resume: bool = False,
     bank: Bank | None = None,
     trace: bool = False,
-    on_result: Told | None = None,
+    on_result: Told = _tell_nobody,
 ) -> Manifest:
     """Answer examples, and keep the answers in a folder.
 
@@ -144,37 +151,28 @@ async def run(
     async with _open_folder(folder, manifest, examples, at_once, resume, cases) as results:
         kept = {key: result for key, result in results.items() if result.error is None}
         waiting = [example for example in examples if example.id not in kept]
-        if on_result is not None:
-            for example in examples:
-                if example.id in kept:
-                    await on_result(example, kept[example.id], True)
-        queue = iter(waiting)
+        for example in examples:
+            if example.id in kept:
+                await on_result(example, kept[example.id], True)
         places = {own.id: trace_path(folder, n) for n, own in enumerate(examples, start=1)}
 
-        async def work() -> None:
-            for example in queue:  # one iterator for all: each takes the next that is waiting
-                if isinstance(graph, Answerer):
-                    result, record = await graph.answer(method, example, trace=trace)
-                else:
-                    result, record = await answer(graph, method, example, bank=bank, trace=trace)
-                # Not in a thread: a cancelled run would leave it behind, still writing.
-                path = places[example.id]
-                with file_errors(path):
-                    path.unlink(missing_ok=True)  # that of an earlier attempt
-                    if record is not None:
-                        path.parent.mkdir(exist_ok=True)
-                        write_trace(path, record)
-                append(folder / "results.jsonl", result)
-                results[example.id] = result
-                if on_result is not None:
-                    await on_result(example, result, False)
+        async def work(example: Example) -> None:
+            if isinstance(graph, Answerer):
+                result, record = await graph.answer(method, example, trace=trace)
+            else:
+                result, record = await answer(graph, method, example, bank=bank, trace=trace)
+            # Not in a thread: a cancelled run would leave it behind, still writing.
+            path = places[example.id]
+            with file_errors(path):
+                path.unlink(missing_ok=True)  # that of an earlier attempt
+                if record is not None:
+                    path.parent.mkdir(exist_ok=True)
+                    write_trace(path, record)
+            append(folder / "results.jsonl", result)
+            results[example.id] = result
+            await on_result(example, result, False)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(at_once, len(waiting))):
-                    group.create_task(work())
-        except ExceptionGroup as refused:  # the disk is full, say: the first tells it all
-            raise refused.exceptions[0] from None
+        await together([partial(work, example) for example in waiting], at_once)
         ordered = [results[example.id] for example in examples]
         await asyncio.to_thread(finish, folder, examples, ordered)
     return require_manifest(folder)
@@ -261,16 +259,20 @@ async def _open_folder(
             raise InputError(f"{folder} is in use", why=why, fix="Wait for its end.") from error
     try:
         begun = await asyncio.to_thread(begin_sitting, at_once, cases)
-        earlier = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
-        results = await asyncio.to_thread(read_results, folder / "results.jsonl")
-        manifest = manifest.model_copy(update={"sittings": (*earlier, begun)})
-        _write(manifest, folder, examples, results)
+        earlier, results = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
+
+        def write(sitting: Sitting) -> None:
+            done = [results[e.id] for e in examples if e.id in results]
+            known = nothing_new(manifest.parameters, examples)
+            totals = totals_of(done, waiting=len(examples) - len(done), nothing_new=known)
+            told = {"sittings": (*earlier, sitting), "totals": totals}
+            manifest.model_copy(update=told).write(folder)
+
+        write(begun)
         try:
             yield results
         finally:
-            ended = begun.model_copy(update={"finished": current_time()})
-            manifest = manifest.model_copy(update={"sittings": (*earlier, ended)})
-            _write(manifest, folder, examples, results)
+            write(begun.model_copy(update={"finished": current_time()}))
     finally:
         lock.release()
 
@@ -286,13 +288,13 @@ def _refuse_strange(folder: Path) -> None:
 
 def _begin(
     folder: Path, manifest: Manifest, examples: Sequence[Example], resume: bool
-) -> tuple[Sitting, ...]:
-    """Make a folder ready to be written; the sittings it has had."""
+) -> tuple[tuple[Sitting, ...], dict[str, Result]]:
+    """Make a folder ready to be written; the sittings it has had, and their results."""
     there = read_manifest(folder)
     if there is None:
         # The manifest comes last: with it the folder is a run, and whole.
         write_whole(folder / "examples.jsonl", lines_of(examples))
-        return ()
+        return (), {}
     if not resume:
         raise InputError(
             f"{folder} holds a run", fix="Go on with it (--resume), or name a new folder."
@@ -304,17 +306,9 @@ def _begin(
             why=f"{'; '.join(changed[:5])}{more}",
             fix="Name a new folder, or ask for what this one was begun with.",
         )
-    mend(folder / "results.jsonl")
-    return there.sittings
-
-
-def _write(
-    manifest: Manifest, folder: Path, examples: Sequence[Example], results: Mapping[str, Result]
-) -> None:
-    done = [results[e.id] for e in examples if e.id in results]
-    known = nothing_new(manifest.parameters, examples)
-    totals = totals_of(done, waiting=len(examples) - len(done), nothing_new=known)
-    manifest.model_copy(update={"totals": totals}).write(folder)
+    results = read_results(folder / "results.jsonl")
+    write_results(folder / "results.jsonl", results.values())  # without a line that was cut off
+    return there.sittings, results
 
 
 def totals_of(results: Sequence[Result], **known: int) -> Totals:
@@ -357,11 +351,9 @@ async def _size(bank: Bank | None) -> int | None:
 
 def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
     """Put the results in the order of the examples, each once, and write them as ALCE does."""
-    write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
+    write_results(folder / "results.jsonl", results)
     outputs = [
-        (own, result.scored())
-        for own, result in zip(examples, results, strict=True)
-        if result.error is None
+        (own, result) for own, result in zip(examples, results, strict=True) if result.error is None
     ]
     write_outputs(folder / "alce.json", outputs)
 
@@ -369,8 +361,6 @@ def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result])
 def _refuse_twins(examples: Sequence[Example]) -> None:
     if not examples:
         raise InputError("There is no example to answer", fix="Name a data set that is not empty.")
-    seen: set[str] = set()
-    for example in examples:
-        if example.id in seen:
-            raise InputError(f"Two examples have the id {example.id!r}", fix="Ids must differ.")
-        seen.add(example.id)
+    [(twin, times)] = Counter(example.id for example in examples).most_common(1)
+    if times > 1:
+        raise InputError(f"Two examples have the id {twin!r}", fix="Ids must differ.")

@@ -10,12 +10,11 @@ from typing import Any
 
 from citeproof.errors import InputError
 from citeproof.evaluation.datasets import read_examples
-from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Manifest, require_manifest
 from citeproof.evaluation.results import Result, read_lines, read_results
 from citeproof.files import write_whole
 from citeproof.paths import expand, is_file
-from citeproof.types import Answer
 
 __all__ = ["Run", "open_run", "read_outputs", "write_outputs"]
 
@@ -43,10 +42,10 @@ class Run:
         """Empty where nothing names it."""
         return self.manifest.method if self.manifest is not None else ""
 
-    def items(self) -> list[tuple[Example, Output, Answer | None]]:
+    def items(self) -> list[tuple[Example, Result]]:
         """The outputs to be scored: all but the examples that ended in an error."""
         return [
-            (example, result.scored(), result.answer)
+            (example, result)
             for example, result in zip(self.examples, self.results, strict=True)
             if result.error is None
         ]
@@ -67,17 +66,7 @@ def open_run(path: Path) -> Run:
     path = expand(path)
     if is_file(path):
         outputs = read_outputs(path)
-        results = [
-            Result(
-                id=example.id,
-                question=output.question,
-                output=output.text,
-                docs=output.passages,
-                retrieved=output.retrieved,
-            )
-            for example, output in outputs
-        ]
-        return Run(path, tuple(example for example, _ in outputs), tuple(results))
+        return Run(path, tuple(e for e, _ in outputs), tuple(result for _, result in outputs))
     manifest = require_manifest(path, ", or a JSON file with `output`s")
     done = read_results(path / "results.jsonl")
     examples = [e for e in read_lines(path / "examples.jsonl", Example) if e.id in done]
@@ -86,7 +75,7 @@ def open_run(path: Path) -> Run:
     return Run(path, tuple(examples), tuple(done[e.id] for e in examples), manifest)
 
 
-def read_outputs(path: Path) -> list[tuple[Example, Output]]:
+def read_outputs(path: Path) -> list[tuple[Example, Result]]:
     """Results as ALCE's runner writes them: the questions of a set, each with its `output`.
 
     Raises:
@@ -101,13 +90,18 @@ def read_outputs(path: Path) -> list[tuple[Example, Output]]:
                 why=f"the `output` of {own.id!r} is not a text",
                 fix="Give every question an `output`, empty where nothing was answered.",
             )
-        ids = tuple(passage.id for passage in own.documents)
-        output = Output(question=own.question, text=text, passages=own.documents, retrieved=ids)
-        found.append((own, output))
+        result = Result(
+            id=own.id,
+            question=own.question,
+            output=text,
+            docs=own.documents,
+            retrieved=tuple(passage.id for passage in own.documents),
+        )
+        found.append((own, result))
     return found
 
 
-def write_outputs(path: Path, items: Iterable[tuple[Example, Output]]) -> None:
+def write_outputs(path: Path, items: Iterable[tuple[Example, Result]]) -> None:
     """Results as ALCE's runner writes them, for ALCE's evaluator: as a whole or not at all.
 
     Each is the object that the example was read from, with `output`, and with the passages that
@@ -117,11 +111,11 @@ def write_outputs(path: Path, items: Iterable[tuple[Example, Output]]) -> None:
     Raises:
         InputError: The file cannot be written.
     """
-    data = [_to_alce(own, output) for own, output in items]
+    data = [_to_alce(own, result) for own, result in items]
     write_whole(path, json.dumps({"data": data}, ensure_ascii=False, indent=1) + "\n")
 
 
-def _to_alce(own: Example, output: Output) -> dict[str, Any]:
+def _to_alce(own: Example, result: Result) -> dict[str, Any]:
     made: dict[str, Any] = {"question": own.question}
     if own.raw.get("id") is None and own.raw.get("sample_id") is None:
         made["id"] = own.id  # its place in the set, which is another one in this file
@@ -129,7 +123,7 @@ def _to_alce(own: Example, output: Output) -> dict[str, Any]:
         made["answer"] = long[0]
     if len(own.references) > 1:
         made["annotations"] = [{"long_answer": text} for text in own.references]
-    docs = [{"id": p.id, "title": p.title, "text": p.text} for p in output.passages]
-    if own.documents and output.passages == own.documents:
+    docs = [{"id": p.id, "title": p.title, "text": p.text} for p in result.docs]
+    if own.documents and result.docs == own.documents:
         docs = own.raw.get("docs", docs)
-    return made | own.raw | {"docs": docs, "output": output.text}
+    return made | own.raw | {"docs": docs, "output": result.output}

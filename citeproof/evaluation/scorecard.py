@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.citations import MOST_CITATIONS
 from citeproof.evaluation.metrics.mauve import mauve as mauve_of
 from citeproof.evaluation.metrics.reader import Reader
-from citeproof.evaluation.results import digest
+from citeproof.evaluation.results import Result, digest
 from citeproof.evaluation.runs import Run
 from citeproof.evaluation.scoring import score
 from citeproof.evaluation.statistics import Estimate, estimate_all
@@ -25,12 +26,6 @@ __all__ = ["Judge", "Scorecard", "make_scorecard", "read_scorecard", "write_scor
 
 _TRUE = "t5_xxl_true_nli_mixture"
 """The entailment model of ALCE's evaluator."""
-_UNSTABLE = (
-    "MAUVE is unstable by its authors' own word: compare only values of one machine and of "
-    "equally many answers."
-)
-
-_FROM_COLON = "Lists were read from the first colon on."
 
 
 class Judge(BaseModel, frozen=True, extra="forbid"):
@@ -104,31 +99,32 @@ async def make_scorecard(
     items = run.items()
     whole = None
     if mauve:
-        compared = [(example, output) for example, output, _ in items]
-        whole = await asyncio.to_thread(mauve_of, compared, mode=mode)
+        whole = await asyncio.to_thread(mauve_of, items, mode=mode)
     judge = None
     if entailment is not None:
         judge = Judge(name=entailment.name, threshold=entailment.threshold)
         entailment = CachedEntailment(entailment, file=run.beside("entailment.sqlite"))
     how: dict[str, Any] = {"at_most_citations": at_most_citations, "cot": cot}
     rows = await score(items, entailment, mode=mode, reader=reader, **how)
-    examples = {example.id: row for (example, _, _), row in zip(items, rows, strict=True)}
-    limited = []
+    examples = {example.id: row for (example, _), row in zip(items, rows, strict=True)}
+    caveats = [_judged(mode, judge)]
     if at_most_citations != MOST_CITATIONS:
         counted = "citation counts" if at_most_citations == 1 else "citations count"
         told = f"At most {at_most_citations} {counted} of a statement, and not {MOST_CITATIONS}."
-        limited.append(told)
+        caveats.append(told)
+    if cot:
+        caveats.append("Lists were read from the first colon on.")
+    if mauve:
+        caveats.append(
+            "MAUVE is unstable by its authors' own word: compare only values of one machine and of "
+            "equally many answers."
+        )
     return Scorecard(
         mode=mode,
         **how,
         entailment=judge,
         answers=_answers(run),
-        caveats=(
-            *_caveats(mode, judge),
-            *limited,
-            *([_FROM_COLON] if cot else []),
-            *([] if whole is None else [_UNSTABLE]),
-        ),
+        caveats=tuple(filter(None, caveats)),
         errors=len(run.examples) - len(items),
         metrics=estimate_all(rows),
         mauve=whole,
@@ -158,22 +154,29 @@ def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
         return None
     fix = "Score the run again: citeproof score."
     card = parse(Scorecard, read_file(path), f"{path} holds no scores", fix)
-    same = card.examples.keys() == {example.id for example, _, _ in run.items()}
+    same = card.examples.keys() == {example.id for example, _ in run.items()}
     return card if same and card.answers == _answers(run) else None
 
 
 def _answers(run: Run) -> str:
-    return digest(f"{own.id} {output.model_dump_json()}\n" for own, output, _ in run.items())
+    """The sha256 of what metrics read."""
+    return digest(f"{example.id} {_read_part(result)}\n" for example, result in run.items())
 
 
-def _caveats(mode: Mode, judge: Judge | None) -> tuple[str, ...]:
+def _read_part(result: Result) -> str:
+    told = {"question": result.question, "text": result.output}
+    return to_json(told | {"passages": result.docs, "retrieved": result.retrieved}).decode()
+
+
+def _judged(mode: Mode, judge: Judge | None) -> str:
+    """Why scores by this judge are not those of ALCE; empty where they are."""
     if judge is None:
-        return ("Not scored with an entailment model: the metrics of citations are left out.",)
+        return "Not scored with an entailment model: the metrics of citations are left out."
     if _TRUE not in judge.name:
         return (
             f"Entailment was judged by {judge.name}, not by TRUE (T5-XXL): citation metrics and "
-            "claim recall are not comparable with published ALCE numbers.",
+            "claim recall are not comparable with published ALCE numbers."
         )
     if mode == "corrected":
-        return ("Published ALCE numbers were counted in the strict way: score so to compare.",)
-    return ()
+        return "Published ALCE numbers were counted in the strict way: score so to compare."
+    return ""

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from citeproof.evaluation.examples import Example, Mode, Output, Scores
+from citeproof.evaluation.examples import Example, Mode, Scores
 from citeproof.evaluation.metrics.citations import (
     MOST_CITATIONS,
     citation_scores,
@@ -21,11 +21,11 @@ from citeproof.evaluation.metrics.correctness import (
     rouge_lsum,
     short_answer_scores,
 )
-from citeproof.evaluation.metrics.judging import Asking, judge
 from citeproof.evaluation.metrics.reader import Reader, reader_scores
 from citeproof.evaluation.metrics.texts import plain
-from citeproof.tools.entailment import Entailment
-from citeproof.types import Answer
+from citeproof.evaluation.results import Result
+from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
 
 METRICS: dict[str, str] = {
     "citation_recall": "statements that their citations entail together, share",
@@ -74,7 +74,7 @@ _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]]
 
 
 async def score(
-    items: Sequence[tuple[Example, Output, Answer | None]],
+    items: Sequence[tuple[Example, Result]],
     entailment: Entailment | None,
     *,
     mode: Mode = "corrected",
@@ -88,8 +88,8 @@ async def score(
     one. A question without an answer has scores for citations, proofs, length and abstention only.
 
     Args:
-        items: Examples, what was answered, and the `Answer` where there is one, which says what
-            it gives as proved, and whether it is an abstention; else an empty text is one.
+        items: Examples, and what was answered. The `Answer`, where there is one, says what it
+            gives as proved, and whether it is an abstention; else an empty text is one.
         entailment: The judge; None: only metrics that need none.
         mode: How to count.
         reader: Finds short answers in an ASQA answer, for Disambig-F1, QA-EM, QA-Hit and DR.
@@ -104,20 +104,26 @@ async def score(
 
     def score_alone() -> list[Scores]:
         return [
-            _of_text(example, output, mode, reader, cot)
-            | _of_passages(example, output)
-            | _of_run(example, output, answer)
-            for example, output, answer in items
+            _of_text(example, result, mode, reader, cot)
+            | _of_passages(example, result)
+            | _of_run(example, result)
+            for example, result in items
         ]
 
     found = await asyncio.to_thread(score_alone)
     if entailment is not None:
         asked = [
             (place, asking)
-            for place, (example, output, answer) in enumerate(items)
-            for asking in _askings(example, output, answer, mode, at_most_citations, cot)
+            for place, (example, result) in enumerate(items)
+            for asking in _askings(example, result, mode, at_most_citations, cot)
         ]
-        values = await judge([asking for _, asking in asked], entailment)
+
+        async def holds(pairs: list[Pair]) -> list[bool]:
+            distinct = list(dict.fromkeys(pairs))
+            scores = dict(zip(distinct, await entailment.scores(distinct), strict=True))
+            return [scores[pair] >= entailment.threshold for pair in pairs]
+
+        values = await ask_in_rounds([asking for _, asking in asked], holds)
         for (place, _), own in zip(asked, values, strict=True):
             found[place] |= own
     return [{key: own.get(key) for key in METRICS} for own in found]
@@ -152,9 +158,9 @@ def of_means(means: Mapping[str, float | None], metric: str) -> float:
 
 
 def _of_text(
-    example: Example, output: Output, mode: Mode, reader: Reader | None, cot: bool
+    example: Example, result: Result, mode: Mode, reader: Reader | None, cot: bool
 ) -> Scores:
-    text = plain(output.text, mode)
+    text = plain(result.output, mode)
     found: Scores = {"length": float(len(text.split()))}
     if not example.answerable:
         return found
@@ -163,10 +169,10 @@ def _of_text(
     if not example.answers:
         return found
     if example.task == "qampari":
-        listed = text if mode == "strict" else output.text
-        return found | qampari_scores(
-            _behind_colon(listed) if cot else listed, example.answers, mode
-        )
+        listed = text if mode == "strict" else result.output
+        if cot:
+            listed = listed.partition(":")[2]
+        return found | qampari_scores(listed, example.answers, mode)
     found |= found_answers(text, example.answers, mode)
     if example.task == "qa" and any(example.answers):
         found |= short_answer_scores(text, example.answers, mode)
@@ -178,13 +184,13 @@ def _of_text(
     return found
 
 
-def _of_passages(example: Example, output: Output) -> Scores:
+def _of_passages(example: Example, result: Result) -> Scores:
     if not (example.gold and example.answerable):
         return {}
-    found = {"gold_cited": _share(example.gold, cited_ids(output))}
-    if output.retrieved is None:
+    found = {"gold_cited": _share(example.gold, cited_ids(result))}
+    if result.retrieved is None:
         return dict(found)
-    return {**found, "gold_retrieved": _share(example.gold, output.retrieved)}
+    return {**found, "gold_retrieved": _share(example.gold, result.retrieved)}
 
 
 def _share(gold: Sequence[str], ids: Collection[str]) -> float:
@@ -193,8 +199,9 @@ def _share(gold: Sequence[str], ids: Collection[str]) -> float:
     return sum(passage in known for passage in gold) / len(gold)
 
 
-def _of_run(example: Example, output: Output, answer: Answer | None) -> Scores:
-    gave_none = answer.status == "not_found" if answer else not output.text.strip()
+def _of_run(example: Example, result: Result) -> Scores:
+    answer = result.answer
+    gave_none = answer.status == "not_found" if answer else not result.output.strip()
     found: Scores = {"not_found": float(gave_none)}
     # Means of these over answers are the precision and the recall of abstaining.
     if gave_none:
@@ -204,17 +211,13 @@ def _of_run(example: Example, output: Output, answer: Answer | None) -> Scores:
     return found
 
 
-def _behind_colon(text: str) -> str:
-    return text.partition(":")[2]
-
-
 def _askings(
-    example: Example, output: Output, answer: Answer | None, mode: Mode, most: int, cot: bool
-) -> Iterator[Asking[Scores]]:
+    example: Example, result: Result, mode: Mode, most: int, cot: bool
+) -> Iterator[Asking[bool, Scores]]:
     if cot and example.task == "qampari" and mode == "corrected":
-        output = output.model_copy(update={"text": _behind_colon(output.text)})
-    yield citation_scores(example, output, mode, most)
+        result = result.model_copy(update={"output": result.output.partition(":")[2]})
+    yield citation_scores(example, result, mode, most)
     if example.claims and example.answerable:
-        yield claim_recall(plain(output.text, mode), example.claims)
-    if answer is not None:
-        yield wrongly_proved(answer)
+        yield claim_recall(plain(result.output, mode), example.claims)
+    if result.answer is not None:
+        yield wrongly_proved(result.answer)

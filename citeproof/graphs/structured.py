@@ -41,7 +41,7 @@ def build_structured(tools: Toolbox, **options: Unpack[StructuredOptions]) -> Gr
     """
     steps = [
         *reading_steps(tools),
-        Step("answerer", Answerer(tools.llm_for("answerer").in_json())),
+        Step("answerer", Answerer(tools.llm_for("answerer").in_form("json"))),
         check_step(tools, lambda state, parameters: parameters.prove and bool(state["claims"])),
     ]
     return build_steps(tools, "structured", StructuredParameters, BaselineState, steps, options)

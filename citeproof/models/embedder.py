@@ -59,12 +59,6 @@ class LocalEmbeddings(Embeddings):
         self._models: dict[str, Any] = {}
         """By what they embed, `query` or `passage`."""
 
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector; loads the model."""
-        with self._lock:
-            return int(self._loaded().get_embedding_dimension())
-
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector for each text; a few thousand texts at once are fastest."""
         return self._vectors(texts, "passage")
@@ -117,12 +111,11 @@ class LocalEmbeddings(Embeddings):
                 [texts[place] for place in order[start : start + size]]
                 for start in range(0, len(texts), size)
             ]
-            ranked = torch.cat(in_lanes(run, parts, device)).float().cpu()
-            vectors = ranked
+            vectors = torch.cat(in_lanes(run, parts, device)).float().cpu()
             if self.similarity == "cosine":
-                vectors = torch.nn.functional.normalize(ranked, dim=-1)
+                vectors = torch.nn.functional.normalize(vectors, dim=-1)
             listed: list[list[float]] = vectors[torch.tensor(order).argsort()].tolist()
-            del ranked, vectors
+            del vectors
             if len(texts) > most:
                 trim_heap()
             return listed
@@ -132,16 +125,13 @@ class LocalEmbeddings(Embeddings):
         kind = "query" if apart else "passage"
         if kind not in self._models:
             source = str(expand(Path(apart))) if apart else self._locate()
-            try:
+            fix = (
+                "Set `embedding.model` to a sentence-transformers model (a folder or a name on the "
+                "hub), or leave it out to use the embedded one."
+            )
+            with ModelError.unless_loaded(f"The embedding model {source} cannot be loaded", fix):
                 self._models[kind] = _load(source, self._offline)
-                _log.info("The embedding model %s is loaded.", source)
-            except Exception as error:  # of a damaged file the libraries raise their own
-                raise ModelError(
-                    f"The embedding model {source} cannot be loaded",
-                    why=" ".join(str(error).split())[:300],
-                    fix="Set `embedding.model` to a sentence-transformers model (a folder or a "
-                    "name on the hub), or leave it out to use the embedded one.",
-                ) from error
+            _log.info("The embedding model %s is loaded.", source)
         return self._models[kind]
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from citeproof.models.fetch import fetch, fill_folder, model_folder
 from citeproof.models.manifest import MPNET
@@ -32,8 +33,7 @@ _ADAPTER = Path(str(files("citeproof.models"))) / "adapter"
 _TOKENIZER = ("special_tokens_map.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(BaseModel, frozen=True):
     """Values fitted for the shipped adapter on pairs that it was not trained on."""
 
     name: str
@@ -55,14 +55,7 @@ class Calibration:
 def calibration() -> Calibration:
     """That of the shipped adapter."""
     fitted = json.loads((_ADAPTER / "calibration.json").read_text(encoding="utf-8"))
-    return Calibration(
-        name=f"citeproof-entailment-{_digest()}",
-        threshold=fitted["threshold"],
-        band=tuple(fitted["band"]),
-        blend=tuple(fitted["blend"]),
-        contradiction=fitted["contradiction"],
-        answerability=fitted["answerability"],
-    )
+    return Calibration(name=f"citeproof-entailment-{_digest()}", **fitted)
 
 
 def merged_folder(settings: ModelSettings) -> Path:

@@ -6,7 +6,6 @@ import atexit
 import logging
 import secrets
 import threading
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -87,16 +86,7 @@ class LocalServer:
             self._server = None
 
     def _try(self, port: int) -> Any:
-        _require_engine()
-        try:
-            import xllamacpp
-        except ImportError as error:
-            raise ModelError(
-                "The embedded language model's engine, xllamacpp, does not start here",
-                why=str(error),
-                fix="Reinstall it, or name a server with `llm.base_url`.",
-            ) from error
-
+        xllamacpp = _engine()
         bound_heap()
         params = xllamacpp.CommonParams()
         params.model.path = str(self.model)
@@ -138,12 +128,12 @@ def local_server(
     Python ends.
 
     Raises:
-        MissingExtraError: xllamacpp is not installed.
+        MissingExtraError: xllamacpp is not installed, or does not load.
         FetchError: The model is missing and cannot be downloaded.
         CorruptModelError: The file is not the model.
         ModelError: llama.cpp cannot load it.
     """
-    _require_engine()  # before a gigabyte is downloaded for nothing
+    _engine()  # before a gigabyte is downloaded for nothing
     if settings.path:
         path = named_gguf(settings.path).resolve()
     else:
@@ -160,9 +150,9 @@ def close_servers() -> None:
         server.close()
 
 
-def _require_engine() -> None:
-    if find_spec("xllamacpp") is None:
-        raise MissingExtraError(
-            "The embedded language model needs xllamacpp, which is not installed",
-            fix='Run: pip install "citeproof[local]"; or name a server with `llm.base_url`.',
-        )
+def _engine() -> Any:
+    what = "The embedded language model's engine, xllamacpp, cannot be loaded"
+    instead = "name a server with `llm.base_url`"
+    with MissingExtraError.unless_installed("local", what, instead):
+        import xllamacpp
+    return xllamacpp

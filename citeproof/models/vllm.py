@@ -58,33 +58,25 @@ class VLLMServer:
         self, model: str, *, tensor_parallel: int = 1, args: str = "", offline: bool = False
     ) -> None:
         self.model = str(expand(Path(model))) if model.startswith("~") else model
-        self.tensor_parallel = tensor_parallel
-        self.args = args
         self.offline = offline
         self.port = free_port()
+        self.base_url = f"http://127.0.0.1:{self.port}/v1"
+        """Address for an OpenAI client."""
+        self.arguments = [
+            *("serve", self.model),
+            *("--host", "127.0.0.1", "--port", str(self.port)),
+            *("--tensor-parallel-size", str(tensor_parallel)),
+            "--enable-prefix-caching",
+            "--enable-prompt-tokens-details",  # else it does not tell what came from the cache
+            *shlex.split(args),
+        ]
+        """Those that `vllm` is started with."""
         self.api_key = secrets.token_urlsafe(24)
         """Without it the server refuses to answer, so that it serves no other user."""
         self._lock = threading.RLock()
         self._process: subprocess.Popen[str] | None = None
         self._log: deque[str] = deque(maxlen=_KEPT)
         self._reader = threading.Thread()
-
-    @property
-    def base_url(self) -> str:
-        """Address for an OpenAI client, ending in `/v1`."""
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    @property
-    def arguments(self) -> list[str]:
-        """The arguments that `vllm` is started with."""
-        return [
-            *("serve", self.model),
-            *("--host", "127.0.0.1", "--port", str(self.port)),
-            *("--tensor-parallel-size", str(self.tensor_parallel)),
-            "--enable-prefix-caching",
-            "--enable-prompt-tokens-details",  # else it does not tell what came from the cache
-            *shlex.split(self.args),
-        ]
 
     @property
     def running(self) -> bool:

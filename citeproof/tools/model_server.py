@@ -16,7 +16,7 @@ from citeproof.guard import LOOPBACK
 from citeproof.runtime.background import submit
 from citeproof.settings import ServedSettings
 from citeproof.tools.llm.retries import is_transient, retry, scrub
-from citeproof.tools.transport import BadReplyError, cap, content_type, read_json
+from citeproof.tools.transport import BadReplyError, cap, content_type, read_json, without_secrets
 
 _BACKOFF = 1.0
 """Seconds before the first retry, where the server does not say."""
@@ -74,8 +74,7 @@ class ModelServer:
     @property
     def shown(self) -> str:
         """The address without passwords."""
-        parts = urlsplit(self.url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+        return without_secrets(self.url)
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 LONGEST = 64_000_000
 """Bytes of one reply; 8,192 tokens with the probabilities of twenty others have 16 million."""
@@ -20,6 +21,12 @@ class BadReplyError(ValueError):
     def __init__(self, why: str, *, is_cut: bool = False) -> None:
         super().__init__(why)
         self.is_cut = is_cut
+
+
+def without_secrets(url: str) -> str:
+    """An address without user name, password and query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 async def look_over(response: Any) -> None:

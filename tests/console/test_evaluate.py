@@ -15,7 +15,7 @@ from citeproof import Toolbox, cli
 from citeproof.console import evaluate
 from citeproof.evaluation.corpus import choose_gold
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import Data, Manifest, Totals, read_manifest
+from citeproof.evaluation.manifest import Data, Manifest, Totals, require_manifest
 from citeproof.evaluation.results import Failure, Result, read_lines, read_results
 from citeproof.evaluation.scorecard import Scorecard
 from citeproof.settings import Settings
@@ -46,9 +46,7 @@ def run(*arguments: str) -> Any:
 
 
 def manifest(folder: str = "run") -> Manifest:
-    found = read_manifest(Path(folder))
-    assert found is not None
-    return found
+    return require_manifest(Path(folder))
 
 
 def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import pytest
 
 from citeproof.errors import MissingExtraError
-from citeproof.evaluation.examples import Example, Mode, Output, Task
+from citeproof.evaluation.examples import Example, Mode, Task
 from citeproof.evaluation.metrics import texts
 from citeproof.evaluation.metrics.citations import cited_ids, statements
+from citeproof.evaluation.results import Result
 from citeproof.evaluation.scoring import score
 from citeproof.testing import TableEntailment, passage
 from citeproof.types import Passage
@@ -34,15 +35,15 @@ def example(task: Task = "eli5", *, answerable: bool = True) -> Example:
     return Example(id="1", question="Which are they?", task=task, answerable=answerable)
 
 
-def output(text: str, passages: Sequence[Passage] = PASSAGES) -> Output:
-    return Output(question="Which are they?", text=text, passages=tuple(passages))
+def output(text: str, passages: Sequence[Passage] = PASSAGES) -> Result:
+    return Result(id="1", question="Which are they?", output=text, docs=tuple(passages))
 
 
 async def both(
     text: str, mode: Mode, *, task: Task = "eli5", passages: Sequence[Passage] = PASSAGES
 ) -> tuple[float | None, float | None]:
     """Citation recall and precision."""
-    items = [(example(task), output(text, passages), None)]
+    items = [(example(task), output(text, passages))]
     [found] = await score(items, TableEntailment(holds), mode=mode)
     return found["citation_recall"], found["citation_precision"]
 
@@ -139,7 +140,7 @@ async def test_the_premise_has_a_title_line_each() -> None:
     asked = {}
     for mode in MODES:
         table = TableEntailment(holds)
-        await score([(example(), output("Alpha, beta [1][2].", untitled), None)], table, mode=mode)
+        await score([(example(), output("Alpha, beta [1][2].", untitled))], table, mode=mode)
         asked[mode] = [pair.premise for pair in table.pairs]
     assert asked[STRICT][0] == "Title: A\nIt says alpha.\nTitle: \nIt says beta."
     assert asked[CORRECTED][0] == "Title: A\nIt says alpha.\nIt says beta."
@@ -148,7 +149,7 @@ async def test_the_premise_has_a_title_line_each() -> None:
 async def test_strict_drops_the_first_of_equal_citations() -> None:
     """Of [1][2][1] the evaluator keeps `2, 1` when it tries either [1], so the order changes."""
     table = TableEntailment(lambda premise, _: float(premise.count("It says") == 3))
-    await score([(example(), output("Alpha, beta [1][2][1]."), None)], table, mode=STRICT)
+    await score([(example(), output("Alpha, beta [1][2][1]."))], table, mode=STRICT)
     without = [pair.premise.split() for pair in table.pairs if pair.premise.count("It says") == 2]
     assert [[word for word in words if word[:-1] in FACTS] for words in without] == [
         ["beta.", "alpha."],
@@ -185,7 +186,7 @@ def test_a_statement_of_a_list_is_the_question_and_an_entity(mode: Mode) -> None
 
 
 async def test_no_answer_where_there_is_none_has_no_citation_scores() -> None:
-    items = [(example(answerable=False), output(text), None) for text in ("", "It is alpha [1].")]
+    items = [(example(answerable=False), output(text)) for text in ("", "It is alpha [1].")]
     empty, given = await score(items, TableEntailment(holds))
     assert (empty["citation_recall"], empty["citation_precision"]) == (None, None)
     assert empty["citation_f1"] is None
@@ -193,7 +194,7 @@ async def test_no_answer_where_there_is_none_has_no_citation_scores() -> None:
 
 
 async def test_f1_of_one_answer() -> None:
-    items = [(example(), output(text), None) for text in ("Alpha [1][2].", "Alpha.")]
+    items = [(example(), output(text)) for text in ("Alpha [1][2].", "Alpha.")]
     found = await score(items, TableEntailment(holds))
     assert [own["citation_f1"] for own in found] == [pytest.approx(2 / 3), 0]
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from citeproof import Passage, Toolbox, cli
 from citeproof.evaluation.corpus import search_documents
-from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.report import markdown, report
 from citeproof.evaluation.results import Result, read_lines
 from citeproof.testing import ListRetriever, ScriptedChatModel
@@ -119,8 +119,7 @@ def test_the_index_is_searched_instead_where_that_is_asked_for(asked: list[str])
     found = run("run", "--corpus", "index")
     assert found.retrieved == ("i",)
     assert asked[0] == QUESTION
-    manifest = read_manifest(Path("run"))
-    assert manifest is not None
+    manifest = require_manifest(Path("run"))
     assert (manifest.data.corpus, manifest.parameters["ranked"]) == ("index", False)
     [own] = json.loads(Path("run/alce.json").read_text("utf-8"))["data"]
     assert [doc["id"] for doc in own["docs"]] == ["i"] * bool(found.docs)
@@ -142,8 +141,7 @@ def test_a_run_tells_where_nothing_new_can_be_found(
     method: str, sets: list[str], known: int
 ) -> None:
     run("run", *(f"--set={one}" for one in sets), method=method)
-    manifest = read_manifest(Path("run"))
-    assert manifest is not None
+    manifest = require_manifest(Path("run"))
     assert manifest.totals.nothing_new == known
     told = "run: 1 question of 1 brought no more documents than the method meets at first"
     assert (told in markdown(asyncio.run(report([Path("run")])))) == bool(known)

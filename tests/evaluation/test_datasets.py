@@ -13,8 +13,9 @@ import pytest
 
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.datasets import HUB, read_examples
-from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.examples import Example
 from citeproof.evaluation.metrics.correctness import found_answers
+from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import read_outputs, write_outputs
 from citeproof.testing import passage
 from citeproof.types import Passage
@@ -34,8 +35,8 @@ ASQA = {
     "answer": "Ann built it, and Bo kept it.",
     "docs": DOCS,
 }
-QAMPARI = {"question": "Which?", "answers": [["Rome", "Roma"], ["Oslo"]], "answer": "Rome, Oslo"}
-ELI5 = {"question": "Why?", "answer": "So.", "claims": ["It is so."], "qa_pairs": None, "docs": []}
+QAMPARI = {"answers": [["Rome", "Roma"], ["Oslo"]], "answer": "Rome, Oslo"}
+ELI5 = {"answer": "So.", "claims": ["It is so."], "qa_pairs": None, "docs": []}
 
 
 def write(path: Path, rows: Sequence[object]) -> Path:
@@ -68,29 +69,35 @@ def test_asqa_of_alce(tmp_path: Path) -> None:
     )
 
 
-def test_qampari_and_eli5_of_alce(tmp_path: Path) -> None:
-    qampari, eli5 = read_examples(write(tmp_path / "set.json", [QAMPARI, ELI5]))
-    assert qampari == Example(
-        id="1",
-        question="Which?",
-        task="qampari",
-        answers=(("Rome", "Roma"), ("Oslo",)),
-        raw=QAMPARI,
-    )
-    assert eli5 == Example(
-        id="2",
-        question="Why?",
-        task="eli5",
-        references=("So.",),
-        claims=("It is so.",),
-        raw=ELI5,
-    )
-
-
 @pytest.mark.parametrize(
     ("row", "known"),
     [
         ({}, {}),
+        (QAMPARI, {"task": "qampari", "answers": (("Rome", "Roma"), ("Oslo",))}),
+        (ELI5, {"task": "eli5", "references": ("So.",), "claims": ("It is so.",)}),
+        # ASQA in a flat form; a sub-question belongs to each group of answers, or there is none.
+        (
+            {
+                "answers": ["Ann"],
+                "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
+                "long_answers": ["Ann did.", "It was Ann."],
+            },
+            {
+                "task": "asqa",
+                "answers": (("Ann",),),
+                "sub_questions": ("Who built?",),
+                "references": ("Ann did.", "It was Ann."),
+            },
+        ),
+        (
+            {
+                "qa_pairs": [
+                    {"question": "Who built it?", "short_answers": ["Ann"]},
+                    {"short_answers": ["Bo"]},
+                ]
+            },
+            {"task": "asqa", "answers": (("Ann",), ("Bo",))},
+        ),
         ({"answer": "Ann"}, {"answers": (("Ann",),)}),
         ({"answer": ["Ann", "A. Lee"]}, {"answers": (("Ann", "A. Lee"),)}),
         (
@@ -113,7 +120,9 @@ def test_qampari_and_eli5_of_alce(tmp_path: Path) -> None:
         ({"answers": [], "answerable": True}, {}),
     ],
 )
-def test_short_answers(tmp_path: Path, row: dict[str, Any], known: dict[str, Any]) -> None:
+def test_what_a_question_may_have(
+    tmp_path: Path, row: dict[str, Any], known: dict[str, Any]
+) -> None:
     row = {"question": "Who?", **row}
     expected = {"id": "1", "question": "Who?", "task": "qa", "raw": row, **known}
     assert one(tmp_path, row) == Example(**expected)
@@ -142,25 +151,6 @@ def test_the_example_questions_say_what_is_wanted() -> None:
             assert any(alias in " ".join(text.split()) for alias in group for text in texts), own.id
 
 
-def test_long_answers_of_asqa_in_a_flat_form(tmp_path: Path) -> None:
-    row = {
-        "question": "Who?",
-        "answers": ["Ann"],
-        "qa_pairs": [{"question": "Who built it?", "short_answers": ["Ann", "Ann Lee"]}],
-        "long_answers": ["Ann did.", "It was Ann."],
-    }
-    own = one(tmp_path, row)
-    assert (own.task, own.answers) == ("asqa", (("Ann", "Ann Lee"),))
-    assert own.references == ("Ann did.", "It was Ann.")
-
-
-def test_sub_questions_of_which_one_is_missing_are_none(tmp_path: Path) -> None:
-    """Each belongs to one group of answers; what is read for them is scored group by group."""
-    pairs = [{"question": "Who built it?", "short_answers": ["Ann"]}, {"short_answers": ["Bo"]}]
-    own = one(tmp_path, {"question": "Who?", "qa_pairs": pairs})
-    assert (own.task, own.answers, own.sub_questions) == ("asqa", (("Ann",), ("Bo",)), ())
-
-
 def test_a_mark_of_byte_order_blank_lines_and_line_separators(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"question": "Who\xe2\x80\xa8?"}\r\n\r\n{"question": "Why?"}')
@@ -182,6 +172,8 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     assert few != ids(5, seed=1)
     assert ids(5, seed=None) == [1, 2, 3, 4, 5]
     assert ids(None) == ids(99) == list(range(1, 51))
+    with pytest.raises(InputError, match="0 questions cannot be drawn"):
+        ids(0)
 
 
 @pytest.mark.parametrize(
@@ -247,110 +239,82 @@ TOWER = Passage(id="Tower", title="Tower", text="Ann built it. It is old.")
 LIGHT = Passage(id="Light", title="Light", text="Bo kept it.")
 
 
+STANFORD = {
+    "url": "http://www.freebase.com/view/en/ann",
+    "utterance": "Who?",
+    "targetValue": '(list (description "Ann \\"A\\" Lee") (description Oslo))',
+}
+ASQA_SPLIT = {
+    "ambiguous_question": "Who?",
+    "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
+    "annotations": [{"long_answer": "Ann.", "knowledge": []}],
+}
+WITHOUT_CONTEXT = {  # a pool of one's own is searched
+    "question": "Who?",
+    "answers": ["Ann"],
+    "supporting_facts": [["Tower", 0]],
+    "gold_passages": ["p7"],
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "known"),
+    ("name", "content", "known"),
     [
         (
             "test.json",
-            json.dumps([{"qId": "wqr1", "qText": "Who?", "answers": ["Ann", "A. Lee"]}]),
+            [{"qId": "wqr1", "qText": "Who?", "answers": ["Ann", "A. Lee"]}],
             {"id": "wqr1", "answers": (("Ann", "A. Lee"),)},
         ),
         (
             "webquestions.examples.test.json",
-            json.dumps(
-                [
-                    {
-                        "url": "http://www.freebase.com/view/en/ann",
-                        "utterance": "Who?",
-                        "targetValue": '(list (description "Ann \\"A\\" Lee") (description Oslo))',
-                    }
-                ]
-            ),
+            [STANFORD],
             {"id": "1", "answers": (('Ann "A" Lee', "Oslo"),)},
         ),
         (
-            "dev_data.jsonl",
-            json.dumps(
-                {
-                    "qid": "9",
-                    "question_text": "Who?",
-                    "answer_list": [{"answer_text": "Ann", "aliases": ["Lee"], "proof": []}],
-                }
-            ),
-            {"id": "9", "task": "qampari", "answers": (("Ann", "Lee"),)},
-        ),
-        (
             "ASQA.json",
-            json.dumps(
-                {
-                    "train": {"1": {}},
-                    "dev": {
-                        "-5": {
-                            "ambiguous_question": "Who?",
-                            "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
-                            "annotations": [{"long_answer": "Ann.", "knowledge": []}],
-                        }
-                    },
-                }
-            ),
+            {"train": {"1": {}}, "dev": {"-5": ASQA_SPLIT}},
             {"id": "-5", "task": "asqa", "answers": (("Ann",),), "references": ("Ann.",)},
         ),
-        (
-            "hotpot.jsonl",  # without its context: a pool of one's own is searched
-            json.dumps(
-                {
-                    "question": "Who?",
-                    "answers": ["Ann"],
-                    "supporting_facts": [["Tower", 0]],
-                    "gold_passages": ["p7"],
-                }
-            ),
-            {"answers": (("Ann",),), "gold": ("p7",)},
-        ),
+        ("hotpot.jsonl", WITHOUT_CONTEXT, {"answers": (("Ann",),), "gold": ("p7",)}),
         ("nq-test.qa.csv", "Who?\t['Ann', \"L'Ann\"]\n", {"answers": (("Ann", "L'Ann"),)}),
         ("nq-test.qa.csv", '"Who?"\t["Ann"]\n', {"answers": (("Ann",),)}),
         (
             "dev.json",
-            json.dumps([WIKI]),
+            [WIKI],
             {"id": "8a", "documents": (TOWER, LIGHT), "gold": ("Tower",), "task": "qa"},
         ),
         (
             "set.jsonl",
-            json.dumps({"question": "Who?", "docs": [{"title": None, "text": "Ann."}]}),
+            {"question": "Who?", "docs": [{"title": None, "text": "Ann."}]},
             {"documents": (Passage(id=Passage.make_id("", "Ann."), text="Ann."),)},
         ),
     ],
 )
 def test_sets_as_their_authors_publish_them(
-    tmp_path: Path, name: str, text: str, known: dict[str, Any]
+    tmp_path: Path, name: str, content: Any, known: dict[str, Any]
 ) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
     (tmp_path / name).write_text(text, encoding="utf-8")
     [own] = read_examples(tmp_path / name)
     assert own.question == "Who?"
     assert {key: getattr(own, key) for key in known} == known
     out = tmp_path / "alce.json"
-    write_outputs(out, [(own, Output(question="Who?", text="Ann [1].", passages=(LIGHT,)))])
-    [(again, output)] = read_outputs(out)
+    result = Result(id=own.id, question="Who?", output="Ann [1].", docs=(LIGHT,))
+    write_outputs(out, [(own, result)])
+    [(again, read)] = read_outputs(out)
     assert (again.id, again.question, again.answers) == (own.id, "Who?", own.answers)
-    assert output.passages == (LIGHT,)
-
-
-@pytest.mark.parametrize("limit", [0, -3])
-def test_no_question_cannot_be_drawn(tmp_path: Path, limit: int) -> None:
-    path = write(tmp_path / "set.jsonl", [{"question": "Who?"}])
-    with pytest.raises(InputError, match=f"{limit} questions cannot be drawn"):
-        read_examples(path, limit)
+    assert read.docs == (LIGHT,)
 
 
 def test_results_are_the_same_objects_with_output(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     [own] = read_examples(write(tmp_path / "asqa.json", [ASQA]))
-    output = Output(question="Who?", text="Ann [1].", passages=own.documents)
-    write_outputs(path, [(own, output)])
+    result = Result(id="-5", question="Who?", output="Ann [1].", docs=own.documents)
+    write_outputs(path, [(own, result)])
     assert json.loads(path.read_text(encoding="utf-8")) == {"data": [ASQA | {"output": "Ann [1]."}]}
     [(again, read)] = read_outputs(path)
     assert again.model_copy(update={"raw": ASQA}) == own
-    assert read == output.model_copy(update={"retrieved": tuple(p.id for p in own.documents)})
+    assert read == result.model_copy(update={"retrieved": tuple(p.id for p in own.documents)})
 
 
 def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> None:
@@ -363,9 +327,8 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
     ]
     examples = read_examples(write(tmp_path / "set.jsonl", rows))
     path = tmp_path / "results.json"
-    write_outputs(
-        path, [(e, Output(question="", text="Ann [1].", passages=(tower,))) for e in examples]
-    )
+    result = Result(id="", question="", output="Ann [1].", docs=(tower,))
+    write_outputs(path, [(example, result) for example in examples])
     docs = [{"id": "p1", "title": "Tower", "text": "Ann built it."}]
     added = {"docs": docs, "output": "Ann [1]."}
     annotations = [{"long_answer": "So."}, {"long_answer": "Thus."}]
@@ -382,7 +345,7 @@ def test_results_of_a_sample_keep_their_places_in_the_set(tmp_path: Path) -> Non
     sample = read_examples(write(tmp_path / "set.jsonl", rows), limit=3)
     assert [own.id for own in sample] != ["1", "2", "3"]
     path = tmp_path / "results.json"
-    write_outputs(path, [(own, Output(question=own.question, text="Ann.")) for own in sample])
+    write_outputs(path, [(own, Result(id=own.id, question="", output="Ann.")) for own in sample])
     assert [own.id for own, _ in read_outputs(path)] == [own.id for own in sample]
 
 
@@ -467,7 +430,10 @@ def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
             {
                 "qid": "9",
                 "question_text": "Who?",
-                "answer_list": [{"answer_text": "Ann", "aliases": ["Lee"]}, {"answer_text": "Bo"}],
+                "answer_list": [
+                    {"answer_text": "Ann", "aliases": ["Lee"], "proof": []},
+                    {"answer_text": "Bo"},
+                ],
             },
             {"id": "9", "task": "qampari", "answers": (("Ann", "Lee"), ("Bo",))},
         ),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import runpy
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,18 +19,7 @@ from citeproof.testing import TableEntailment
 from tests.evaluation.scripted import examples, judge, reply, toolbox
 
 FOLDER = Path(__file__).parents[2] / "benchmarks/leaderboard"
-
-
-def program() -> Any:
-    spec = importlib.util.spec_from_file_location("table_of_the_leaderboard", FOLDER / "table.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-leaderboard = program()
+leaderboard = SimpleNamespace(**runpy.run_path(str(FOLDER / "table.py")))
 
 
 def red(prompt: str) -> str:

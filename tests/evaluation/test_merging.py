@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from citeproof import Toolbox, cli
 from citeproof.errors import InputError
-from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.merging import Shard, merge
 from citeproof.evaluation.runner import run
 from tests.evaluation.scripted import examples, reply, toolbox, write
@@ -46,9 +46,7 @@ def test_merged_shards_are_the_run_that_was_not_parted(
         assert Path("merged", name).read_bytes() == Path("all", name).read_bytes()
     assert len(list(Path("merged/traces").iterdir())) == 5
     assert '"Which colour has number 4?"' in Path("merged/traces/5.jsonl").read_text("utf-8")
-    there, whole = read_manifest(Path("merged")), read_manifest(Path("all"))
-    assert there is not None
-    assert whole is not None
+    there, whole = require_manifest(Path("merged")), require_manifest(Path("all"))
     assert (there.data, len(there.sittings)) == (whole.data, 2)
     result = invoke(cli.app, [*command, "--out", "merged", "--resume"])
     assert result.exit_code == 0

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from citeproof.errors import InputError, MissingExtraError, ModelError
-from citeproof.evaluation.examples import Example, Output
+from citeproof.evaluation.examples import Example
 from citeproof.evaluation.metrics.mauve import mauve
 from citeproof.evaluation.metrics.reader import ExtractiveReader, reader_scores
-from tests.tools.test_nli_models import tokenizer
+from citeproof.evaluation.results import Result
+from tests.tools.test_nli_models import SIZES, tokenizer
 
 TEXT = "the tower was built by ann lee in 1871 ."
 SHORT = 24
@@ -80,14 +81,7 @@ def test_a_real_model_and_a_missing_one(tmp_path: Path) -> None:
     from transformers import BertConfig, BertForQuestionAnswering
 
     words = tokenizer(tmp_path, SHORT)
-    config = BertConfig(
-        vocab_size=len(words),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=SHORT,
-    )
+    config = BertConfig(vocab_size=len(words), max_position_embeddings=SHORT, **SIZES)
     BertForQuestionAnswering(config).save_pretrained(tmp_path)
     [found] = ExtractiveReader(str(tmp_path)).answers([("who built ?", TEXT)])
     assert found in TEXT
@@ -113,9 +107,9 @@ def test_what_a_reader_finds_is_compared_with_the_best_alias_of_each_sub_questio
     }
 
 
-def items(text: str) -> list[tuple[Example, Output]]:
+def items(text: str) -> list[tuple[Example, Result]]:
     own = Example(id="q1", question="Who?", task="asqa", references=("Ann did.", "Bo did."))
-    return [(own, Output(question="Who?", text=text))]
+    return [(own, Result(id="q1", question="Who?", output=text))]
 
 
 def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,10 +122,10 @@ def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPat
     library = ModuleType("mauve")
     library.compute_mauve = compute_mauve  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mauve", library)
-    assert mauve(items(f"So [1],\n{'old ' * 200}"), seed=3) == 0.25
+    assert mauve(items(f"So [1],\n{'old ' * 200}")) == 0.25
     assert asked["p_text"] == ["Who? Ann did"]
     assert asked["q_text"] == [f"Who? So, {'old ' * 98}".strip()]
-    assert (asked["featurize_model_name"], asked["seed"]) == ("gpt2-large", 3)
+    assert (asked["featurize_model_name"], asked["seed"]) == ("gpt2-large", 0)
     with pytest.raises(InputError, match="'q1': it has no long answer"):
         mauve([(items("")[0][0].model_copy(update={"references": ()}), items("")[0][1])])
 

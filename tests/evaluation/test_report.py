@@ -16,14 +16,14 @@ from citeproof import Claim, Usage, Verdict, build_vtg
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.entries import COLUMNS
 from citeproof.evaluation.examples import Mode, Scores
-from citeproof.evaluation.manifest import read_manifest
+from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.report import Report, markdown, report
-from citeproof.evaluation.report_page import curve, render_report
+from citeproof.evaluation.report_page import Curve, curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
-from citeproof.evaluation.results import Failure, Result, read_results
+from citeproof.evaluation.results import Failure, Result, read_results, write_results
 from citeproof.evaluation.runner import run
-from citeproof.evaluation.runs import open_run
+from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate
 from citeproof.evaluation.statistics import estimate, estimate_all
@@ -98,32 +98,23 @@ async def test_without_a_judge_citations_are_left_out(tmp_path: Path) -> None:
     assert card.metrics["em_recall"].value == 1
 
 
-async def test_scores_of_fewer_results_than_there_are_now_do_not_count(tmp_path: Path) -> None:
-    folder = await kept(tmp_path / "a")
-    own = open_run(folder)
-    card = read_scorecard(own, "corrected")
-    assert card is not None
-    write_scorecard(own, card.model_copy(update={"examples": {"q0": card.examples["q0"]}}))
-    assert read_scorecard(own, "corrected") is None
-    write_whole(folder / "scores-corrected.json", "{}")
-    with pytest.raises(InputError, match=r"scores-corrected.json holds no scores"):
-        read_scorecard(own, "corrected")
-
-
-async def test_scores_of_other_answers_do_not_count(tmp_path: Path) -> None:
+async def test_scores_of_other_or_fewer_answers_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
 
-    def written(output: str) -> None:
-        row = {"question": "Who?", "answers": ["Ann"], "output": output}
-        file.write_text(json.dumps([row]), "utf-8")
+    def written(*outputs: str) -> Run:
+        rows = [{"question": "Who?", "answers": ["Ann"], "output": output} for output in outputs]
+        file.write_text(json.dumps(rows), "utf-8")
+        return open_run(file)
 
-    written("Ann.")
-    own = open_run(file)
+    own = written("Ann.")
     card = await make_scorecard(own, judge(), mode="corrected")
-    write_scorecard(own, card)
-    assert read_scorecard(open_run(file), "corrected") == card
-    written("Bo.")
-    assert read_scorecard(open_run(file), "corrected") is None
+    path = write_scorecard(own, card)
+    assert read_scorecard(written("Ann."), "corrected") == card
+    assert read_scorecard(written("Bo."), "corrected") is None
+    assert read_scorecard(written("Ann.", "Bo."), "corrected") is None
+    write_whole(path, "{}")
+    with pytest.raises(InputError, match=r"scores-corrected.json holds no scores"):
+        read_scorecard(own, "corrected")
 
 
 async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: Path) -> None:
@@ -131,7 +122,7 @@ async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: P
     results = list(read_results(folder / "results.jsonl").values())
     error = Failure(type="ModelError", message="no answer")
     results[1] = Result(id="q1", question="?", error=error)
-    write_whole(folder / "results.jsonl", (f"{result.model_dump_json()}\n" for result in results))
+    write_results(folder / "results.jsonl", results)
     card = await make_scorecard(open_run(folder), judge(), mode="corrected")
     assert (card.errors, set(card.examples)) == (1, {"q0", "q2", "q3"})
     text = markdown(await report([folder]))
@@ -244,14 +235,14 @@ async def test_mauve_is_a_number_of_the_whole_run(
     asked: list[tuple[list[str], str]] = []
 
     def mauve(items: Sequence[Any], *, mode: Mode) -> float:
-        asked.append(([output.text for _, output in items], mode))
+        asked.append(([result.output for _, result in items], mode))
         return 0.8125
 
     monkeypatch.setattr("citeproof.evaluation.scorecard.mauve_of", mauve)
     own = open_run(await made(tmp_path / "own"))
     card = await make_scorecard(own, judge(), mode="corrected", mauve=True)
     write_scorecard(own, card)
-    assert asked == [([output.text for _, output, _ in own.items()], "corrected")]
+    assert asked == [([result.output for _, result in own.items()], "corrected")]
     assert "mauve" not in card.metrics
     assert read_scorecard(own, "corrected") == card
     made_of = await report([own.path, await kept(tmp_path / "other")], against=own.path)
@@ -321,28 +312,22 @@ async def test_a_file_of_alces_runner_is_compared_as_well(tmp_path: Path) -> Non
     assert [row[1] for row in cells(text, "Cost")[1:]] == ["own"]
 
 
-async def test_other_judges_and_unfinished_runs_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strange", [{"name": "another"}, {"threshold": 0.8}])
+async def test_other_judges_and_unfinished_runs_are_told(
+    tmp_path: Path, strange: dict[str, Any]
+) -> None:
     one, other = await kept(tmp_path / "one"), await kept(tmp_path / "other")
     run_of = open_run(other)
-    strange = TableEntailment({}, name="another")
-    write_scorecard(run_of, await make_scorecard(run_of, strange, mode="corrected"))
-    manifest = read_manifest(one)
-    assert manifest is not None
+    told = "scored with different entailment models, thresholds"
+    assert told not in markdown(await report([one, other]))
+    table = TableEntailment({}, **strange)
+    write_scorecard(run_of, await make_scorecard(run_of, table, mode="corrected"))
+    manifest = require_manifest(one)
     totals = manifest.totals.model_copy(update={"waiting": 3})
     manifest.model_copy(update={"totals": totals}).write(one)
     text = markdown(await report([one, other]))
-    assert "scored with different entailment models" in text
+    assert told in text
     assert "one is not finished: 3 examples to go." in text
-
-
-async def test_other_thresholds_are_told(tmp_path: Path) -> None:
-    for name, threshold in (("a", 0.5), ("b", 0.8)):
-        own = open_run(await made(tmp_path / name, 2))
-        table = TableEntailment({}, threshold=threshold)
-        write_scorecard(own, await make_scorecard(own, table, mode="corrected"))
-    told = "scored with different entailment models, thresholds"
-    assert told in markdown(await report([tmp_path / "a", tmp_path / "b"]))
-    assert told not in markdown(await report([tmp_path / "a"]))
 
 
 async def test_the_judge_of_each_mode_is_named_where_they_differ(tmp_path: Path) -> None:
@@ -459,39 +444,49 @@ def test_a_plot_of_one_value_has_axes(value: float) -> None:
             assert 0 <= float(element.attrib.get(key, 0)) <= 460
 
 
-def answered(verdicts: list[Verdict]) -> Result:
+def details(*rounds: dict[str, Any]) -> Result:
+    return Result(id="a", question="?", details={"rounds": list(rounds)})
+
+
+def proved(*trials: int) -> Result:
+    """An answer with a claim for each; below 0, one that is not proved."""
+    verdicts = [
+        Verdict(status="supported" if n > 0 else "unsupported", trials=abs(n)) for n in trials
+    ]
     claims = tuple(Claim(text="A.", verdict=verdict) for verdict in verdicts)
     answer = Answer(question="?", method="m", status="answered", claims=claims, usage=Usage())
     return Result(id="a", question="?", answer=answer)
 
 
-def test_curves_tell_how_far_methods_had_come() -> None:
-    proved = [
-        Verdict(status="supported", trials=1),
-        Verdict(status="supported", trials=3),
-        Verdict(status="unsupported", trials=3),
-        Verdict(status="supported", trials=1),
-    ]
-    found = curve([answered(proved)])
-    assert found is not None
-    assert (found.of, found.shares) == ("claims proved", (0.5, 0.5, 0.75))
-    assert curve([answered(proved[:1])]) is None
+WHOLE = {"complete": True, "correct": True, "cited": True}
+SEARCH = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
 
-    def details(*rounds: dict[str, Any]) -> Result:
-        return Result(id="a", question="?", details={"rounds": list(rounds)})
 
-    calm = [details({"agreed": False}, {"agreed": True}), details({"agreed": True}), details()]
-    found = curve(calm)
-    assert found is not None
-    assert (found.of, found.shares) == ("answers agreed on", (1 / 3, 2 / 3))
-    whole = {"complete": True, "correct": True, "cited": True}
-    found = curve([details({**whole, "cited": False}, whole)])
-    assert found is not None
-    assert (found.of, found.shares) == ("answers without fault", (0, 1))
-    search = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
-    found = curve([Result(id="a", question="?", details=search)])
-    assert found is not None
-    assert (found.of, found.shares) == ("questions whose passages suffice", (0, 1))
+@pytest.mark.parametrize(
+    ("results", "of", "shares"),
+    [
+        ([proved(1, 3, -3, 1)], "claims proved", (0.5, 0.5, 0.75)),
+        (
+            [details({"agreed": False}, {"agreed": True}), details({"agreed": True}), details()],
+            "answers agreed on",
+            (1 / 3, 2 / 3),
+        ),
+        ([details({**WHOLE, "cited": False}, WHOLE)], "answers without fault", (0, 1)),
+        (
+            [Result(id="a", question="?", details=SEARCH)],
+            "questions whose passages suffice",
+            (0, 1),
+        ),
+    ],
+)
+def test_curves_tell_how_far_methods_had_come(
+    results: list[Result], of: str, shares: tuple[float, ...]
+) -> None:
+    assert curve(results) == Curve(of, shares)
+
+
+def test_a_method_of_one_iteration_has_no_curve() -> None:
+    assert curve([proved(1)]) is None
 
 
 async def drawing(folder: Path, caption: str, *changes: dict[str, Any]) -> ET.Element:
@@ -499,7 +494,7 @@ async def drawing(folder: Path, caption: str, *changes: dict[str, Any]) -> ET.El
     file = await made(folder, len(changes)) / "results.jsonl"
     results = zip(read_results(file).values(), changes, strict=True)
     told = [result.model_copy(update=change) for result, change in results]
-    write_whole(file, (f"{result.model_dump_json()}\n" for result in told))
+    write_results(file, told)
     page = render_report(await report([folder]))
     [found] = re.findall(rf"<figcaption>{caption}</figcaption>(<svg .*?</svg>)", page)
     return ET.fromstring(found)

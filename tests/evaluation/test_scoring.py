@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from citeproof.evaluation.examples import Example, Mode, Output, Task
+from citeproof.evaluation.examples import Example, Mode, Task
+from citeproof.evaluation.results import Result
 from citeproof.evaluation.scoring import METRICS, aggregate, score
 from citeproof.testing import TableEntailment, passage
 from citeproof.types import Answer
@@ -29,9 +30,12 @@ def example(task: Task = "qa", **known: Any) -> Example:
     return Example.model_validate({"id": "1", "question": "Who?", "task": task} | known)
 
 
-def output(text: str, retrieved: Sequence[str] | None = None) -> Output:
+def output(
+    text: str, retrieved: Sequence[str] | None = None, answer: Answer | None = None
+) -> Result:
     found = None if retrieved is None else tuple(retrieved)
-    return Output(question="Who?", text=text, passages=PASSAGES, retrieved=found)
+    known = {"docs": PASSAGES, "retrieved": found, "answer": answer}
+    return Result(id="1", question="Who?", output=text, **known)
 
 
 def always(score: float = 1.0) -> TableEntailment:
@@ -78,7 +82,7 @@ LISTED = {
 async def test_each_task_has_its_metrics(
     task: Task, known: dict[str, Any], apply: set[str], mode: Mode
 ) -> None:
-    items = [(example(task, **known), output("Ann Lee built it [1].", ["p1"]), None)]
+    items = [(example(task, **known), output("Ann Lee built it [1].", ["p1"]))]
     [found] = await score(items, always(), mode=mode)
     assert list(found) == list(METRICS)
     assert applying(found) == CITED | ALWAYS | apply
@@ -89,9 +93,7 @@ async def test_each_task_has_its_metrics(
 async def test_three_calls_of_distinct_pairs_for_all_answers() -> None:
     """Joint checks and claims; each of several citations alone; what is left without one."""
     texts = ["It is old [1][2]. It is tall [1].", "It is old [1][2]."]
-    items = [
-        (example("eli5", claims=["It is old.", "It is new."]), output(text), None) for text in texts
-    ]
+    items = [(example("eli5", claims=["It is old.", "It is new."]), output(text)) for text in texts]
     table = TableEntailment(lambda premise, _: float("Ann" in premise and "Bo" in premise))
     found = await score(items, table)
     # The second answer adds only its two claims: its statement is one of the first's.
@@ -108,12 +110,12 @@ async def test_three_calls_of_distinct_pairs_for_all_answers() -> None:
 
 async def test_nothing_is_asked_where_nothing_can_be_entailed() -> None:
     table = always()
-    await score([(example(), output("It is old. It is tall [9]."), None)], table)
+    await score([(example(), output("It is old. It is tall [9]."))], table)
     assert table.batches == []
 
 
 async def test_a_score_on_the_threshold_entails() -> None:
-    items = [(example(), output("It is old [1]."), None)]
+    items = [(example(), output("It is old [1]."))]
     for threshold, recall in ((0.7, 1), (0.71, 0)):
         table = TableEntailment(lambda premise, hypothesis: 0.7, threshold=threshold)
         [found] = await score(items, table)
@@ -124,11 +126,7 @@ async def test_claim_recall_reads_the_whole_answer_without_marks() -> None:
     said = "It is old. It is tall."
     table = TableEntailment({(said, "Old."): 1.0, (said, "Tall."): 1.0})
     items = [
-        (
-            example("eli5", claims=["Old.", "Tall.", "New."]),
-            output("It is old [1]. It is tall."),
-            None,
-        )
+        (example("eli5", claims=["Old.", "Tall.", "New."]), output("It is old [1]. It is tall."))
     ]
     [found] = await score(items, table)
     assert found["claim_recall"] == 2 / 3
@@ -138,9 +136,9 @@ async def test_gold_passages_that_are_cited_and_met() -> None:
     """p2 is long, so the index holds its pieces."""
     known = example(gold=["p1", "p2", "p9"])
     rows = [
-        (known, output("Old [1].", ["p1", "p2#1", "p9"]), None),
-        (known, output("Old [2][1].", ["p2#1"]), None),
-        (known, output("Old."), None),
+        (known, output("Old [1].", ["p1", "p2#1", "p9"])),
+        (known, output("Old [2][1].", ["p2#1"])),
+        (known, output("Old.")),
     ]
     found = await score(rows, None)
     assert [own["gold_cited"] for own in found] == [1 / 3, 2 / 3, 0]
@@ -152,7 +150,7 @@ async def test_abstention_precision_and_recall_are_means() -> None:
     none = [example(id=str(n), answerable=False) for n in range(4)]
     some = [example(id=str(n), answers=[["Ann"]]) for n in range(5, 7)]
     texts = ["", " \n", "Old [1].", "Old.", "", "Ann [1]."]
-    rows = [(own, output(text), None) for own, text in zip([*none, *some], texts, strict=True)]
+    rows = [(own, output(text)) for own, text in zip([*none, *some], texts, strict=True)]
     means = aggregate(await score(rows, None))
     assert means["abstention_precision"] == pytest.approx(2 / 3)
     assert means["abstention_recall"] == 2 / 4
@@ -162,7 +160,7 @@ async def test_abstention_precision_and_recall_are_means() -> None:
 async def test_the_answer_says_whether_it_is_an_abstention() -> None:
     answer = Answer(question="Who?", method="vtg", status="not_found", text="I do not know.")
     answered = Answer(question="Who?", method="vtg", status="partial")
-    rows = [(example(), output(own.text), own) for own in (answer, answered)]
+    rows = [(example(), output(own.text, answer=own)) for own in (answer, answered)]
     assert [own["not_found"] for own in await score(rows, None)] == [1, 0]
 
 
@@ -182,7 +180,7 @@ async def test_proofs_that_the_judge_does_not_share() -> None:
     some = Answer.model_validate({**known, "status": "partial", "claims": claims})
     none = Answer.model_validate({**known, "status": "partial", "claims": claims[2:]})
     table = TableEntailment(lambda premise, text: float(text.split()[0] in premise))
-    found = await score([(example(), output(""), own) for own in (some, none)], table)
+    found = await score([(example(), output("", answer=own)) for own in (some, none)], table)
     assert [own["wrongly_proved"] for own in found] == [1 / 2, None]
     assert [pair.hypothesis for pair in table.pairs] == ["Ann Lee built it.", "Ann Lee kept it."]
 
@@ -202,13 +200,13 @@ async def test_disambig_f1_and_dr() -> None:
         sub_questions=["Who built?", "Who kept?", "Who sold?"],
         references=["kept Bo"],
     )
-    [found] = await score([(known, output("kept Bo [1]"), None)], None, reader=Reader())
+    [found] = await score([(known, output("kept Bo [1]"))], None, reader=Reader())
     assert found["disambig_f1"] == 1 / 3
     assert found["rouge_lsum"] == 1
     assert found["dr"] == pytest.approx(math.sqrt(1 / 3))
     assert found["dr_mean"] == pytest.approx((1 / 3 + 1) / 2)
     assert (found["qa_em"], found["qa_hit"]) == (1 / 3, 0)
-    [other] = await score([(known, output("built the Ann"), None)], None, reader=Reader())
+    [other] = await score([(known, output("built the Ann"))], None, reader=Reader())
     assert other["disambig_f1"] == pytest.approx((2 / 3) / 3)
     assert other["dr"] == 0
 
@@ -251,8 +249,8 @@ async def test_as_many_citations_count_as_are_asked_for(
 ) -> None:
     table = TableEntailment(lambda premise, _: float("third" in premise))
     passages = [passage(f"The {n}.", id=n) for n in ("first", "second", "third", "fourth")]
-    text = Output(question="Who?", text="It is old [1][2][3][4].", passages=tuple(passages))
-    [found] = await score([(example(), text, None)], table, mode=mode, at_most_citations=most)
+    text = Result(id="1", question="Who?", output="It is old [1][2][3][4].", docs=tuple(passages))
+    [found] = await score([(example(), text)], table, mode=mode, at_most_citations=most)
     assert (found["citation_recall"], found["citation_precision"]) == (recall, precision)
 
 
@@ -273,7 +271,7 @@ async def test_a_reasoning_before_a_list(
     """ALCE's --cot: its evaluator leaves the reasoning among the statements that are judged."""
     table = always()
     own = example("qampari", answers=[["Ann"], ["Bo"]])
-    [found] = await score([(own, output(text), None)], table, mode=mode, cot=cot)
+    [found] = await score([(own, output(text))], table, mode=mode, cot=cot)
     assert found["predictions"] == listed
     marks = text.count("[1]") if cited else 0
     expected = marks / cited if cited else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -60,14 +61,12 @@ def test_a_lane_has_one_core_and_other_threads_keep_theirs(
     before = torch.get_num_threads()
     monkeypatch.setattr(lanes, "cores", lambda: 2)
     inside = in_lanes(lambda _: torch.get_num_threads(), range(2 * before), "cpu")
-    later: list[int] = []
-    other = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
-    other.start()
-    other.join()
+    with ThreadPoolExecutor(1) as pool:
+        later = pool.submit(torch.get_num_threads).result()
 
     assert set(inside) == {1}
     assert torch.get_num_threads() == before
-    assert later == [before]
+    assert later == before
 
 
 def test_lanes_tokenize_one_after_the_other() -> None:
@@ -84,15 +83,8 @@ def test_lanes_tokenize_one_after_the_other() -> None:
 
     model = Model()
     take_turns(model)
-    answers: list[str] = []
-    threads = [
-        threading.Thread(target=lambda n=n: answers.append(model.preprocess(str(n), prompt="p")))
-        for n in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda n: model.preprocess(str(n), prompt="p"), range(8))
 
-    assert sorted(answers) == [f"p{n}" for n in range(8)]
+    assert list(answers) == [f"p{n}" for n in range(8)]
     assert model.most == 1

@@ -10,6 +10,7 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from citeproof.models.mpnet import _attend, lean_attention
 from tests.models.tiny import tiny_mpnet
+from tests.tools.test_nli_models import SIZES
 
 
 def test_lean_attention_changes_nothing_but_the_way(tmp_path: Path) -> None:
@@ -45,14 +46,7 @@ def test_positions_may_stand_behind_a_head_mask() -> None:
 
 
 def test_other_models_are_left_as_they_are() -> None:
-    config = BertConfig(
-        vocab_size=8,
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-    )
-    model = BertModel(config)
+    model = BertModel(BertConfig(vocab_size=8, **SIZES))
 
     lean_attention(model)
 

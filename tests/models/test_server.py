@@ -75,17 +75,10 @@ def test_it_listens_on_loopback_with_a_key_of_its_own(engine: Engine, gguf: Path
         assert given.api_keys == [server.api_key]
         assert len(server.api_key) > 20
         assert (given.n_ctx, given.cpuparams.n_threads) == (2048, 3)
+        assert given.n_batch == given.n_ubatch  # after each piece it looks whether it is to stop
         assert given.model_alias == {"local"}
         assert str(gguf) not in str(given.model_alias)
     assert engine.stopped == 1
-
-
-def test_it_looks_whether_it_is_to_stop_after_each_piece_of_a_prompt(
-    engine: Engine, gguf: Path
-) -> None:
-    with closing(LocalServer(gguf).start()):
-        (given,) = engine.started
-        assert (given.n_batch, given.n_ubatch) == (512, 512)
 
 
 def test_it_starts_again_on_its_old_port(engine: Engine, gguf: Path) -> None:
@@ -111,16 +104,13 @@ def test_one_server_for_everybody(engine: Engine, gguf: Path) -> None:
     assert local_server(settings, models) in servers
 
 
-def test_a_file_that_is_refused(engine: Engine, gguf: Path) -> None:
+def test_a_file_that_is_refused_or_is_no_model(engine: Engine, gguf: Path) -> None:
     engine.refuse = True
     with pytest.raises(ModelError, match=r"cannot be loaded.*too little memory"):
         local_server(LLMSettings(path=gguf), ModelSettings())
-
-
-def test_a_file_that_is_no_model(engine: Engine, tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"text")
+    gguf.write_bytes(b"text")
     with pytest.raises(CorruptModelError, match="not a GGUF"):
-        local_server(LLMSettings(path=tmp_path / "x"), ModelSettings())
+        local_server(LLMSettings(path=gguf), ModelSettings())
 
 
 def test_the_extra_is_named_before_anything_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:

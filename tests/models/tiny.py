@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from citeproof.models import entailment
-from tests.tools.test_nli_models import tokenizer
+from tests.tools.test_nli_models import SIZES, tokenizer
 
 
 def tiny_mpnet(folder: Path) -> Path:
@@ -15,14 +15,7 @@ def tiny_mpnet(folder: Path) -> Path:
 
     torch.manual_seed(7)
     made = tokenizer(folder, 64)
-    config = MPNetConfig(
-        vocab_size=len(made),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=66,
-    )
+    config = MPNetConfig(vocab_size=len(made), max_position_embeddings=66, **SIZES)
     MPNetModel(config).eval().save_pretrained(folder)
     for name in entailment._TOKENIZER:
         if not (folder / name).exists():

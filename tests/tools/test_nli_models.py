@@ -21,6 +21,15 @@ PREMISES = ["the tower was built by ann lee .", "bo ray .", "the tower was lit i
 PAIRS = [Pair(p, h) for p in PREMISES for h in ("ann lee .", "the tower .", "1871")]
 
 
+SIZES: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+}
+"""Of a tiny model."""
+
+
 def tokenizer(folder: Path, limit: int) -> Any:
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
@@ -51,15 +60,12 @@ def bert(folder: Path, labels: list[str], limit: int = 64) -> str:
     made = tokenizer(folder, limit)
     config = BertConfig(
         vocab_size=len(made),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
         max_position_embeddings=limit,
         initializer_range=1.0,
         id2label=dict(enumerate(labels)),
         label2id={label: n for n, label in enumerate(labels)},
         num_labels=len(labels),
+        **SIZES,
     )
     BertForSequenceClassification(config).eval().save_pretrained(folder)
     return str(folder)
@@ -89,48 +95,45 @@ def scores(model: Any, pairs: list[Pair]) -> list[float]:
     return result
 
 
-@pytest.mark.parametrize(
-    ("labels", "index"),
-    [
-        ({0: "contradiction", 1: "entailment", 2: "neutral"}, 1),
-        ({0: "ENTAILMENT", 1: "NOT_ENTAILMENT"}, 0),
-        ({0: "not-entailed", 1: "entailed"}, 1),
-        ({0: "LABEL_0"}, 0),
-        ({0: "SUPPORTS", 1: "REFUTES", 2: "NOT ENOUGH INFO"}, 0),
-        ({0: "hallucinated", 1: "consistent"}, 1),
-        ({0: "unsupported", 1: "supported"}, 1),
-        ({0: "not supported", 1: "Supported"}, 1),
-    ],
-)
-def test_the_entailment_label_is_read_from_the_config(labels: dict[int, str], index: int) -> None:
-    assert entailment_index(labels, "m") == index
+UNNAMED = {0: "LABEL_0", 1: "LABEL_1"}
 
 
 @pytest.mark.parametrize(
     ("labels", "wanted", "index"),
     [
-        ({0: "LABEL_0", 1: "LABEL_1"}, "LABEL_1", 1),
-        ({0: "LABEL_0", 1: "LABEL_1"}, "0", 0),
+        ({0: "contradiction", 1: "entailment", 2: "neutral"}, None, 1),
+        ({0: "ENTAILMENT", 1: "NOT_ENTAILMENT"}, None, 0),
+        ({0: "not-entailed", 1: "entailed"}, None, 1),
+        ({0: "LABEL_0"}, None, 0),
+        ({0: "SUPPORTS", 1: "REFUTES", 2: "NOT ENOUGH INFO"}, None, 0),
+        ({0: "hallucinated", 1: "consistent"}, None, 1),
+        ({0: "unsupported", 1: "supported"}, None, 1),
+        ({0: "not supported", 1: "Supported"}, None, 1),
+        (UNNAMED, "LABEL_1", 1),
+        (UNNAMED, "0", 0),
         ({0: "1", 1: "0"}, "1", 0),
         ({0: "entailment", 1: "not_entailment"}, "Not Entailment", 1),
     ],
 )
-def test_the_settings_say_which_label_is_entailment(
-    labels: dict[int, str], wanted: str, index: int
+def test_the_entailment_label_is_read_from_the_config_or_the_settings(
+    labels: dict[int, str], wanted: str | None, index: int
 ) -> None:
     assert entailment_index(labels, "m", wanted) == index
 
 
-def test_a_label_that_the_model_does_not_have_is_an_error() -> None:
-    with pytest.raises(ModelError, match="has no output 'yes': its labels are LABEL_0, LABEL_1"):
-        entailment_index({0: "LABEL_0", 1: "LABEL_1"}, "m", "yes")
-
-
-def test_labels_without_names_are_an_error() -> None:
-    with pytest.raises(ModelError, match="does not say which.*0, 1.*entailment.label"):
-        entailment_index({0: "0", 1: "1"}, "m")
-    with pytest.raises(ModelError, match="does not say which.*LABEL_0, LABEL_1.*entailment.label"):
-        entailment_index({0: "LABEL_0", 1: "LABEL_1"}, "m")
+@pytest.mark.parametrize(
+    ("labels", "wanted", "told"),
+    [
+        (UNNAMED, "yes", "has no output 'yes': its labels are LABEL_0, LABEL_1"),
+        (UNNAMED, None, "does not say which.*LABEL_0, LABEL_1.*entailment.label"),
+        ({0: "0", 1: "1"}, None, "does not say which.*0, 1.*entailment.label"),
+    ],
+)
+def test_labels_that_cannot_be_told_apart_are_an_error(
+    labels: dict[int, str], wanted: str | None, told: str
+) -> None:
+    with pytest.raises(ModelError, match=told):
+        entailment_index(labels, "m", wanted)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from citeproof.tools.entailment.opening import open_answerability, open_entailme
 from citeproof.tools.entailment.presets import PRESETS
 from citeproof.tools.entailment.text_classifier import TextClassifier
 from tests.tools import tiny_verifiers
-from tests.tools.model_stub import Reply, Stub, serve, tei
+from tests.tools.model_stub import Reply, serve, tei
 from tests.tools.test_nli_models import PAIRS, bert
 
 KEY = "sk-secret-98765"
@@ -123,13 +122,14 @@ def test_a_preset_is_asked_its_template_there(name: str, kind: str, tmp_path: Pa
     assert there.name == f"{folder} by {kind}"
 
 
-def test_vllm_scores_pairs_of_a_model_with_one_output(tmp_path: Path) -> None:
+def test_vllm_scores_pairs_only_of_a_model_with_one_output(tmp_path: Path) -> None:
     folder = bert(tmp_path, ["score"])
+    outputs = 1
 
     def vllm(path: str, body: Any) -> Reply:
         if path == "/v1/models":
             return Reply({"data": [{"id": folder, "max_model_len": 64}]})
-        if path != "/score":
+        if path != "/score" or outputs > 1:
             return Reply({"detail": "Not Found"}, 404)
         pairs = zip(body["text_1"], body["text_2"], strict=True)
         scored = [0.9 if two in one else 0.2 for one, two in pairs]
@@ -137,18 +137,9 @@ def test_vllm_scores_pairs_of_a_model_with_one_output(tmp_path: Path) -> None:
 
     with serve(vllm) as stub:
         assert scores(opened(stub.url, folder), PAIRS[0], PAIRS[2]) == [0.9, 0.2]
-
-
-def test_vllm_has_no_scores_of_pairs_for_a_model_with_more_outputs(tmp_path: Path) -> None:
-    folder = bert(tmp_path, ["entailment", "neutral", "contradiction"])
-
-    def vllm(path: str, body: Any) -> Reply:
-        if path == "/v1/models":
-            return Reply({"data": [{"id": folder, "max_model_len": 64}]})
-        return Reply({"detail": "Not Found"}, 404)
-
-    with serve(vllm) as stub, pytest.raises(ModelError, match="only for models with one output"):
-        scores(opened(stub.url, folder), PAIRS[0])
+        outputs = 3
+        with pytest.raises(ModelError, match="only for models with one output"):
+            opened(stub.url, folder)
 
 
 def test_citeproofs_own_server_is_sent_whole_pairs() -> None:
@@ -259,10 +250,6 @@ def test_a_server_that_is_gone_is_told_when_the_models_are_opened() -> None:
     assert "raise entailment.timeout" in caught.value.fix
 
 
-def other(kind: str = "classifier") -> AbstractContextManager[Stub]:
-    return serve(tei("org/other", lambda texts: HALF, kind=kind))
-
-
 @pytest.mark.parametrize(
     ("model", "kind", "told"),
     [
@@ -271,7 +258,8 @@ def other(kind: str = "classifier") -> AbstractContextManager[Stub]:
     ],
 )
 def test_a_server_with_another_model_is_an_error(model: str, kind: str, told: str) -> None:
-    with other(kind) as stub, pytest.raises(ModelError, match=told):
+    answers = tei("org/other", lambda texts: HALF, kind=kind)
+    with serve(answers) as stub, pytest.raises(ModelError, match=told):
         opened(stub.url, model)
 
 

@@ -90,6 +90,10 @@ OPTIONS:
 - Yes
 - No
 I think the answer is """
+HHEM = (
+    "<pad> Determine if the hypothesis is true given the premise?\n\n"
+    f"Premise: {DOCUMENT}\n\nHypothesis: {CLAIM}"
+)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +102,13 @@ I think the answer is """
         ("minicheck-roberta", tiny.roberta, f"{DOCUMENT}</s>{CLAIM}"),
         ("minicheck-deberta", tiny.deberta, f"{DOCUMENT}[SEP]{CLAIM}"),
         ("factcg", tiny.deberta, FACTCG),
+        ("hhem", tiny.hhem, HHEM),
+        ("minicheck-flan-t5", tiny.t5, f"predict: {DOCUMENT}</s>{CLAIM}"),
+        ("true", tiny.t5, f"premise: {DOCUMENT} hypothesis: {CLAIM}"),
+        ("trueteacher", tiny.t5, f"premise: {DOCUMENT} hypothesis: {CLAIM}"),
     ],
 )
-def test_a_classifier_reads_its_published_template(
+def test_a_verifier_reads_its_published_template(
     tmp_path: Path,
     preset: str,
     make: Callable[[Path], tuple[Any, Any]],
@@ -110,29 +118,18 @@ def test_a_classifier_reads_its_published_template(
     import torch
 
     model, words = make(tmp_path)
+    inputs = words(asked, return_tensors="pt")
+    if make is tiny.t5:
+        inputs["decoder_input_ids"] = torch.zeros(1, 1, dtype=torch.long)
     with torch.inference_mode():
-        logits = model(**words(asked, return_tensors="pt")).logits[0]
+        logits = model(**inputs).logits.flatten(0, -2)[0]  # of token classifiers the first token
+    if make is tiny.t5:
+        logits = logits[words.convert_tokens_to_ids(["0", "1"])]
     verifier = opened(model=str(tmp_path), preset=preset)
     [score, _] = scores(verifier, Pair(DOCUMENT, CLAIM), OTHER)
     assert score == pytest.approx(chances(logits)[1], abs=1e-5)
     assert words(asked).input_ids in read
     assert verifier.name == f"{tmp_path} as {preset}"
-
-
-def test_hhem_is_read_without_its_remote_code(tmp_path: Path, read: list[list[int]]) -> None:
-    import torch
-
-    model, words = tiny.hhem(tmp_path)
-    asked = (
-        "<pad> Determine if the hypothesis is true given the premise?\n\n"
-        f"Premise: {DOCUMENT}\n\nHypothesis: {CLAIM}"
-    )
-    with torch.inference_mode():
-        logits = model(**words(asked, return_tensors="pt")).logits[0, 0]
-    [_, score] = scores(opened(model=str(tmp_path), preset="hhem"), OTHER, Pair(DOCUMENT, CLAIM))
-    assert score == pytest.approx(chances(logits)[1], abs=1e-5)
-    assert words(asked).input_ids in read
-    assert words(asked).input_ids[0] == words.pad_token_id
 
 
 def test_alignscore_is_read_from_its_checkpoint(tmp_path: Path, read: list[list[int]]) -> None:
@@ -159,31 +156,6 @@ def test_a_checkpoint_with_code_in_it_is_refused(tmp_path: Path) -> None:
     torch.save({**held, "callbacks": Path}, path)
     with pytest.raises(ModelError, match="holds more than tensors, which might be code"):
         scores(opened(model=str(path)), OTHER)
-
-
-@pytest.mark.parametrize(
-    ("preset", "asked"),
-    [
-        ("minicheck-flan-t5", f"predict: {DOCUMENT}</s>{CLAIM}"),
-        ("true", f"premise: {DOCUMENT} hypothesis: {CLAIM}"),
-        ("trueteacher", f"premise: {DOCUMENT} hypothesis: {CLAIM}"),
-    ],
-)
-def test_a_seq2seq_reads_its_published_template(
-    tmp_path: Path, preset: str, asked: str, read: list[list[int]]
-) -> None:
-    import torch
-
-    model, words = tiny.t5(tmp_path)
-    with torch.inference_mode():
-        logits = model(
-            **words(asked, return_tensors="pt"),
-            decoder_input_ids=torch.zeros(1, 1, dtype=torch.long),
-        ).logits[0, 0]
-    wanted = chances(logits[words.convert_tokens_to_ids(["0", "1"])])[1]
-    [score, _] = scores(opened(model=str(tmp_path), preset=preset), Pair(DOCUMENT, CLAIM), OTHER)
-    assert score == pytest.approx(wanted, abs=1e-5)
-    assert words(asked).input_ids in read
 
 
 def test_answers_of_t5_differ_in_their_first_token() -> None:
@@ -288,11 +260,7 @@ def test_a_premise_is_cut_as_published(how: Chunking | None, chunks: list[str]) 
     if how is not None and how.size == 99:
         chunks = [LONG.replace("\n\n", "\n\n ")]  # so MiniCheck writes an empty line
     assert cut(LONG, how, len) == chunks
-
-
-def test_an_empty_premise_has_no_chunk() -> None:
-    forms: list[Chunking | None] = [Chunking("lines", 9, "words"), Chunking("even", 9, "words")]
-    assert [cut(" \n ", how, len) for how in [*forms, None]] == [[], [], []]
+    assert cut(" \n ", how, len) == []
 
 
 def test_what_is_too_long_is_cut_to_fit() -> None:
@@ -490,12 +458,14 @@ def test_several_models_are_opened_as_one() -> None:
     assert " + judge [" in behind.name
 
 
-def test_a_list_of_models_may_be_written_in_one_line() -> None:
+def test_a_list_of_models_may_be_written_in_one_line_and_names_none_twice() -> None:
     for written in ("[local, factcg]", '["local", "factcg"]'):
         assert Settings.load(**{"entailment.model": written}).entailment.models == (
             "local",
             "factcg",
         )
+    with pytest.raises(ValueError, match="names a model twice"):
+        EntailmentSettings(model=("a", "a"))
 
 
 # Settings
@@ -537,11 +507,6 @@ def test_a_published_model_is_known_by_name_and_path(model: str, name: str | Non
 def test_settings_that_contradict_each_other_are_an_error(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(CiteproofError, match=told):
         opened(**wrong)
-
-
-def test_a_model_is_not_named_twice() -> None:
-    with pytest.raises(ValueError, match="names a model twice"):
-        EntailmentSettings(model=("a", "a"))
 
 
 def test_other_labels_give_other_names_so_that_kept_scores_are_not_mixed_up() -> None:

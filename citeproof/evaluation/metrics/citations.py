@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citeproof.evaluation.examples import Example, Mode, Output, Scores
-from citeproof.evaluation.metrics.judging import Asking
+from citeproof.evaluation.examples import Example, Mode, Scores
 from citeproof.evaluation.metrics.texts import first_line, sentences, strip_alce_marks
+from citeproof.evaluation.results import Result
 from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, premise
+from citeproof.tools.entailment.rounds import Asking
 from citeproof.types import Answer, Passage
 
 MOST_CITATIONS = 3
@@ -33,7 +34,7 @@ class Statement:
 
 
 def statements(
-    example: Example, output: Output, mode: Mode, most: int = MOST_CITATIONS
+    example: Example, result: Result, mode: Mode, most: int = MOST_CITATIONS
 ) -> list[Statement]:
     """The statements of an answer, in order; of each the first `most` citations count.
 
@@ -48,18 +49,18 @@ def statements(
         MissingExtraError: strict, and the extra `alce` is not installed.
     """
     if mode == "strict":
-        return [_strict(text, output.passages, most) for text in _strict_texts(example, output)]
+        return [_strict(text, result.docs, most) for text in _strict_texts(example, result)]
     if example.task == "qampari":
-        listed = read_marked_list(output.text)
+        listed = read_marked_list(result.output)
         found = [(f"{example.question} {entity}", numbers) for entity, numbers in listed]
     else:
-        found = [(" ".join(text.split()), numbers) for text, numbers in read_marked(output.text)]
-    return [_statement(text, numbers, output.passages, most) for text, numbers in found]
+        found = [(" ".join(text.split()), numbers) for text, numbers in read_marked(result.output)]
+    return [_statement(text, numbers, result.docs, most) for text, numbers in found]
 
 
 def citation_scores(
-    example: Example, output: Output, mode: Mode, most: int = MOST_CITATIONS
-) -> Asking[Scores]:
+    example: Example, result: Result, mode: Mode, most: int = MOST_CITATIONS
+) -> Asking[bool, Scores]:
     """The scores of an answer, by asking in at most three rounds.
 
     Recall: share of the statements that the passages which they cite entail together.
@@ -73,10 +74,10 @@ def citation_scores(
     Raises:
         MissingExtraError: strict, and the extra `alce` is not installed.
     """
-    found = statements(example, output, mode, most)
+    found = statements(example, result, mode, most)
 
     def pair(statement: Statement, places: Sequence[int]) -> Pair:
-        return Pair(_premise([output.passages[place] for place in places], mode), statement.text)
+        return Pair(_premise([result.docs[place] for place in places], mode), statement.text)
 
     tried = [own for own in found if own.places]
     together = yield [pair(own, own.places) for own in tried]
@@ -98,10 +99,10 @@ def citation_scores(
     }
 
 
-def cited_ids(output: Output) -> set[str]:
+def cited_ids(result: Result) -> set[str]:
     """Ids of the passages that an answer cites."""
-    numbers = {number for sentence in read_marked(output.text) for number in sentence.numbers}
-    return {passage.id for n, passage in enumerate(output.passages, start=1) if n in numbers}
+    numbers = {number for sentence in read_marked(result.output) for number in sentence.numbers}
+    return {passage.id for n, passage in enumerate(result.docs, start=1) if n in numbers}
 
 
 def harmonic(recall: float, precision: float) -> float:
@@ -109,7 +110,7 @@ def harmonic(recall: float, precision: float) -> float:
     return 2 * recall * precision / (recall + precision) if recall + precision else 0.0
 
 
-def wrongly_proved(answer: Answer) -> Asking[Scores]:
+def wrongly_proved(answer: Answer) -> Asking[bool, Scores]:
     """The share of the claims given as proved that the judge does not find in what they cite.
 
     A claim that is flagged as unproved is no mistake here. Nothing where none is given as proved.
@@ -124,8 +125,8 @@ def wrongly_proved(answer: Answer) -> Asking[Scores]:
     return {"wrongly_proved": holds.count(False) / len(proved)}
 
 
-def _strict_texts(example: Example, output: Output) -> list[str]:
-    text = first_line(output.text)
+def _strict_texts(example: Example, result: Result) -> list[str]:
+    text = first_line(result.output)
     if example.task != "qampari":
         return sentences(text, "strict")
     entities = text.rstrip().rstrip(".").rstrip(",").split(",")

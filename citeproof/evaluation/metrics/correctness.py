@@ -10,10 +10,10 @@ from typing import Any
 
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.citations import harmonic
-from citeproof.evaluation.metrics.judging import Asking
 from citeproof.evaluation.metrics.texts import normal, sentences
 from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.entailment import Pair
+from citeproof.tools.entailment.rounds import Asking
 
 _PARTING = re.compile(r"(?!(?<=\d)[.,:]\d)[^\w\s]|_")
 _ENOUGH = 5
@@ -112,7 +112,7 @@ def qampari_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> S
     }
 
 
-def claim_recall(text: str, claims: Sequence[str]) -> Asking[Scores]:
+def claim_recall(text: str, claims: Sequence[str]) -> Asking[bool, Scores]:
     """ELI5: the share of at least one claim that the whole answer, without marks, entails."""
     held = yield [Pair(text, claim) for claim in claims]
     return {"claim_recall": sum(held) / len(held)}

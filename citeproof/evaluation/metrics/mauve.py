@@ -6,16 +6,15 @@ import string
 from collections.abc import Sequence
 
 from citeproof.errors import InputError, MissingExtraError, ModelError
-from citeproof.evaluation.examples import Example, Mode, Output
+from citeproof.evaluation.examples import Example, Mode
 from citeproof.evaluation.metrics.texts import plain
+from citeproof.evaluation.results import Result
 
 _MODEL = "gpt2-large"
 _WORDS = 100
 
 
-def mauve(
-    items: Sequence[tuple[Example, Output]], *, mode: Mode = "corrected", seed: int = 0
-) -> float:
+def mauve(items: Sequence[tuple[Example, Result]], *, mode: Mode = "corrected") -> float:
     """MAUVE of all answers against what people wrote, from 0 to 1, with GPT-2 large as ALCE has it.
 
     Each text is the question and the answer, cut after 100 words. By its authors' own word the
@@ -24,7 +23,6 @@ def mauve(
     Args:
         items: Examples with references, and what was answered.
         mode: How marks are taken off.
-        seed: Of its clustering.
 
     Raises:
         InputError: An example has no reference.
@@ -44,12 +42,12 @@ def mauve(
     try:
         found = compute_mauve(
             p_text=[_text(example.question, example.references[0]) for example, _ in items],
-            q_text=[_text(example.question, plain(out.text, mode)) for example, out in items],
+            q_text=[_text(example.question, plain(own.output, mode)) for example, own in items],
             featurize_model_name=_MODEL,
             device_id=0 if torch.cuda.is_available() else -1,
             max_text_length=512,
             batch_size=8,
-            seed=seed,
+            seed=0,
             verbose=False,
         )
     except OSError as error:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from citeproof.errors import MissingExtraError, ModelError
@@ -56,8 +56,6 @@ class ExtractiveReader:
 
     def __init__(self, model: str) -> None:
         self.name = model
-        self._loaded: tuple[Any, Any] | None = None
-        self._loading = threading.Lock()
 
     def answers(self, asked: Sequence[tuple[str, str]]) -> list[str]:
         """The answer to each question in its text, in order; empty where there is none.
@@ -71,7 +69,7 @@ class ExtractiveReader:
     def _answer(self, question: str, text: str) -> str:
         import torch
 
-        model, tokenizer = self._model()
+        model, tokenizer = self._loaded
         most = min(_WINDOW, tokenizer.model_max_length)
         read = tokenizer(
             question,
@@ -104,26 +102,17 @@ class ExtractiveReader:
                     best, span = float(score), _characters(read, window, first, last)
         return text[slice(*span)] if best > nothing else ""
 
-    def _model(self) -> tuple[Any, Any]:
-        with self._loading:
-            if self._loaded is None:
-                with MissingExtraError.unless_installed(
-                    "local", "A reader for Disambig-F1 needs transformers and torch"
-                ):
-                    import torch
-                    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-                try:
-                    tokenizer = AutoTokenizer.from_pretrained(self.name)
-                    model = AutoModelForQuestionAnswering.from_pretrained(self.name)
-                except (OSError, ValueError) as error:
-                    raise ModelError(
-                        f"The reader {self.name!r} cannot be loaded",
-                        why=str(error).splitlines()[0],
-                        fix="Name a question answering model of the hub, or a folder.",
-                    ) from error
-                device = "cuda" if torch.cuda.is_available() else "cpu"
-                self._loaded = (model.eval().to(device), tokenizer)
-            return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        what = "A reader for Disambig-F1 needs transformers and torch"
+        with MissingExtraError.unless_installed("local", what):
+            import torch
+            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+        fix = "Name a question answering model of the hub, or a folder."
+        with ModelError.unless_loaded(f"The reader {self.name!r} cannot be loaded", fix):
+            tokenizer = AutoTokenizer.from_pretrained(self.name)
+            model = AutoModelForQuestionAnswering.from_pretrained(self.name)
+        return model.eval().to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
 
 
 def _characters(read: Any, window: int, first: int, last: int) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from citeproof.errors import StoreError
 from citeproof.runtime.events import PairsScored, emit
 from citeproof.runtime.meter import spend
 from citeproof.tools.entailment.base import Entailment, Pair, Score
-from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.types import Usage
 
@@ -33,41 +32,19 @@ class CachedEntailment:
     """
 
     def __init__(self, model: Entailment, *, file: Path | None = None) -> None:
-        self._model = model
+        self.model = model
+        self.name = model.name
+        self.threshold = model.threshold
+        self.reads_many = bool(getattr(model, "reads_many", False))
+        self.place = str(getattr(model, "place", ""))
+        """The server that computes, or the first of a cascade; empty for this process."""
+        self.spans: Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None = getattr(
+            model, "spans", None
+        )
+        """Marks the unsupported part of a hypothesis; None where the model cannot."""
         self._scores: dict[Pair, float] = {}
         self._lock = threading.Lock()  # runs in several event loops share one of these
         self._file = _ScoreFile(file, model.name) if file is not None else None
-
-    @property
-    def name(self) -> str:
-        """The name of the model that computes."""
-        return self._model.name
-
-    @property
-    def model(self) -> Entailment:
-        """The model that computes."""
-        return self._model
-
-    @property
-    def threshold(self) -> float:
-        """The threshold of the model that computes."""
-        return self._model.threshold
-
-    @property
-    def reads_many(self) -> bool:
-        """Whether the model that computes reads several passages as well as one."""
-        return bool(getattr(self._model, "reads_many", False))
-
-    @property
-    def place(self) -> str:
-        """The server that computes, or the first of a cascade; empty for this process."""
-        model = self._model.first if isinstance(self._model, Cascade) else self._model
-        return str(getattr(model, "place", ""))
-
-    @property
-    def spans(self) -> Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None:
-        """Marks the unsupported part of a hypothesis; None where the model cannot."""
-        return getattr(self._model, "spans", None)
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order; only new pairs cost time.
@@ -83,7 +60,7 @@ class CachedEntailment:
             known |= await asyncio.to_thread(self._file.read, new)
             new = [pair for pair in new if pair not in known]
         if new:
-            computed = dict(zip(new, await self._model.scores(new), strict=True))
+            computed = dict(zip(new, await self.model.scores(new), strict=True))
             if self._file is not None:
                 await asyncio.to_thread(self._file.write, computed)
             known |= computed

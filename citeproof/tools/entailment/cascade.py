@@ -9,6 +9,7 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, halfway, stretch
 from citeproof.tools.entailment.details import missing_code, missing_details
@@ -43,30 +44,17 @@ class Cascade:
         blend: tuple[float, float, float] = (0.5, 0.5, 0.0),
         judge_name: str = "judge",
     ) -> None:
-        self._first = first
+        self.first = first
+        self.threshold = first.threshold
+        self.place = getattr(first, "place", "")
+        """The server of `first`; empty for this process."""
+        weights = "/".join(f"{weight:g}" for weight in blend)
+        decided = f"[{band[0]:g}, {band[1]:g}] {weights} details {halfway(self.threshold):g}"
+        self.name = f"{first.name} + {judge_name} {decided} verbatim"
+        """Both models, and what decides between them, so that kept scores are not mixed up."""
         self._open = judge
-        self._judge: Entailment | None = None
-        self._judge_name = judge_name
         self._band = band
         self._blend = blend
-
-    @property
-    def name(self) -> str:
-        """Both models, and what decides between them, so that kept scores are not mixed up."""
-        low, high = self._band
-        weights = "/".join(f"{weight:g}" for weight in self._blend)
-        decided = f"[{low:g}, {high:g}] {weights} details {halfway(self.threshold):g} verbatim"
-        return f"{self._first.name} + {self._judge_name} {decided}"
-
-    @property
-    def first(self) -> Entailment:
-        """The model that scores every pair."""
-        return self._first
-
-    @property
-    def threshold(self) -> float:
-        """Scores from here on count as entailed."""
-        return self._first.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order.
@@ -79,11 +67,15 @@ class Cascade:
         given = dict(zip(asked, await self._scores(asked) if asked else [], strict=True))
         return [given.get(pair, Score(1.0, 0.0)) for pair in pairs]
 
+    @cached_property
+    def _judge(self) -> Entailment:
+        return self._open()
+
     async def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         """`scores` of hypotheses that are no sentences of their premises."""
         scores = [
             _halve(score, self.threshold) if missing_code(pair.premise, pair.hypothesis) else score
-            for pair, score in zip(pairs, await self._first.scores(pairs), strict=True)
+            for pair, score in zip(pairs, await self.first.scores(pairs), strict=True)
         ]
         low, high = self._band
         lacking = {
@@ -93,8 +85,6 @@ class Cascade:
         }
         unsure = [i for i, score in enumerate(scores) if low <= score <= high or i in lacking]
         if unsure:
-            if self._judge is None:
-                self._judge = self._open()
             judged = await self._judge.scores([pairs[i] for i in unsure])
             for i, score in zip(unsure, judged, strict=True):
                 against = getattr(scores[i], "contradiction", None)

@@ -46,12 +46,8 @@ class ChatVerifier:
     def __init__(self, llm: LLM, preset: Preset, *, threshold: float | None = None) -> None:
         self._llm = llm
         self._preset = preset
+        self.name = f"{preset.name}: {llm.name}"
         self.threshold = preset.threshold if threshold is None else threshold
-
-    @property
-    def name(self) -> str:
-        """The format and the model that is asked."""
-        return f"{self._preset.name}: {self._llm.name}"
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The share of support in the probabilities of Yes and No, for each pair in order.

@@ -37,16 +37,9 @@ class CloseReader:
     def __init__(self, first: Entailment) -> None:
         self._first = first
         self._known: dict[Pair, float] = {}
-
-    @property
-    def name(self) -> str:
+        self.name = name_close_reader(first.name)
         """The model, and that it reads twice, so that kept scores are not mixed up."""
-        return name_close_reader(self._first.name)
-
-    @property
-    def threshold(self) -> float:
-        """Scores from here on count as entailed."""
-        return self._first.threshold
+        self.threshold = first.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order; see the class.

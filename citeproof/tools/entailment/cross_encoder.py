@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -70,9 +71,7 @@ class CrossEncoder:
         self._contradiction = contradiction
         self._locate = locate or (lambda: model)
         self._offline = offline
-        self._loaded: Any = None
-        self._loading = threading.Lock()
-        self._batcher = Batcher(self._predict)
+        self._batcher = Batcher(self._predict)  # one batch at a time, whoever asks
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order.
@@ -87,7 +86,7 @@ class CrossEncoder:
         return await self._batcher.scores(pairs)
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
-        model = self._model()
+        model = self._model
         items = self._windows(model, pairs)
         # The longest first: what does not fit into memory fails at once.
         items.sort(key=lambda item: item.tokens, reverse=True)
@@ -145,11 +144,9 @@ class CrossEncoder:
         limit = min(model.tokenizer.model_max_length, places if places > 0 else 512)
         return cut_pairs(model.tokenizer, limit, pairs)
 
+    @cached_property
     def _model(self) -> Any:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = _load(self._locate(), self.name, offline=self._offline)
-            return self._loaded
+        return _load(self._locate(), self.name, offline=self._offline)
 
 
 def _batches(items: Sequence[Window], tokens: int, most: int | None) -> Iterator[Sequence[Window]]:

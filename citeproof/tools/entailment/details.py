@@ -12,23 +12,14 @@ import unicodedata
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _TEENS = "fifteen sixteen seventeen eighteen nineteen twenty"
-_TENS = {
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-    "hundred": 100,
-    "dozen": 12,
-}
+_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _VALUES = (
     {word: str(value) for value, word in enumerate(f"{_UNITS} {_TEENS}".split())}
-    | {word: str(value) for word, value in _TENS.items()}
+    | {word: str(10 * value) for value, word in enumerate(_TENS.split(), start=3)}
     | {word: str(value) for value, word in enumerate(_ORDINALS.split(), start=1)}
-    | {"once": "1", "twice": "2", "both": "2", "single": "1", "half": "0.5", "double": "2"}
+    | {"once": "1", "twice": "2", "both": "2", "single": "1", "double": "2"}
+    | {"half": "0.5", "dozen": "12"}
 )
 _FIGURE = re.compile(r"\d[\d.,]*(?:\d|(?=\D|$))")
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)(?<![\w'’])[A-ZÀ-Þ][\w'’-]*\w")

@@ -31,12 +31,9 @@ class Ensemble:
         self._members = list(members)
         self._combine = combine
         self.threshold = 0.5 if threshold is None else threshold
-
-    @property
-    def name(self) -> str:
+        told = ", ".join(f"{member.name} ≥ {member.threshold:g}" for member in members)
+        self.name = f"{combine}({told})"
         """All models, and how their scores become one."""
-        told = ", ".join(f"{member.name} ≥ {member.threshold:g}" for member in self._members)
-        return f"{self._combine}({told})"
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The combined score of each pair, in order.

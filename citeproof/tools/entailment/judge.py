@@ -34,12 +34,8 @@ class Judge:
 
     def __init__(self, llm: LLM, *, threshold: float | None = None) -> None:
         self._llm = llm
+        self.name = f"judge:{llm.name}"
         self.threshold = _THRESHOLD if threshold is None else threshold
-
-    @property
-    def name(self) -> str:
-        """The judging model."""
-        return f"judge:{self._llm.name}"
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The share of Yes in the probability of Yes and No, for each pair in order.

@@ -224,12 +224,9 @@ class _Opener:
 
     def _remote(self, threshold: float | None) -> Entailment:
         """The one model, at its address."""
-        settings = self.settings
-        if threshold is None:
-            preset = find_preset(settings.models[0], settings.preset) if not settings.own else None
-            threshold = preset.threshold if preset else 0.5
-            threshold = shipped_threshold(settings) if settings.own else threshold
-        return open_remote(settings, threshold, offline=self.models.offline)
+        if threshold is None and self.settings.own:
+            threshold = shipped_threshold(self.settings)
+        return open_remote(self.settings, threshold, offline=self.models.offline)
 
     def _own(self, threshold: float | None) -> Entailment:
         """The shipped cross-encoder, which reads closely."""

@@ -6,7 +6,7 @@ import json
 import math
 from array import array
 from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -99,15 +99,15 @@ def gold(row: Row) -> bool | None:
     return _LABELS.get(label.strip().lower().replace(" ", "_").replace("-", "_"))
 
 
-@dataclass
 class Agreement:
-    """How well scores agree with labels; it keeps nine bytes of each labelled pair."""
+    """How well scores agree with labels; it keeps ten bytes of each labelled pair."""
 
-    unread: int = 0
-    """Labels that say neither entailed nor not entailed."""
-    _scores: array[float] = field(default_factory=lambda: array("d"))
-    _labels: bytearray = field(default_factory=bytearray)
-    _right: list[int] = field(default_factory=lambda: [0, 0])
+    def __init__(self) -> None:
+        self.unread = 0
+        """Labels that say neither entailed nor not entailed."""
+        self._scores = array("d")
+        self._labels = bytearray()
+        self._right = bytearray()
 
     def add(self, row: Row) -> None:
         """Take a scored object into account, if it has a label."""
@@ -117,42 +117,33 @@ class Agreement:
             return
         self._scores.append(row["score"])
         self._labels.append(label)
-        self._right[label] += row["entailed"] == label
+        self._right.append(row["entailed"] == label)
 
     @property
     def pairs(self) -> int:
         """How many labelled pairs there were."""
         return len(self._labels)
 
-    @property
-    def accuracy(self) -> float | None:
-        """Share of the labelled pairs that were decided rightly; None where there are none."""
-        return sum(self._right) / self.pairs if self.pairs else None
+    def figures(self) -> dict[str, float]:
+        """`accuracy`, where there are labelled pairs; with both kinds of them two more.
 
-    @property
-    def balanced_accuracy(self) -> float | None:
-        """Mean of the shares among entailed and other pairs; None where one kind is missing."""
-        entailed = sum(self._labels)
-        others = self.pairs - entailed
-        if not (entailed and others):
-            return None
-        return (self._right[True] / entailed + self._right[False] / others) / 2
-
-    @property
-    def auc(self) -> float | None:
-        """How probable it is that an entailed pair scores higher than another one.
-
-        Equal scores count half. None where one kind is missing.
+        `balanced accuracy` is the mean of the shares that were decided rightly among entailed and
+        other pairs. `AUC` is how probable it is that an entailed pair scores higher than another
+        one; equal scores count half.
         """
-        entailed = sum(self._labels)
-        others = self.pairs - entailed
-        if not (entailed and others):
-            return None
-        labels = np.frombuffer(self._labels, dtype=bool)
+        if not self.pairs:
+            return {}
+        labels, right = (np.frombuffer(own, dtype=bool) for own in (self._labels, self._right))
+        accuracy = {"accuracy": float(right.mean())}
+        if labels.all() or not labels.any():
+            return accuracy
         scores = np.frombuffer(self._scores)
         low = np.sort(scores[~labels])
         beaten = [np.searchsorted(low, scores[labels], side) for side in ("left", "right")]
-        return float(np.sum(beaten) / 2 / (entailed * others))
+        return accuracy | {
+            "balanced accuracy": float(right[labels].mean() + right[~labels].mean()) / 2,
+            "AUC": float(np.mean(beaten) / len(low)),
+        }
 
 
 def _row(line: bytes, place: str) -> Row:

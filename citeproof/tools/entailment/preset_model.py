@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from citeproof.tools.entailment.base import Pair
@@ -48,10 +48,7 @@ class PresetModel:
         self._batch_size = batch_size or self.batch_size
         self._offline = offline
         self._chosen_label = label
-        self._loaded: tuple[Any, Any] | None = None
-        # Threads may ask at the same time, and share the model and its tokenizer.
-        self._lock = threading.Lock()
-        self._batcher = Batcher(self._predict)
+        self._batcher = Batcher(self._predict)  # one batch at a time, whoever asks
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order.
@@ -69,8 +66,7 @@ class PresetModel:
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
         raise NotImplementedError
 
-    def _load(self) -> tuple[Any, Any]:
-        """The model and its tokenizer; the caller holds the lock."""
-        if self._loaded is None:
-            self._loaded = load_preset(self._preset, self._source, offline=self._offline)
-        return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        """The model and its tokenizer."""
+        return load_preset(self._preset, self._source, offline=self._offline)

@@ -60,31 +60,21 @@ class Preset:
 
 
 _MINICHECK = "github.com/Liyan06/MiniCheck, minicheck/inference.py"
-_ALIGNSCORE = "github.com/yuh-zha/AlignScore, src/alignscore/inference.py"
-_LETTUCE = "github.com/KRLabsOrg/LettuceDetect, lettucedetect/prompts/summary_prompt_en.txt"
 _TRUE = "premise: {premise} hypothesis: {hypothesis}"
 _ALL = (
-    Preset(
-        "minicheck-roberta",
-        "lytang/MiniCheck-RoBERTa-Large",
-        "classifier",
-        "RoBERTa-large, 2 labels",
-        "MIT",
-        _MINICHECK,
-        template="{premise}{sep}{hypothesis}",
-        chunking=Chunking("lines", 400, "tokens"),
-        limit=512,
-    ),
-    Preset(
-        "minicheck-deberta",
-        "lytang/MiniCheck-DeBERTa-v3-Large",
-        "classifier",
-        "DeBERTa-v3-large, 2 labels",
-        "MIT",
-        _MINICHECK,
-        template="{premise}{sep}{hypothesis}",
-        chunking=Chunking("lines", 400, "tokens"),
-        limit=2048,
+    *(
+        Preset(
+            f"minicheck-{name}",
+            f"lytang/MiniCheck-{network}-Large",
+            "classifier",
+            f"{network}-large, 2 labels",
+            "MIT",
+            _MINICHECK,
+            template="{premise}{sep}{hypothesis}",
+            chunking=Chunking("lines", 400, "tokens"),
+            limit=limit,
+        )
+        for name, network, limit in (("roberta", "RoBERTa", 512), ("deberta", "DeBERTa-v3", 2048))
     ),
     Preset(
         "minicheck-flan-t5",
@@ -125,35 +115,23 @@ _ALL = (
         weights="hhem",
         base="google/flan-t5-base",
     ),
-    Preset(
-        "alignscore-base",
-        "yzha/AlignScore",
-        "classifier",
-        "RoBERTa-base, 3 labels",
-        "MIT",
-        _ALIGNSCORE,
-        label=0,
-        chunking=Chunking("even", 350, "words"),
-        limit=512,
-        sentences="mean",
-        weights="alignscore",
-        file="AlignScore-base.ckpt",
-        base="FacebookAI/roberta-base",
-    ),
-    Preset(
-        "alignscore-large",
-        "yzha/AlignScore",
-        "classifier",
-        "RoBERTa-large, 3 labels",
-        "MIT",
-        _ALIGNSCORE,
-        label=0,
-        chunking=Chunking("even", 350, "words"),
-        limit=512,
-        sentences="mean",
-        weights="alignscore",
-        file="AlignScore-large.ckpt",
-        base="FacebookAI/roberta-large",
+    *(
+        Preset(
+            f"alignscore-{size}",
+            "yzha/AlignScore",
+            "classifier",
+            f"RoBERTa-{size}, 3 labels",
+            "MIT",
+            "github.com/yuh-zha/AlignScore, src/alignscore/inference.py",
+            label=0,
+            chunking=Chunking("even", 350, "words"),
+            limit=512,
+            sentences="mean",
+            weights="alignscore",
+            file=f"AlignScore-{size}.ckpt",
+            base=f"FacebookAI/roberta-{size}",
+        )
+        for size in ("base", "large")
     ),
     Preset(
         "true",
@@ -180,7 +158,7 @@ _ALL = (
             "tokens",
             f"ModernBERT-{size}, 2 labels of each token",
             "MIT",
-            _LETTUCE,
+            "github.com/KRLabsOrg/LettuceDetect, lettucedetect/prompts/summary_prompt_en.txt",
             template="Summarize the following text:\npassage 1: {premise}\noutput:",
             limit=4096,
         )

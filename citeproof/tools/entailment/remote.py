@@ -8,7 +8,7 @@ loaded here without its weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeAlias
 
 from citeproof.errors import ModelError, SettingsError, VerifierOutageError
@@ -30,13 +30,13 @@ _Predict: TypeAlias = Callable[[Sequence[Pair]], Sequence[float]]
 
 
 def open_remote(
-    settings: EntailmentSettings, threshold: float, *, offline: bool = False
+    settings: EntailmentSettings, threshold: float | None, *, offline: bool = False
 ) -> Entailment:
     """The model that the settings name, at their `base_url`; it is asked for a score at once.
 
     Args:
         settings: The `[entailment]` section, with one model.
-        threshold: Scores from here on count as entailed.
+        threshold: Scores from here on count as entailed; by default the preset's, or 0.5.
         offline: Whether a tokenizer may be loaded from this machine only.
 
     Raises:
@@ -45,9 +45,13 @@ def open_remote(
     """
     [model] = settings.models
     preset = None if model == "local" else find_preset(model, settings.preset)
-    named = model if preset is None or model != preset.name else preset.hub
+    named = source = model
     if model == "local":
         named = name_close_reader(calibration().name)
+    if preset is not None and model == preset.name:
+        named, source = preset.hub, preset.model
+    if threshold is None:
+        threshold = preset.threshold if preset else 0.5
     server = ModelServer("entailment", settings)
     classifier = find_classifier(server, settings.server, named, settings.batch_size or 0)
     if classifier.kind == "citeproof":
@@ -76,7 +80,6 @@ def open_remote(
             why="no other server loads it as it is published",
             fix="Run citeproof serve there, or leave out entailment.base_url.",
         )
-    source = preset.model if model == preset.name else model
     how = {"name": name, "label": settings.label, "offline": offline}
     reader = _RemoteReader(classifier, preset, source, **how)
     return RemoteModel(classifier, name, threshold, reader.predict)
@@ -99,17 +102,13 @@ class RemoteModel:
         self, classifier: Classifier, name: str, threshold: float, predict: _Predict
     ) -> None:
         predict([_PROBE])
+        kinds = {"citeproof": "citeproof serve", "tei": "text-embeddings-inference", "vllm": "vLLM"}
+        self.place = f"{kinds[classifier.kind]} at {classifier.server.shown}"
+        """Where it is."""
         self.name = name
         self.threshold = threshold
-        self._classifier = classifier
         self._predict = predict
         self._batcher = Batcher(self._predict_or_outage, abandoned=True)
-
-    @property
-    def place(self) -> str:
-        """Where it is."""
-        kinds = {"citeproof": "citeproof serve", "tei": "text-embeddings-inference", "vllm": "vLLM"}
-        return f"{kinds[self._classifier.kind]} at {self._classifier.server.shown}"
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of entailment of each pair, in order.
@@ -165,10 +164,9 @@ class _RemoteReader(TextClassifier):
     def predict(self, pairs: Sequence[Pair]) -> Sequence[float]:
         return self._predict(pairs)
 
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            self._loaded = None, load_tokenizer(self._source, offline=self._offline)
-        return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        return None, load_tokenizer(self._source, offline=self._offline)
 
     def _read(self, texts: Sequence[ReadText]) -> list[float]:
         asked: list[Text] = [

@@ -12,7 +12,7 @@ speak of one another (`are_linked`).
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
@@ -20,6 +20,7 @@ from typing import Literal
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
+from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
 from citeproof.types import Passage, Verdict
 
 Premise = Literal["fewest", "whole"]
@@ -111,29 +112,12 @@ async def find_supports(
 ) -> list[Support]:
     """`find_support` of several claims, each with its passages; each round is one batch."""
     reads_many = bool(getattr(entailment, "reads_many", False))
-    enough = 1 if fewest else MOST
-    found: dict[int, Support] = {}
-    asked: dict[int, list[Pair]] = {}
+    enough = (1 if fewest else MOST) if reads_many else 0
     searches = [
-        _search(question, passages, claim, entailment.threshold, enough if reads_many else 0)
+        _search(question, passages, claim, entailment.threshold, enough)
         for passages, claim in claims
     ]
-
-    def advance(place: int, scores: list[float] | None) -> None:
-        try:
-            # Python starts a generator by sending it None.
-            asked[place] = searches[place].send(scores)  # type: ignore[arg-type]
-        except StopIteration as end:
-            found[place] = end.value
-
-    for place in range(len(searches)):
-        advance(place, None)
-    while asked:
-        waiting, asked = asked, {}
-        scores = iter(await entailment.scores([one for some in waiting.values() for one in some]))
-        for place, some in waiting.items():
-            advance(place, [next(scores) for _ in some])
-    return [found[place] for place in range(len(searches))]
+    return await ask_in_rounds(searches, entailment.scores)
 
 
 async def whole_support(
@@ -173,7 +157,7 @@ def _search(
     claim: str,
     threshold: float,
     enough: int,
-) -> Generator[list[Pair], list[float], Support]:
+) -> Asking[float, Support]:
     """Asks for the scores of pairs, and ends with the support.
 
     Args:

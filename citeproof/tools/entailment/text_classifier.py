@@ -21,8 +21,7 @@ class TextClassifier(PresetModel):
     """
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
-        with self._lock:
-            _, tokenizer = self._load()
+        _, tokenizer = self._loaded
         readings = [self._readings(tokenizer, pair) for pair in pairs]
         scores = self._read([text for pair in readings for own in pair for text in own])
         left = iter(scores)
@@ -33,22 +32,20 @@ class TextClassifier(PresetModel):
 
     def _read(self, texts: Sequence[ReadText]) -> list[float]:
         """The probability of entailment of each text, in order."""
-        model, tokenizer = self._load()
-        index = self._index(model.config.id2label)
+        model, tokenizer = self._loaded
         order = sorted(range(len(texts)), key=lambda i: texts[i].tokens, reverse=True)
         scores = [0.0] * len(texts)
         for begin in range(0, len(order), self._batch_size):
             batch = order[begin : begin + self._batch_size]
-            chances = self._read_batch(model, tokenizer, [texts[i] for i in batch], index)
+            chances = self._read_batch(model, tokenizer, [texts[i] for i in batch])
             for i, chance in zip(batch, chances, strict=True):
                 scores[i] = chance
         return scores
 
-    def _read_batch(
-        self, model: Any, tokenizer: Any, texts: Sequence[ReadText], index: int
-    ) -> list[float]:
+    def _read_batch(self, model: Any, tokenizer: Any, texts: Sequence[ReadText]) -> list[float]:
         import torch
 
+        index = self._index(model.config.id2label)
         firsts = [text.first for text in texts]
         seconds = None if self._preset.template else [text.second for text in texts]
         inputs = tokenizer(firsts, seconds, padding=True, verbose=False, return_tensors="pt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -36,6 +37,10 @@ class TokenLabels(PresetModel):
     the worst, so no long document supports anything.)
     """
 
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._lock = threading.Lock()
+
     async def spans(self, pair: Pair) -> list[UnsupportedSpan]:
         """The spans of the hypothesis that are not supported, in order; none where all of it is.
 
@@ -60,8 +65,8 @@ class TokenLabels(PresetModel):
 
     def _label(self, pairs: Sequence[Pair]) -> list[list[_Token]]:
         """The tokens of each hypothesis, by the window of the premise that supports it best."""
-        with self._lock:
-            model, tokenizer = self._load()
+        with self._lock:  # spans may be asked for while pairs are scored
+            model, tokenizer = self._loaded
             texts = [
                 (index, *text)
                 for index, pair in enumerate(pairs)

@@ -17,17 +17,17 @@ from langchain_core.rate_limiters import BaseRateLimiter
 from pydantic import SecretStr, ValidationError
 
 from citeproof.errors import CiteproofError, MissingExtraError, SettingsError
+from citeproof.guard import LOOPBACK
 from citeproof.models.progress import Progress
 from citeproof.models.server import LocalServer, local_server
 from citeproof.models.vllm import VLLMServer, vllm_server
 from citeproof.settings import LLMSettings, ModelSettings, Settings
 from citeproof.tools.llm.retries import scrub
-from citeproof.tools.transport import look_over
+from citeproof.tools.transport import look_over, without_secrets
 
 _NO_KEY = "not-needed"
 _VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
 """Arguments that make vLLM continue a reply; llama.cpp does so anyway."""
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass
@@ -138,7 +138,7 @@ def label(settings: LLMSettings) -> str:
     """The model and where it is, for people to read; never with a key. Opens nothing."""
     there = settings.vllm or settings.model
     if settings.base_url is not None:
-        return f"{there} at {_without_secrets(settings.base_url)}"
+        return f"{there} at {without_secrets(settings.base_url)}"
     if settings.model == "local":
         return f"the embedded model {settings.path.name}" if settings.path else "the embedded model"
     return f"{there} on vLLM" if settings.vllm else there
@@ -165,7 +165,7 @@ def _compatible(
         "use_responses_api": False,
         "openai_proxy": None,
         # A proxy from the environment must not see what is meant for this machine.
-        **_clients(trust_env=urlsplit(url).hostname not in _LOOPBACK),
+        **_clients(trust_env=urlsplit(url).hostname not in LOOPBACK),
     }
     return _build(f"openai:{model}", settings, arguments, {} if slot is None else {"id_slot": slot})
 
@@ -269,11 +269,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ValidationError):  # else it would show what it was given
         told = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
     return scrub(" ".join(told.split())[:400])
-
-
-def _without_secrets(url: str) -> str:
-    """An address without user name, password and query."""
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{host}{port}{parts.path}"

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -110,16 +110,10 @@ class LLM:
         twin.role, twin._base, twin._roles = role, self._base, self._roles
         return twin
 
-    def in_marks(self) -> LLM:
-        """The same model, asked for whole answers as text with citation marks."""
+    def in_form(self, form: Literal["marks", "json"]) -> LLM:
+        """The same model, asked for whole answers as text with citation marks, or as JSON."""
         twin = copy.copy(self)
-        twin.answers_in_json = False
-        return twin
-
-    def in_json(self) -> LLM:
-        """The same model, asked for whole answers as JSON."""
-        twin = copy.copy(self)
-        twin.answers_in_json = True
+        twin.answers_in_json = form == "json"
         return twin
 
     async def text(
@@ -167,14 +161,7 @@ class LLM:
         said = self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
         return replies.whole(said) if replies.is_cut(message) and not prompt.schema else said
 
-    async def parse(
-        self,
-        prompt: Prompt,
-        schema: type[T],
-        *,
-        max_tokens: int = 256,
-        temperature: float | None = None,
-    ) -> T:
+    async def parse(self, prompt: Prompt, schema: type[T], *, max_tokens: int = 256) -> T:
         """The reply as an object of the schema, asked for a second time where it is invalid.
 
         The server gets the schema if it supports one; otherwise the prompt describes it in words.
@@ -186,7 +173,7 @@ class LLM:
             BudgetExceededError: The budget allows no further call.
         """
         form = json.dumps(schema.model_json_schema(), ensure_ascii=False)
-        limits = {"max_tokens": max_tokens, "temperature": temperature}
+        limits = {"max_tokens": max_tokens}
         task, problem, text = prompt.task, "", ""
         for _ in range(2):
             words = f"{task}\n\nReply with one JSON object that fits this schema:\n{form}"

@@ -61,15 +61,16 @@ def retry(
     by_ourselves = wait_exponential(backoff, max=60) + wait_random(0, backoff)
 
     def wait(state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome is not None else None
-        asked = retry_after(error) if error is not None else None
+        asked = retry_after(_failure(state))
         return float(by_ourselves(state)) if asked is None else asked
 
     def tell(state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome is not None else None
-        if error is not None:
-            _log_failure(error, state)
-            waiting(error, state.upcoming_sleep, state.attempt_number + 1)
+        error = _failure(state)
+        # Not with the provider's words, which may hold a key.
+        what = type(error).__name__ + (f", HTTP {code}" if (code := status_code(error)) else "")
+        again = state.upcoming_sleep
+        _log.info("Attempt %d failed (%s); again in %.1f s.", state.attempt_number, what, again)
+        waiting(error, again, state.attempt_number + 1)
 
     return AsyncRetrying(
         stop=stop_after_attempt(retries + 1),
@@ -80,11 +81,12 @@ def retry(
     )
 
 
-def _log_failure(error: BaseException, state: RetryCallState) -> None:
-    """Log a failed attempt; not with the provider's words, which may hold a key."""
-    what = type(error).__name__ + (f", HTTP {code}" if (code := status_code(error)) else "")
-    again = state.upcoming_sleep
-    _log.info("Attempt %d failed (%s); again in %.1f s.", state.attempt_number, what, again)
+def _failure(state: RetryCallState) -> BaseException:
+    """The error of an attempt, which has failed if it is waited for another."""
+    assert state.outcome is not None
+    error = state.outcome.exception()
+    assert error is not None
+    return error
 
 
 def status_code(error: BaseException) -> int | None:

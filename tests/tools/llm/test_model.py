@@ -48,6 +48,7 @@ ASK = Prompt("System line.", "Question and passages.", "The task.")
 KEY = "sk-top-secret-1234"
 YES_NO = ("Yes", "No")
 CITED = '{"citations": [2]}'
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}
 
 
 class Inner(BaseModel):
@@ -350,13 +351,7 @@ def test_each_wait_is_told() -> None:
     with serve([Reply(status=503, headers={"retry-after": "0.1"}), Reply("Fine.")]) as stub:
         told, _ = graph.stream({"said": ""}, stream_mode="custom")
     assert isinstance(told, LLMWaiting)
-    assert told == LLMWaiting(
-        role="judge",
-        seconds=0.1,
-        attempt=2,
-        attempts=3,
-        why=told.why,
-    )
+    assert told == LLMWaiting(role="judge", seconds=0.1, attempt=2, attempts=3, why=told.why)
     assert "HTTP 503" in told.why
 
 
@@ -491,11 +486,13 @@ async def test_a_server_without_schemas_is_told_in_words() -> None:
             assert (await llm.parse(ASK, Cited)).citations == [3]
             assert (await llm.for_role("judge").parse(ASK, Cited)).citations == [3]
         with use_meter(Meter()) as later:
-            assert (await llm.parse(ASK, Cited)).citations == [3]
-    assert ["response_format" in request for request in stub.requests] == [True] + [False] * 3
+            assert await llm.text(replace(ASK, schema=SCHEMA)) == '{"citations": [3]}'
+        with use_meter(Meter()) as plain:
+            await llm.text(ASK)
+    assert ["response_format" in request for request in stub.requests] == [True] + [False] * 4
     assert '"citations"' in stub.requests[1]["messages"][-1]["content"]
     told = f"m at {stub.url} does not take a schema; it is told the format in words."
-    assert meter.notes == later.notes == [told]
+    assert (meter.notes, later.notes, plain.notes) == ([told], [told], [])
 
 
 async def test_a_prompt_that_is_too_long_is_not_taken_for_a_missing_schema() -> None:
@@ -578,20 +575,19 @@ async def test_the_first_whole_object_counts(text: str, expected: list[int] | No
 # -- choices
 
 
-async def test_probabilities_of_the_first_token() -> None:
-    top = {" yes": math.log(0.5), "YES": math.log(0.1), "No": math.log(0.2), "Maybe": math.log(0.2)}
-    with serve([Reply("Yes", top=top)]) as stub, use_meter(Meter()) as meter:
+@pytest.mark.parametrize(
+    ("top", "yes"),
+    [({" yes": 0.5, "YES": 0.1, "No": 0.2, "Maybe": 0.2}, 0.75), ({"no": 0.9, "nope": 0.05}, 0)],
+)
+async def test_probabilities_of_the_first_token(top: dict[str, float], yes: float) -> None:
+    logs = {token: math.log(chance) for token, chance in top.items()}
+    with serve([Reply("Yes", top=logs)]) as stub, use_meter(Meter()) as meter:
         found = await at(stub).choose(ASK, YES_NO)
-    assert found == {"Yes": pytest.approx(0.75), "No": pytest.approx(0.25)}
+    assert found == {"Yes": pytest.approx(yes), "No": pytest.approx(1 - yes)}
     assert meter.notes == []
     [request] = stub.requests
     assert (request["logprobs"], request["top_logprobs"]) == (True, 20)
     assert request["max_completion_tokens"] == 1
-
-
-async def test_one_option_among_the_likely_tokens() -> None:
-    with serve([Reply("no", top={"no": -0.1, "nope": -3.0})]) as stub:
-        assert await at(stub).choose(ASK, YES_NO) == {"Yes": 0.0, "No": 1.0}
 
 
 @pytest.mark.parametrize("top", [None, {"Well": -0.1}])
@@ -687,21 +683,24 @@ async def test_the_rate_is_kept_across_roles_and_is_not_part_of_the_timeout() ->
     assert stub.times[-1] - stub.times[0] >= 0.6
 
 
-@pytest.mark.parametrize("model", ["", "gpt-4o", "openai:", ":x", "nobody:x", "opnai:gpt-4o"])
-def test_a_malformed_name_is_an_error(model: str) -> None:
-    with pytest.raises(SettingsError, match="provider:model, such as openai:gpt-4o"):
-        open_llm(LLMSettings(model=model), ModelSettings())
-
-
-def test_a_missing_package_is_named() -> None:
-    with pytest.raises(MissingExtraError, match="pip install langchain-cohere"):
-        open_llm(LLMSettings(model="cohere:command"), ModelSettings())
-
-
-def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("llm", "kind", "told"),
+    [
+        *(
+            ({"model": name}, SettingsError, "provider:model, such as openai:gpt-4o")
+            for name in ("", "gpt-4o", "openai:", ":x", "nobody:x", "opnai:gpt-4o")
+        ),
+        ({"model": "cohere:command"}, MissingExtraError, "pip install langchain-cohere"),
+        ({"model": "openai:x"}, SettingsError, "openai:x is missing.*Set OPENAI_API_KEY"),
+        ({"base_url": "http://127.0.0.1:1/v1"}, SettingsError, "llm.base_url is set"),
+    ],
+)
+def test_settings_that_open_no_model_are_told(
+    llm: dict[str, Any], kind: type[Exception], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(SettingsError, match="key for openai:x is missing.*Set OPENAI_API_KEY"):
-        open_llm(LLMSettings(model="openai:x"), ModelSettings())
+    with pytest.raises(kind, match=told):
+        open_llm(LLMSettings(**llm), ModelSettings())
 
 
 @pytest.mark.parametrize("proxy", ["nonsense://x", "http://h:port", "socks5://127.0.0.1:9"])
@@ -733,11 +732,6 @@ for llm in ({"base_url": "http://127.0.0.1:9/v1"}, {"base_url": "http://192.0.2.
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_local_with_an_address_is_an_error() -> None:
-    with pytest.raises(SettingsError, match="llm.base_url is set"):
-        open_llm(LLMSettings(base_url="http://127.0.0.1:1/v1"), ModelSettings())
 
 
 async def test_a_provider_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -788,28 +782,20 @@ async def test_the_embedded_server_is_reached_and_started_again(
     assert fake.stops > 0
 
 
-async def test_a_reply_that_is_begun_is_gone_on_with() -> None:
-    """The embedded server and a server that is known to do so are handed the beginning."""
-    begun = replace(ASK, begun="It is old.")
-    with serve([Reply("It is old. It is high.")]) as stub:
-        settings = LLMSettings(model="m", base_url=stub.url, continues=True)
-        assert await open_llm(settings, ModelSettings()).text(begun) == " It is high."
-    assert stub.requests[0]["messages"][-1] == {"role": "assistant", "content": "It is old."}
-    assert stub.requests[0]["continue_final_message"] is True
-    assert stub.requests[0]["add_generation_prompt"] is False
-
-
-async def test_further_fields_are_sent_beside_those_of_each_call() -> None:
+async def test_a_reply_that_is_begun_is_gone_on_with_and_further_fields_are_sent() -> None:
+    """A server that is known to go on is handed the beginning, which it may repeat."""
     begun = replace(ASK, begun="It is old.")
     table: Any = {"chat_template_kwargs": {"enable_thinking": False}}
-    with serve([Reply("It is high."), Reply(CITED)]) as stub:
+    with serve([Reply("It is old. It is high."), Reply(CITED)]) as stub:
         settings = LLMSettings(model="m", base_url=stub.url, continues=True, extra_body=table)
         llm = open_llm(settings, ModelSettings())
-        await llm.text(begun)
+        assert await llm.text(begun) == " It is high."
         await llm.parse(ASK, Cited)
     for request in stub.requests:
         assert request["chat_template_kwargs"] == {"enable_thinking": False}
-    assert stub.requests[0]["continue_final_message"] is True
+    first = stub.requests[0]
+    assert first["messages"][-1] == {"role": "assistant", "content": "It is old."}
+    assert (first["continue_final_message"], first["add_generation_prompt"]) == (True, False)
 
 
 async def test_a_provider_without_further_fields_refuses_them() -> None:
@@ -828,12 +814,8 @@ async def test_a_provider_without_further_fields_refuses_them() -> None:
     ],
 )
 async def test_thoughts_are_no_part_of_a_reply(reply: str) -> None:
-    model = ScriptedChatModel([reply])
+    model = ScriptedChatModel([reply, f'<think>{{"citations": [9]}}?</think>{CITED}'])
     assert await LLM(model).text(ASK) == "Ann Lee built it."
-
-
-async def test_thoughts_before_an_object() -> None:
-    model = ScriptedChatModel([f'<think>{{"citations": [9]}}?</think>{CITED}'])
     assert (await LLM(model).parse(ASK, Cited)).citations == [2]
 
 
@@ -884,9 +866,6 @@ async def test_any_other_model_is_asked_in_words_to_go_on() -> None:
     assert "continue_final_message" not in stub.requests[0]
 
 
-SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}
-
-
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_a_reply_is_held_to_the_schema_of_its_prompt(streamed: bool) -> None:
     with serve([Reply('{"n": 2', finish="length")]) as stub:
@@ -900,24 +879,6 @@ async def test_a_reply_is_held_to_the_schema_of_its_prompt(streamed: bool) -> No
     assert (form["type"], form["json_schema"]["schema"]) == ("json_schema", SCHEMA)
 
 
-async def test_a_server_that_refuses_schemas_is_asked_without() -> None:
-    def answers(body: dict[str, Any]) -> Reply:
-        if "response_format" in body:
-            return Reply(status=400, error="response_format json_schema is not supported")
-        return Reply("fine")
-
-    with serve(answers) as stub:
-        llm = at(stub)
-        for _ in range(2):
-            with use_meter(Meter()) as meter:
-                assert await llm.text(replace(ASK, schema=SCHEMA)) == "fine"
-            assert ["does not take a schema" in note for note in meter.notes] == [True]
-        with use_meter(Meter()) as meter:
-            assert await llm.text(ASK) == "fine"
-        assert meter.notes == []
-    assert ["response_format" in request for request in stub.requests] == [True, *[False] * 3]
-
-
 async def test_only_the_embedded_model_is_asked_for_json_unless_told() -> None:
     def asked(**settings: Any) -> bool:
         return LLMSettings(**settings).answers_in_json
@@ -928,4 +889,4 @@ async def test_only_the_embedded_model_is_asked_for_json_unless_told() -> None:
     assert not asked(answers="marks")
     llm = LLM(ScriptedChatModel([]), answers_in_json=True)
     assert llm.for_role("answerer").answers_in_json
-    assert not llm.in_marks().answers_in_json
+    assert not llm.in_form("marks").answers_in_json
