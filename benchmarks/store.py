@@ -24,12 +24,14 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from citeproof.memory.index import Index
 from citeproof.models.cores import cores
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.tools.retrieval import Kind
 
 WORDS = [f"word{n}" for n in range(5_000)]
 LENGTH = 80
 """Words of a passage."""
 EACH = 10
 """Passages of a document."""
+_KINDS: dict[str, Kind] = {"dense": "dense", "words": "bm25"}
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,9 @@ def measure(size: int, updates: int) -> dict[str, str]:
         query = changed.read_text().split("\n\n")[0]
         searches: dict[str, list[float]] = {"dense": [], "words": []}
         for _ in range(30):
-            for name, search in (("dense", index.dense), ("words", index.lexical)):
+            for name, kind in _KINDS.items():
                 began = time.perf_counter()
-                [found] = search([query], 5)
+                [found] = index.candidates([query], 5, kind)
                 searches[name].append(time.perf_counter() - began)
                 assert len(found) == 5
         index.close()
@@ -107,7 +109,7 @@ def measure(size: int, updates: int) -> dict[str, str]:
         index = Index.open(
             ChromaSettings(path=store), RetrieverSettings(), DeterministicFakeEmbedding(size=384)
         )
-        index.dense([query], 5)
+        index.candidates([query], 5, "dense")
         opened = time.perf_counter() - began
         index.close()
     first, last = states[0], states[-1]

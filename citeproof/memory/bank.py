@@ -17,7 +17,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from citeproof.cases import Case, Entry, ImportReport, Snippet, check_namespace
-from citeproof.errors import InputError, SettingsError, StoreError
+from citeproof.errors import InputError, SettingsError
 from citeproof.memory.opening import open_store
 from citeproof.memory.store import Store
 from citeproof.runtime.background import in_thread
@@ -98,22 +98,23 @@ class Bank:
         if not question.strip():
             raise InputError("Nothing can be found in the memory bank", why="the question is empty")
         encoder = self._open_encoder()
-        where: list[dict[str, Any]] = [
-            {"namespace": self.namespace},
-            {"kind": kind},
-            {"form": form},
-        ]
+        mine = {"namespace": self.namespace}
         if not self._filled:  # then no model is loaded for nothing
             with self._read() as (held,):
-                if not held or not held.get(where=where[0], limit=1, include=[])["ids"]:
+                if not held or not held.get(where=mine, limit=1, include=[])["ids"]:
                     return None
             self._filled = True
         premises = tuple(passage.premise for passage in passages)
         [vectors] = encoder.vectors([(question, premises, answer, feedback)])
+        where: list[dict[str, Any]] = [mine, {"kind": kind}, {"form": form}]
         if kind == "planning":
             where.append({"planned": True})
-        got = self._query(vectors[kind], rank, {"$and": where})
-        if not got or not got["ids"][0]:
+        with self._read() as (held,):
+            if not held:
+                return None
+            self._store.check_embedder(held, self._embedder)
+            got = self._store.nearest(held, [vectors[kind]], rank, where={"$and": where})
+        if not got["ids"][0]:
             return None
         data = got["metadatas"][0][-1]
         return Snippet(
@@ -277,20 +278,8 @@ class Bank:
         ]
         return sorted(found, key=lambda entry: (entry.created, entry.id))
 
-    def _query(self, vector: Any, rank: int, where: dict[str, Any], known: bool = True) -> Any:
-        try:
-            with self._read(known=known) as (held,):
-                if not held:
-                    return None
-                self._store.check_embedder(held, self._embedder)
-                return self._store.nearest(held, [vector], rank, where=where)
-        except StoreError as error:
-            if not known or type(error.__cause__).__name__ != "NotFoundError":
-                raise
-            return self._query(vector, rank, where, known=False)  # another process has replaced it
-
-    def _read(self, *, known: bool = False) -> AbstractContextManager[list[Any]]:
-        return self._store.reading("reading the memory bank", self._name, known=known)
+    def _read(self) -> AbstractContextManager[list[Any]]:
+        return self._store.reading("reading the memory bank", self._name)
 
     @contextmanager
     def _change(self, task: str) -> Iterator[Any]:

@@ -53,11 +53,8 @@ class PassageStore(Protocol):
     def write(self, change: Change, embedder: str) -> None:
         """Make a change, with vectors of this embedding model."""
 
-    def embedder(self, *, of_passages: bool = False) -> str | None:
-        """The name of the model that the vectors are from, "" for none; None if nothing is there.
-
-        With `of_passages` also None if there is no passage.
-        """
+    def embedder(self) -> str | None:
+        """The name of the vectors' model, "" for none; None if nothing is there."""
 
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None

@@ -83,12 +83,10 @@ class ChromaPassages:
                 own.modify(metadata={**own.metadata, "revision": revision})
                 self._current_words(own, marks)
 
-    def embedder(self, *, of_passages: bool = False) -> str | None:
+    def embedder(self) -> str | None:
         """The name of the vectors' model, "" for none; None if nothing is there."""
         with self._read() as (own, _):
-            if not own or (of_passages and not own.get(limit=1, include=[])["ids"]):
-                return None
-            return str(own.metadata["embedder"])
+            return str(own.metadata["embedder"]) if own else None
 
     def check_embedder(self, name: str) -> None:
         """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
@@ -147,22 +145,23 @@ class ChromaPassages:
             if own is None:
                 return [[] for _ in queries]
             cosines: list[dict[str, float]] = [{} for _ in queries]
+            scores: list[dict[str, float]] = [{} for _ in queries]
             if vectors is not None:
                 near = self._store.nearest(own, vectors, depth, include=["distances"])
                 rows = zip(near["ids"], near["distances"], strict=True)
                 cosines = [{k: 1 - float(d) for k, d in zip(*row, strict=True)} for row in rows]
-            if not words:
-                return [[Candidate(k, cosine, 0.0) for k, cosine in row.items()] for row in cosines]
-            held = self._current_words(own, marks)
-            scores = list(map(dict, held.search(queries, depth)))
-            if vectors is None:
-                return [[Candidate(k, 0.0, score) for k, score in row.items()] for row in scores]
-            for query, vector, near, best in zip(queries, vectors, cosines, scores, strict=True):
-                found = fetch(own, list(best.keys() - near.keys()), "embeddings")
-                best |= held.scores(query, near.keys() - best.keys())
-                near |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
+            if words:
+                held = self._current_words(own, marks)
+                scores = list(map(dict, held.search(queries, depth)))
+            if vectors is not None and words:
+                for query, vector, cosine, score in zip(
+                    queries, vectors, cosines, scores, strict=True
+                ):
+                    found = fetch(own, list(score.keys() - cosine.keys()), "embeddings")
+                    score |= held.scores(query, cosine.keys() - score.keys())
+                    cosine |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
         return [
-            [Candidate(k, cosine, best.get(k, 0.0)) for k, cosine in near.items()]
+            [Candidate(key, near.get(key, 0.0), best.get(key, 0.0)) for key in near | best]
             for near, best in zip(cosines, scores, strict=True)
         ]
 

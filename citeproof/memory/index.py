@@ -270,30 +270,17 @@ class Index:
         """A retriever over the index, of the kind in the settings if none is named."""
         return HybridRetriever(self, kind or self._settings.kind)
 
-    def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """For each query the ids of the k passages with the nearest vectors.
+    def candidates(
+        self, queries: Sequence[str], depth: int, kind: Kind = "fused"
+    ) -> list[list[Candidate]]:
+        """For each query the first `depth` passages of the searches that are asked for.
 
         Raises:
-            SettingsError: The index has no vectors, or was opened without embeddings.
+            SettingsError: Vectors are searched, and the index has none or was opened without
+                embeddings.
         """
-        vectors = self._vectors(queries)
-        found = self._place.candidates(queries, vectors, k, words=False) if vectors else []
-        return [[one.id for one in some] for some in found] or [[] for _ in queries]
-
-    def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """For each query the ids of the k best passages by BM25."""
-        found = self._place.candidates(queries, None, k, words=True)
-        return [[one.id for one in some] for some in found]
-
-    def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
-        """For each query the first `depth` passages of both searches, with both scores.
-
-        Raises:
-            SettingsError: The index has no vectors, or was opened without embeddings.
-        """
-        vectors = self._vectors(queries)
-        found = self._place.candidates(queries, vectors, depth, words=True) if vectors else []
-        return found or [[] for _ in queries]
+        vectors = None if kind == "bm25" else self._vectors(queries)
+        return self._place.candidates(queries, vectors, depth, words=kind != "dense")
 
     def close(self) -> None:
         """Let go of the store."""
@@ -320,10 +307,10 @@ class Index:
         self._rebuild = False
         return report
 
-    def _vectors(self, queries: Sequence[str]) -> list[list[float]]:
-        """Of the queries; none if the index is empty, so that no model is loaded for it."""
-        if (embedder := self._place.embedder(of_passages=True)) is None:
-            return []
+    def _vectors(self, queries: Sequence[str]) -> list[list[float]] | None:
+        """Of the queries; None if there is no index, so that no model is loaded for it."""
+        if (embedder := self._place.embedder()) is None:
+            return None
         if self._embeddings is None or not embedder:
             raise SettingsError(
                 "The index was made or opened without an embedding model",

@@ -187,12 +187,9 @@ class PostgresPassages:
             cursor.executemany(self._fill(_INSERT), rows)
             cursor.execute(self._fill(f"DELETE FROM {{documents}} WHERE {_IS_GONE}"))
 
-    def embedder(self, *, of_passages: bool = False) -> str | None:
+    def embedder(self) -> str | None:
         """The name of the model that the vectors are from; None if nothing is there."""
-        some = self._fill("SELECT 1 FROM {passages} LIMIT 1")
         with self._using() as connection:
-            if of_passages and connection.execute(some).fetchone() is None:
-                return None
             return self._comment(connection)
 
     def marks(

@@ -47,20 +47,15 @@ class Store:
         self.space: Literal["cosine", "ip"] = "cosine"
         """How vectors of new collections are compared."""
         self._is_closed = False
-        self._known: dict[str, Any] = {}
-        """Collections as they were found last."""
 
     @contextmanager
-    def reading(self, task: str, *names: str, known: bool = False) -> Iterator[list[Any]]:
+    def reading(self, task: str, *names: str) -> Iterator[list[Any]]:
         """The collections of these names, to be read for one operation; None where there is none.
 
-        Processes that have to wait are told the task; after too long they get a `StoreError`. A
-        server is not asked again for a collection that is `known`; if that one was replaced
-        meanwhile, the error's cause is Chroma's `NotFoundError`.
+        Processes that have to wait are told the task; after too long they get a `StoreError`.
         """
         with self._errors(), self._use("read", task) as is_there:
-            held = self._known if known else {}
-            yield [(held.get(name) or self._find(name)) if is_there else None for name in names]
+            yield [self._find(name) if is_there else None for name in names]
 
     @contextmanager
     def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
@@ -140,14 +135,17 @@ class Store:
 
     def check_embedder(self, collection: Any, embedder: str) -> None:
         """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
-        if (held := (collection.metadata or {}).get("embedder", "")) != embedder:
-            told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
+        held = (collection.metadata or {}).get("embedder", "")
+        space = collection.configuration_json["hnsw"]["space"]
+        if held != embedder:
             why = f"its vectors are from {held or 'no model'}, and the settings say "
-            raise StoreError(told, why=why + (embedder or "none"), fix=self._fix)
-        if (space := collection.configuration_json["hnsw"]["space"]) != self.space:
-            told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
+            why += embedder or "none"
+        elif space != self.space:
             why = f"its vectors are compared by {space}, and those of the model by {self.space}"
-            raise StoreError(told, why=why, fix=self._fix)
+        else:
+            return
+        told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
+        raise StoreError(told, why=why, fix=self._fix)
 
     def list_names(self, start: str) -> list[str]:
         """The names of all collections that start so."""
@@ -164,7 +162,6 @@ class Store:
         import chromadb
 
         client, self._client = self._client, None
-        self._known.clear()
         if client is not None:
             with store_errors(self._where, self._fix):
                 if self._where == "in memory":
@@ -216,9 +213,7 @@ class Store:
 
     def _find(self, name: str) -> Any:
         # It may just be getting its name.
-        found = self._get(name) or self._get(name + _NEW) or self._get(name)
-        self._known[name] = found
-        return found
+        return self._get(name) or self._get(name + _NEW) or self._get(name)
 
     def _get(self, name: str) -> Any:
         from chromadb.errors import NotFoundError

@@ -12,7 +12,7 @@ from citeproof.memory import ingest
 from citeproof.memory.index import Index, IndexReport, Step
 from citeproof.settings import ChromaSettings, RetrieverSettings, Settings
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
-from tests.memory.fakes import WordEmbeddings
+from tests.memory.fakes import WordEmbeddings, search
 
 FUSED = RetrieverSettings()
 LONG = " ".join(f"Line {n} of the long story is about sheep." for n in range(60))
@@ -98,7 +98,7 @@ def test_what_is_gone_is_dropped_and_the_rest_stays(tmp_path: Path, documents: P
     assert report.removed == (str(documents / "sheep.txt"),)
     assert texts(index) == {"High water is at noon.", "Kept elsewhere."}
     assert index.update([elsewhere]).removed == (str(elsewhere),)
-    assert index.lexical(["kept elsewhere"], 3) == [[]]
+    assert search(index, "kept elsewhere", 3, "bm25") == []
     index.close()
 
 
@@ -210,9 +210,9 @@ def test_by_words_no_model_is_asked_for_anything(
     embeddings.fail_at = 0
     index = Index.open(settings, words, embeddings if has_model else None)
     assert index.update([documents]).errors == ()
-    assert len(index.lexical(["noon"], 3)[0]) == 1
+    assert len(search(index, "noon", 3, "bm25")) == 1
     with pytest.raises(SettingsError, match="without an embedding model"):
-        index.dense(["noon"], 3)
+        search(index, "noon", 3)
     index.close()
     with pytest.raises(SettingsError, match="needs an embedding model"):
         Index.open(settings, FUSED)
@@ -230,8 +230,7 @@ def test_by_words_an_index_of_vectors_keeps_its_vectors(tmp_path: Path, document
     index.update([documents])
     index.close()
     index = opened(tmp_path)
-    (found,) = index.dense(["rams on the pier"], 1)
-    assert [passage.text for passage in index.get(found)] == ["Rams stand on the pier."]
+    assert search(index, "rams on the pier", 1) == ["Rams stand on the pier."]
     index.close()
 
 
@@ -256,7 +255,7 @@ def test_an_index_of_vectors_can_be_searched_by_words_but_not_changed_without_it
     index.update([documents])
     index.close()
     index = Index.open(ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind="bm25"))
-    assert len(index.lexical(["noon"], 3)[0]) == 1
+    assert len(search(index, "noon", 3, "bm25")) == 1
     assert len(index.update([documents]).unchanged) == 2
     (documents / "new.txt").write_text("New.")
     with pytest.raises(StoreError, match="without its embedding model"):
@@ -274,7 +273,7 @@ def test_another_model_needs_a_rebuild(tmp_path: Path, documents: Path) -> None:
     index = opened(tmp_path, other, rebuild=True)
     assert index.count() == 2, "the old one stays until the new one is there"
     assert len(index.update([documents]).added) == 2
-    assert len(index.dense(["noon"], 1)[0]) == 1
+    assert len(search(index, "noon", 1)) == 1
     index.close()
 
 
@@ -304,7 +303,7 @@ def test_where_nothing_is_indexed_nothing_is_made(tmp_path: Path) -> None:
     store = ChromaSettings(path=tmp_path / "new" / "store")
     for rebuild in (False, True):
         index = Index.open(store, FUSED, WordEmbeddings(), rebuild=rebuild)
-        assert (index.count(), whole(index), index.dense(["noon"], 1)) == (0, [], [[]])
+        assert (index.count(), whole(index), search(index, "noon", 1)) == (0, [], [])
         assert index.update([tmp_path / "empty"]).passages == 0
         index.close()
     assert files(tmp_path) == ["empty"]

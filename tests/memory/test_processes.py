@@ -22,6 +22,7 @@ from citeproof.memory.index import Index
 from citeproof.memory.locks import FolderLock
 from citeproof.memory.store import fetch
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from tests.memory.fakes import search
 from tests.memory.worker import ROOT, Worker, case, embedder, start
 
 SECONDS = float(os.environ.get("STORE_SECONDS", "3"))
@@ -100,9 +101,8 @@ def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> N
     index = opened(tmp_path)
     for name in writer.facts("ack"):
         query = f"{name} row7 said."
-        for search in (index.dense, index.lexical):
-            [found] = search([query], 3)
-            assert query in {passage.text for passage in index.get(found)}
+        assert query in search(index, query, 3)
+        assert query in search(index, query, 3, "bm25")
     assert len(index.update([tmp_path / "W"]).errors) == 0
     assert index.count() == 60 * len(list((tmp_path / "W").iterdir()))
     index.close()
@@ -188,11 +188,9 @@ def test_a_long_lived_reader_sees_what_another_process_writes(tmp_path: Path) ->
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             check=True,
         )
-        for search in (reader.dense, reader.lexical):
-            [found] = search([text], 1)
-            assert [passage.text for passage in reader.get(found)] == [text]
+        assert search(reader, text, 1) == search(reader, text, 1, "bm25") == [text]
         if gone:
-            assert reader.lexical([gone], 3) == [[]]
+            assert search(reader, gone, 3, "bm25") == []
     reader.close()
 
 

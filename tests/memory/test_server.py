@@ -25,6 +25,7 @@ from citeproof.memory.opening import open_store
 from citeproof.models.chroma_server import _answers
 from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from tests.memory.fakes import search
 from tests.memory.test_processes import all_are_found, check
 from tests.memory.worker import ROOT, case, embedder, server, start
 
@@ -95,7 +96,7 @@ async def test_a_plain_client_finds_the_right_records(
         thing.close()
 
 
-async def test_a_search_of_the_bank_is_one_request(
+async def test_a_search_of_the_bank_is_one_query_of_chroma(
     settings: ChromaSettings, requests: list[str]
 ) -> None:
     bank = Bank.open(settings, embedder())
@@ -110,7 +111,7 @@ async def test_a_search_of_the_bank_is_one_request(
         found = await bank.best("planning", **asked)
         assert found is not None
         assert found.case == case("tide")
-    assert requests == ["query"] * 3
+    assert requests == [f"{settings.collection}-bank", "query"] * 3
     bank.close()
 
 
@@ -120,18 +121,17 @@ def test_words_of_a_server_are_read_once(
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
     writer, reader = opened(settings), opened(settings)
     writer.update([tmp_path / "sheep.txt"])
-    assert len(reader.lexical(["sheep"], 3)[0]) == 1
+    assert len(search(reader, "sheep", 3, "bm25")) == 1
     requests.clear()
-    assert len(reader.lexical(["hill"], 3)[0]) == 1
+    assert len(reader.candidates(["hill"], 3, "bm25")[0]) == 1
     assert len(requests) == 2, "nothing but the two collections was looked up"
     (tmp_path / "boats.txt").write_text("Boats lie at the pier.")
     writer.update([tmp_path / "boats.txt"])
-    for search in (reader.lexical, reader.dense):
-        [found] = search(["boats at the pier"], 1)
-        assert [passage.text for passage in reader.get(found)] == ["Boats lie at the pier."]
+    query, boats = "boats at the pier", ["Boats lie at the pier."]
+    assert search(reader, query, 1) == search(reader, query, 1, "bm25") == boats
     (tmp_path / "boats.txt").unlink()
     writer.update([tmp_path / "boats.txt"])
-    assert reader.lexical(["boats"], 1) == [[]]
+    assert search(reader, "boats", 1, "bm25") == []
     assert len(list((tmp_path / "cache").rglob("*.words"))) == 1
     for index in (writer, reader):
         index.close()
@@ -201,8 +201,7 @@ def test_two_writers_and_a_rebuild_do_no_harm_to_each_other(
     rows = sum(60 * len(worker.facts("ack")) for worker in workers[:2])
     assert index.count() == rows
     for name in workers[0].facts("ack") + workers[1].facts("ack"):
-        [found] = index.lexical([f"{name} row7"], 1)
-        assert [p.text for p in index.get(found)] == [f"{name} row7 said."]
+        assert search(index, f"{name} row7", 1, "bm25") == [f"{name} row7 said."]
     index.close()
 
 
@@ -257,9 +256,8 @@ async def crowd(tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch)
         index = opened(settings)
         for name in workers[1].facts("ack"):
             query = f"{name} row7 said."
-            for search in (index.lexical, index.dense):
-                [found] = search([query], 3)
-                assert query in {passage.text for passage in index.get(found)}
+            assert query in search(index, query, 3)
+            assert query in search(index, query, 3, "bm25")
         index.close()
 
 
@@ -275,13 +273,13 @@ from pathlib import Path
 from citeproof.memory.index import Index
 from citeproof.memory.locks import server_lock
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from tests.memory.fakes import search
 from tests.memory.worker import embedder
 
 settings = ChromaSettings(path=Path(sys.argv[1]), serve=True)
 index = Index.open(settings, RetrieverSettings(), embedder())
 index.update([Path(file) for file in sys.argv[2:]])
-[found] = index.dense(["sheep on the hill"], 1)
-print([passage.text for passage in index.get(found)])
+print(search(index, "sheep on the hill", 1))
 print(json.loads((Path(sys.argv[1]) / "served" / "server.json").read_text())["port"])
 sys.stdin.read()
 index.close()

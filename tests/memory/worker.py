@@ -26,7 +26,7 @@ from citeproof.memory.index import Index
 from citeproof.models.chroma_server import _answers, _launch
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.types import Passage
-from tests.memory.fakes import GaussianEmbeddings
+from tests.memory.fakes import GaussianEmbeddings, search
 
 ROOT = Path(__file__).parents[2]
 
@@ -193,9 +193,7 @@ def read_documents(settings: ChromaSettings, name: str, seconds: float) -> None:
     for number in until(seconds):
         with patient():
             query = f"{name}{number % 5} row{number % 60} said."
-            [found] = index.candidates([query], 10)
-            texts = [passage.text for passage in index.get([one.id for one in found])]
-            if query in texts:
+            if query in search(index, query, 10, "fused"):
                 say("read", query)
     index.close()
 
