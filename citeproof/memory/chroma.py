@@ -39,6 +39,7 @@ class ChromaPassages:
 
     def __init__(self, settings: ChromaSettings, embeddings: Embeddings | None) -> None:
         self._store = open_store(settings, "index")
+        self._embedder = embedder_name(embeddings)
         self._store.space = "ip" if similarity_of(embeddings) == "inner_product" else "cosine"
         self._names: Sequence[str] = (settings.collection, f"{settings.collection}-documents")
         self._words: dict[Any, Words] = {}
@@ -46,15 +47,14 @@ class ChromaPassages:
         self._lock = threading.Lock()
 
     @contextmanager
-    def updating(
-        self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
-    ) -> Iterator[ChromaPassages]:
+    def updating(self, *, rebuild: bool, rows: int = 0) -> Iterator[ChromaPassages]:
         """The only turn to change the passages; gives what is to be written to."""
         written, task = copy.copy(self), "updating the index"
-        with self._store.updating(task, *self._names, rebuild=rebuild) as written._names:
-            embedders = written._embedders(embedder_name(embeddings))
-            with self._store.filling(task, embedders, rows):
-                yield written
+        with (
+            self._store.updating(task, *self._names, rebuild=rebuild) as written._names,
+            self._store.filling(task, written._embedders(self._embedder), rows),
+        ):
+            yield written
 
     def together(self) -> AbstractContextManager[object]:
         """Nothing: others see each change, and the marks say what is whole."""
@@ -88,11 +88,11 @@ class ChromaPassages:
         with self._read() as (own, _):
             return str(own.metadata["embedder"]) if own else None
 
-    def check_embedder(self, name: str) -> None:
-        """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
+    def check_embedder(self) -> None:
+        """Refuse, by a `StoreError`, vectors of another embedding model."""
         with self._read() as (own, _):
             if own:
-                self._store.check_embedder(own, name)
+                self._store.check_embedder(own, self._embedder)
 
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None

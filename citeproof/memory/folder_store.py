@@ -123,9 +123,12 @@ class FolderStore(Store):
         with self._lock.hold("write", "cleaning"):
             segments: list[str] = []
             try:
-                if not is_rebuilt:
-                    self._check()
                 self._let_go()
+                if not is_rebuilt:
+                    with store_errors(self._where, self._fix):
+                        self._reopen()
+                        self._client.list_collections()
+                    self._let_go()
                 if not self._tables.exists():
                     return
                 with closing(sqlite3.connect(self._tables)) as tables:
@@ -144,13 +147,6 @@ class FolderStore(Store):
             for folder in self._path.glob(_VECTOR_FILES):
                 if folder.name not in segments:  # Chroma leaves them
                     shutil.rmtree(folder, ignore_errors=True)
-
-    def _check(self) -> None:
-        """Raise a `StoreError` if Chroma can make nothing of the folder."""
-        with store_errors(self._where, self._fix):
-            self._let_go()
-            self._reopen()
-            self._client.list_collections()
 
     def _reopen(self) -> None:
         """Open the folder if another client has written; whoever calls holds the lock."""

@@ -13,8 +13,8 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from citeproof.actors import Actors
-from citeproof.errors import InputError, SettingsError, StoreError
-from citeproof.memory.base import PassageStore
+from citeproof.errors import InputError, SettingsError
+from citeproof.memory.base import PassageStore, check_model
 from citeproof.memory.chroma import ChromaPassages
 from citeproof.memory.documents import IndexedDocument, list_documents, match, validators
 from citeproof.memory.ingest import IndexReport, Progress, Step, Update, how_cut
@@ -96,7 +96,7 @@ class Index:
         with ExitStack() as opened:
             opened.callback(place.close)
             if not rebuild and settings.kind != "bm25":
-                place.check_embedder(embedder_name(embeddings))
+                place.check_embedder()
             opened.pop_all()
         more: dict[str, Any] = {"rebuild": rebuild, "actors": actors, "documents": documents}
         return cls(place, settings, embeddings, **more)
@@ -298,7 +298,7 @@ class Index:
         told, place = progress or (lambda step: None), self._place
         with ExitStack() as held:
             if is_needed or self.count():
-                turn = place.updating(self._embeddings, rebuild=self._rebuild, rows=rows)
+                turn = place.updating(rebuild=self._rebuild, rows=rows)
                 place = held.enter_context(turn)
             given = (self._embeddings, self._settings, told, self._actors, self._documents)
             update = Update(place, *given)
@@ -317,13 +317,11 @@ class Index:
                 fix="Search it with the kind `bm25`, or give a model and build the index anew: "
                 "citeproof index --rebuild PATH.",
             )
-        if (name := embedder_name(self._embeddings)) != embedder:
-            raise StoreError(
-                "The index does not fit the embedding model",
-                why=f"its vectors are from {embedder}, and the settings say {name}",
-                fix="Set `embedding.model` to that model, or index anew: citeproof index "
-                "--rebuild; in PostgreSQL, under another `chroma.collection`.",
-            )
+        fix = (
+            "Set `embedding.model` to that model, or index anew: citeproof index --rebuild; in "
+            "PostgreSQL, under another `chroma.collection`."
+        )
+        check_model("The index", embedder, embedder_name(self._embeddings), fix)
         return embed_queries(self._embeddings, queries)
 
     def _need_embeddings(self) -> Embeddings:

@@ -13,6 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from citeproof.errors import CiteproofError, StoreError
 from citeproof.files import is_full
+from citeproof.memory.base import check_model
 from citeproof.memory.locks import Mode, server_lock
 
 Act = Literal["upsert", "update", "delete"]
@@ -135,17 +136,11 @@ class Store:
 
     def check_embedder(self, collection: Any, embedder: str) -> None:
         """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
-        held = (collection.metadata or {}).get("embedder", "")
-        space = collection.configuration_json["hnsw"]["space"]
-        if held != embedder:
-            why = f"its vectors are from {held or 'no model'}, and the settings say "
-            why += embedder or "none"
-        elif space != self.space:
+        what = f"The Chroma collection {collection.name!r} {self._where}"
+        check_model(what, (collection.metadata or {}).get("embedder", ""), embedder, self._fix)
+        if (space := collection.configuration_json["hnsw"]["space"]) != self.space:
             why = f"its vectors are compared by {space}, and those of the model by {self.space}"
-        else:
-            return
-        told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
-        raise StoreError(told, why=why, fix=self._fix)
+            raise StoreError(f"{what} does not fit the model", why=why, fix=self._fix)
 
     def list_names(self, start: str) -> list[str]:
         """The names of all collections that start so."""
