@@ -77,10 +77,15 @@ def test_a_deleted_file_disappears_however_its_folder_is_named(
     index: Index, folder: Path, tmp_path: Path, way: str
 ) -> None:
     (tmp_path / "link").symlink_to(folder)
-    index.update([folder])
+    elsewhere = tmp_path / "elsewhere.txt"
+    elsewhere.write_text("Kept elsewhere.")
+    index.update([folder, elsewhere])
     (folder / "tides.md").unlink()
+    elsewhere.unlink()
     assert index.update([tmp_path / way]).removed == (str(folder / "tides.md"),)
-    assert texts(index) == {SHEEP}
+    assert texts(index) == {SHEEP, "Kept elsewhere."}
+    assert index.update([elsewhere]).removed == (str(elsewhere),)
+    assert search(index, "noon elsewhere", 3, "bm25") == []
 
 
 def test_links_out_of_a_folder_are_followed_only_on_request(

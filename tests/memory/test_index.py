@@ -87,21 +87,6 @@ def test_only_what_changed_is_embedded_again(tmp_path: Path, documents: Path) ->
     index.close()
 
 
-def test_what_is_gone_is_dropped_and_the_rest_stays(tmp_path: Path, documents: Path) -> None:
-    index = opened(tmp_path)
-    elsewhere = tmp_path / "elsewhere.txt"
-    elsewhere.write_text("Kept elsewhere.")
-    index.update([documents, elsewhere])
-    (documents / "sheep.txt").unlink()
-    elsewhere.unlink()
-    report = index.update([documents])
-    assert report.removed == (str(documents / "sheep.txt"),)
-    assert texts(index) == {"High water is at noon.", "Kept elsewhere."}
-    assert index.update([elsewhere]).removed == (str(elsewhere),)
-    assert search(index, "kept elsewhere", 3, "bm25") == []
-    index.close()
-
-
 def test_a_missing_folder_is_an_error_and_nothing_is_dropped(
     tmp_path: Path, documents: Path
 ) -> None:

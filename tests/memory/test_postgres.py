@@ -72,24 +72,6 @@ async def test_both_searches_find_passages_with_ready_vectors(
     index.close()
 
 
-async def test_a_killed_server_is_told_and_found_again(server: Server, collection: str) -> None:
-    index = opened(server, collection)
-    index.add(PASSAGES)
-    assert await retrieve(index, "hill 4", 1)
-    server.kill()
-    try:
-        with pytest.raises(RetrievalError, match="does not answer"):
-            await retrieve(index, "hill 4", 1)
-        with pytest.raises(StoreError, match="does not answer"):
-            index.add([Passage(id="new", text="Goats.")], name="more")
-    finally:
-        server.start()
-    assert await retrieve(index, "hill 4", 1)
-    index.add([Passage(id="new", text="Goats.")], name="more")
-    assert index.count() == 8
-    index.close()
-
-
 async def test_another_model_or_no_index_is_told(server: Server, collection: str) -> None:
     index = opened(server, collection)
     with pytest.raises(RetrievalError, match="There is no index"):

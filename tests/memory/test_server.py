@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ from citeproof.memory.opening import open_store
 from citeproof.models.chroma_server import _answers
 from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.fakes import search
+from tests.memory.fakes import GaussianEmbeddings, search
 from tests.memory.test_processes import all_are_found, check
-from tests.memory.worker import ROOT, case, embedder, server, start
+from tests.memory.worker import case, python, server, start
 
 SECONDS = float(os.environ.get("STORE_SECONDS", "3"))
 
@@ -50,7 +50,7 @@ def settings(
 
 
 def opened(settings: ChromaSettings, **options: Any) -> Index:
-    return Index.open(settings, RetrieverSettings(), embedder(), **options)
+    return Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), **options)
 
 
 @pytest.fixture
@@ -72,16 +72,16 @@ async def test_a_plain_client_finds_the_right_records(
 ) -> None:
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
     (tmp_path / "boats.txt").write_text("Boats lie at the pier.")
-    index, bank = opened(settings), Bank.open(settings, embedder())
+    index, bank = opened(settings), Bank.open(settings, GaussianEmbeddings())
     index.update([tmp_path / "sheep.txt", tmp_path / "boats.txt"])
     keys = [await bank.add(case(topic)) for topic in ("tide", "hill")]
-    log = EvidenceLog.open(settings, embedder())
+    log = EvidenceLog.open(settings, GaussianEmbeddings())
     await log.record("Where?", "On the hill.", [], "supported", "vtg")
     client = chromadb.HttpClient(host="127.0.0.1", port=settings.port)
 
     def query(name: str, text: str, **options: Any) -> Any:
         collection = client.get_collection(name, embedding_function=None)
-        vector = embedder().embed_query(text)
+        vector = GaussianEmbeddings().embed_query(text)
         return collection.query(query_embeddings=vector, n_results=1, **options)
 
     found = query(settings.collection, "sheep on the hill")
@@ -99,11 +99,11 @@ async def test_a_plain_client_finds_the_right_records(
 async def test_a_search_of_the_bank_is_one_query_of_chroma(
     settings: ChromaSettings, requests: list[str]
 ) -> None:
-    bank = Bank.open(settings, embedder())
+    bank = Bank.open(settings, GaussianEmbeddings())
     for topic in ("tide", "hill"):
         await bank.add(case(topic))
     bank.close()
-    bank = Bank.open(settings, embedder())
+    bank = Bank.open(settings, GaussianEmbeddings())
     asked: dict[str, Any] = {"question": "What is tide?", "passages": case("tide").passages}
     assert await bank.best("planning", **asked)
     requests.clear()
@@ -138,7 +138,10 @@ def test_words_of_a_server_are_read_once(
 
 
 async def test_a_bank_that_was_replaced_is_looked_up_again(settings: ChromaSettings) -> None:
-    bank, other = Bank.open(settings, embedder()), Bank.open(settings, embedder())
+    bank, other = (
+        Bank.open(settings, GaussianEmbeddings()),
+        Bank.open(settings, GaussianEmbeddings()),
+    )
     await bank.add(case("tide"))
     asked = case("tide")
     assert await other.best("generation", question=asked.question, passages=asked.passages)
@@ -157,16 +160,14 @@ async def test_a_bank_that_was_replaced_is_looked_up_again(settings: ChromaSetti
 async def test_a_case_that_is_added_during_a_rebuild_is_kept(
     settings: ChromaSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bank, other = Bank.open(settings, embedder()), Bank.open(settings, embedder())
+    bank, other = (
+        Bank.open(settings, GaussianEmbeddings()),
+        Bank.open(settings, GaussianEmbeddings()),
+    )
     await bank.add(case("tide"))
     lines = await bank.cases()
-    adding = threading.Thread(target=lambda: added.append(run(other)))
+    adding = threading.Thread(target=lambda: added.append(asyncio.run(other.add(case("sea")))))
     added: list[str] = []
-
-    def run(bank: Bank) -> str:
-        import asyncio
-
-        return asyncio.run(bank.add(case("sea")))
 
     def begin(done: int, total: int) -> None:
         adding.start()
@@ -226,8 +227,11 @@ def test_a_lock_that_was_abandoned_is_taken_away(
     store.close()
 
 
-async def crowd(tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_acknowledged_outlives_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two writers and four readers, and the server killed once and started again."""
+    seconds = 6 * SECONDS
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     port = free_port()
     settings = ChromaSettings(host="127.0.0.1", port=port)
@@ -250,7 +254,7 @@ async def crowd(tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch)
         check(workers)
         assert all(len(w.facts("ack")) > n for w, n in zip(workers[:2], before, strict=False))
         assert sum(len(worker.facts("read")) for worker in workers[2:]) > 4
-        bank = Bank.open(settings, embedder())
+        bank = Bank.open(settings, GaussianEmbeddings())
         await all_are_found(bank, workers[0].facts("ack"))
         bank.close()
         index = opened(settings)
@@ -261,23 +265,16 @@ async def crowd(tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch)
         index.close()
 
 
-async def test_what_was_acknowledged_outlives_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await crowd(tmp_path, 6 * SECONDS, monkeypatch)
-
-
 SERVED = """
 import json, sys
 from pathlib import Path
 from citeproof.memory.index import Index
 from citeproof.memory.locks import server_lock
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.fakes import search
-from tests.memory.worker import embedder
+from tests.memory.fakes import GaussianEmbeddings, search
 
 settings = ChromaSettings(path=Path(sys.argv[1]), serve=True)
-index = Index.open(settings, RetrieverSettings(), embedder())
+index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
 index.update([Path(file) for file in sys.argv[2:]])
 print(search(index, "sheep on the hill", 1))
 print(json.loads((Path(sys.argv[1]) / "served" / "server.json").read_text())["port"])
@@ -286,25 +283,21 @@ index.close()
 """
 
 
-def test_processes_share_the_server_that_is_started_for_a_folder(tmp_path: Path) -> None:
+def test_processes_share_the_server_that_is_started_for_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
-    def run(*files: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-c", SERVED, str(tmp_path / "store"), *files],
-            env=environment,
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def run(*files: Path) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return python(SERVED, tmp_path / "store", *files, stdin=pipe, stdout=pipe)
 
     def said(process: subprocess.Popen[str]) -> list[str]:
         assert process.stdout is not None
         return [process.stdout.readline(), process.stdout.readline()]
 
-    first = run(str(tmp_path / "sheep.txt"))
+    first = run(tmp_path / "sheep.txt")
     told = said(first)
     assert told[0] == "['Forty sheep live on the hill.']\n"
     second = run()
