@@ -42,7 +42,7 @@ class IndexedDocument(BaseModel, frozen=True):
         return self.indexed is not None
 
 
-def whole(name: str) -> str:
+def document_of(name: str) -> str:
     """The document that this is, or is a piece of."""
     return name.partition(PIECE)[0]
 
@@ -67,13 +67,13 @@ def list_documents(marks: Mapping[str, Mark], count: Callable[[str], int]) -> li
     found: dict[str, IndexedDocument] = {}
     for name, mark in marks.items():
         is_whole = mark["hash"] not in ("", WAITING)
-        own = found.get(whole(name))
+        own = found.get(document_of(name))
         passages = mark["passages"] if is_whole else count(name)
         indexed = datetime.fromtimestamp(mark["indexed"], UTC) if is_whole else None
         if own and own.indexed and indexed:
             indexed = max(own.indexed, indexed)
-        found[whole(name)] = IndexedDocument(
-            document=whole(name),
+        found[document_of(name)] = IndexedDocument(
+            document=document_of(name),
             origin=mark["origin"],
             kind=mark["kind"].removeprefix("."),
             passages=passages + (own.passages if own else 0),
@@ -105,7 +105,7 @@ def _matches(name: str, known: Collection[str]) -> Iterator[str]:
         url = normalize(name)
         below = url.rstrip("/") + "/"
         yield from (one for one in known if one == url or one.startswith(below))
-    elif pieces := [one for one in known if whole(one) == name]:
+    elif pieces := [one for one in known if document_of(one) == name]:
         yield from pieces
     else:
         path = resolve(Path(name))

@@ -84,8 +84,8 @@ class EvidenceLog:
         moment = (when or datetime.now(UTC)).timestamp()
         data = {"question": question, "claim": claim, "status": status, "method": method}
         vectors = self._embeddings and embed_texts(self._embeddings, [f"{question}\n{claim}"])
-        task, embedders = "recording evidence", {self._own: embedder_name(self._embeddings)}
-        with self._store.updating(task, self._name), self._store.writing(task, embedders) as (own,):
+        embedders = {self._own: embedder_name(self._embeddings)}
+        with self._store.writing("recording evidence", embedders) as (own,):
             self._store.write(
                 own,
                 "upsert",
@@ -105,11 +105,6 @@ class EvidenceLog:
     def recent(self, n: int = 20) -> list[Evidence]:
         """The last `n` entries, the latest first."""
         return self._entries()[::-1][: max(n, 0)]
-
-    @in_thread
-    def count(self) -> int:
-        """How many entries there are."""
-        return len(self._entries())
 
     def close(self) -> None:
         """Let go of the store."""

@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from citeproof.actors import Actors
 from citeproof.errors import DocumentError, MissingExtraError, StoreError
 from citeproof.memory.base import Change, Mark, PassageStore
-from citeproof.memory.documents import GONE, WAITING, whole
+from citeproof.memory.documents import GONE, WAITING, document_of
 from citeproof.paths import exists
 from citeproof.settings import DocumentSettings, RetrieverSettings
 from citeproof.tools.documents.base import Document
@@ -153,7 +153,7 @@ class Update:
 
     def add_import(self, given: Import) -> None:
         """Index passages that come with vectors, in place of what had the import's name."""
-        old = {name for name in self._look_up(None) if whole(name) == given.name}
+        old = {name for name in self._look_up(None) if document_of(name) == given.name}
         self._add(given.read())
         self.drop(sorted(old - set(given.pieces)))
 
@@ -410,9 +410,10 @@ def _sort_out(
     """Those that can be written, and those with a passage whose id another document owns."""
     accepted, refused = [], []
     for one in documents:
-        mine = (whole(one.name), one.moved_from)
+        mine = (document_of(one.name), one.moved_from)
         ids = [passage.id for passage in one.passages]
-        if clash := next((key for key in ids if whole(owners.get(key, one.name)) not in mine), ""):
+        others = (key for key in ids if document_of(owners.get(key, one.name)) not in mine)
+        if clash := next(others, ""):
             error = DocumentError(
                 f"{one.name} cannot be indexed",
                 why=f"its id {clash!r} is already that of a passage of {owners[clash]}",

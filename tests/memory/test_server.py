@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,25 @@ def test_a_lock_that_was_abandoned_is_taken_away(
     began = time.monotonic()
     with server_lock(client, name, "working"):
         assert time.monotonic() - began < 0.5
+    store.close()
+
+
+def test_threads_that_take_turns_do_not_take_each_other_for_dead(
+    settings: ChromaSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, turn = open_store(settings, "index"), f"{settings.collection}-turn"
+    held: list[int] = []
+
+    def take(number: int) -> None:
+        for _ in range(4):
+            with server_lock(store._client, turn, "working"):
+                held.append(number)
+                time.sleep(0.01)
+                assert held.pop() == number
+
+    with caplog.at_level(logging.WARNING, "citeproof"), ThreadPoolExecutor(4) as threads:
+        list(threads.map(take, range(4)))
+    assert "has died" not in caplog.text
     store.close()
 
 
