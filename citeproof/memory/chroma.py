@@ -205,11 +205,9 @@ class ChromaPassages:
                 some = changed[place : place + _DOCUMENTS_AT_ONCE]
                 got = own.get(where={"document": {"$in": some}})
                 rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)
-                texts = (
-                    (k, d["document"], searchable(_passage(k, text, d))) for k, text, d in rows
-                )
-                words.change(some, [Row(*row) for row in texts])
-            words.change([], (), now)
+                new = [Row(k, d["document"], searchable(_passage(k, t, d))) for k, t, d in rows]
+                words.change(some, new)
+            words.change([], [], now)
             return words
 
 

@@ -183,6 +183,12 @@ def test_ids_of_jsonl_belong_to_one_file(tmp_path: Path, documents: Path) -> Non
         "two.jsonl",
         "one.jsonl",
     ]
+    # Also where the file that had it is gone.
+    (documents / "two.jsonl").unlink()
+    write("one.jsonl", "a", "b")
+    report = index.update([documents])
+    assert (report.errors, len(report.removed), report.passages) == ((), 1, 4)
+    assert len(search(index, "text of b", 9, "bm25")) == 2
     index.close()
 
 
