@@ -419,12 +419,15 @@ async def test_a_rebuild_embeds_before_it_drops(folder: Bank, embeddings: WordEm
     assert (await best(folder, case("hill"))).case == held.case
 
 
-async def test_bad_cases_are_refused(bank: Bank) -> None:
+async def test_cases_that_cannot_be_kept(bank: Bank, embeddings: WordEmbeddings) -> None:
     for name in ("question", "answer", "final"):
         with pytest.raises(InputError, match="empty"):
             await bank.add(case("tide", **{name: " "}))
     with pytest.raises(ValidationError):
         case("tide", score=1.5)
+    embeddings.fail_at = 0
+    with pytest.raises(ModelError, match="out of memory"):
+        await bank.add(case("tide"))
     assert await bank.count() == 0
 
 
@@ -436,10 +439,3 @@ async def test_a_bank_without_a_model_is_only_looked_at(bank: Bank) -> None:
         await best(looked, case("tide"))
     with pytest.raises(SettingsError, match="without an embedding model"):
         await looked.add(case("hill"))
-
-
-async def test_a_model_that_fails(bank: Bank, embeddings: WordEmbeddings) -> None:
-    embeddings.fail_at = 0
-    with pytest.raises(ModelError, match="out of memory"):
-        await bank.add(case("tide"))
-    assert await bank.count() == 0
