@@ -43,7 +43,7 @@ class ChromaPassages:
         self._store.space = "ip" if similarity_of(embeddings) == "inner_product" else "cosine"
         self._names: Sequence[str] = (settings.collection, f"{settings.collection}-documents")
         self._words: dict[Any, Words] = {}
-        """By the id of their collection; a rebuild makes another one."""
+        """Those of the collection that was used last, by its id; a rebuild makes another one."""
         self._lock = threading.Lock()
 
     @contextmanager
@@ -195,6 +195,7 @@ class ChromaPassages:
         """The words of all passages; what changed since they were last looked at is read first."""
         with self._lock:
             if own.id not in self._words:
+                self._words.clear()  # not closed: a search may be using them
                 folder = self._store.beside
                 self._words[own.id] = Words(folder and folder / f"{own.id}.words")
             words, now = self._words[own.id], str(own.metadata.get("revision", 0))

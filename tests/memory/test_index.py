@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from pathlib import Path
@@ -15,6 +16,8 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from tests.memory.fakes import WordEmbeddings, search
 
 FUSED = RetrieverSettings()
+FILES = Path("/proc/self/fd")
+"""The open files of this process."""
 LONG = " ".join(f"Line {n} of the long story is about sheep." for n in range(60))
 
 
@@ -270,6 +273,22 @@ def test_another_model_needs_a_rebuild(tmp_path: Path, documents: Path) -> None:
     assert len(index.update([documents]).added) == 2
     assert len(search(index, "noon", 1)) == 1
     index.close()
+
+
+@pytest.mark.skipif(not FILES.is_dir(), reason="only Linux lists a process's open files")
+def test_a_searching_process_lets_go_of_an_index_that_was_replaced(
+    tmp_path: Path, documents: Path
+) -> None:
+    reader = opened(tmp_path)
+    for _ in range(2):
+        writer = opened(tmp_path, rebuild=True)
+        writer.update([documents])
+        writer.close()
+        assert len(search(reader, "noon", 3, "bm25")) == 1
+    gc.collect()
+    held = [str(link.readlink()) for link in FILES.iterdir() if link.is_symlink()]
+    assert [name for name in held if name.endswith(".words (deleted)")] == []
+    reader.close()
 
 
 def files(folder: Path) -> list[str]:
