@@ -38,11 +38,12 @@ def open_store(settings: ChromaSettings, kind: Kind) -> Store:
         chromadb.AdminClient(chroma_settings()).create_database(name)
         client = chromadb.EphemeralClient(settings=chroma_settings(), database=name)
         return Store(client, "in memory", fix)
-    host, port = settings.host, settings.port
+    host, port, words = settings.host, settings.port, None
     if settings.serve and host is None:
         from citeproof.models.chroma_server import serve_folder
 
-        host, port = "127.0.0.1", serve_folder(settings.path.absolute() / "served")
+        folder = settings.path.absolute() / "served"
+        host, port, words = "127.0.0.1", serve_folder(folder), folder / "words"
     if host is None:
         path = settings.path.absolute() / kind
         is_writable = not path.is_dir() or os.access(path, os.W_OK)
@@ -53,5 +54,5 @@ def open_store(settings: ChromaSettings, kind: Kind) -> Store:
         client = chromadb.HttpClient(
             host=host, port=port, ssl=settings.ssl, settings=chroma_settings()
         )
-    words = user_cache_path("citeproof") / "words" / f"{host}-{port}"
+    words = words or user_cache_path("citeproof") / "words" / f"{host}-{port}"
     return Store(client, f"at {host}:{port}", fix, beside=words, sync=_SERVER_SYNC)

@@ -289,7 +289,6 @@ SERVED = """
 import json, sys
 from pathlib import Path
 from citeproof.memory.index import Index
-from citeproof.memory.locks import server_lock
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from tests.memory.fakes import GaussianEmbeddings, search
 
@@ -326,10 +325,19 @@ def test_processes_share_the_server_that_is_started_for_a_folder(
     first.communicate()
     third = run()
     assert said(third) == told
-    for process in (second, third):
-        process.communicate("")
-    end = time.monotonic() + 20
-    while (tmp_path / "store" / "served" / "server.json").exists():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+
+    def end_all(*processes: subprocess.Popen[str]) -> None:
+        for process in processes:
+            process.communicate("")
+        end = time.monotonic() + 20
+        while (tmp_path / "store" / "served" / "server.json").exists():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    end_all(second, third)
     assert not _answers(int(told[1]))
+    again = run()
+    assert said(again)[0] == told[0]
+    end_all(again)
+    [words] = tmp_path.rglob("*.words")
+    assert words.parent == tmp_path / "store/served/words", "not read anew for each server"
