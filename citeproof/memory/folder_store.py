@@ -5,8 +5,8 @@ another has written.
 
 When a process is killed while Chroma writes its vector files (every `SYNC` records), the files
 are torn: tried with chromadb 1.5.9, the next process that uses them dies of a segmentation fault.
-Later writes are in SQLite, and stay. So before a write that makes Chroma
-write these files they are copied, and put back if the writer died meanwhile.
+Later writes are in SQLite, and stay. So before a write that makes Chroma write these files they are
+copied, and put back if the writer died meanwhile.
 """
 
 from __future__ import annotations
