@@ -106,14 +106,18 @@ class FolderStore(Store):
                 if (last := made.get(limit=1, include=["embeddings"]))["ids"]:
                     self.write(made, "update", last["ids"], embeddings=last["embeddings"])
 
-    def _set_sync(self, collection: Any) -> bool:
-        """Set after how many records the vector files are written; True if that is a change."""
-        if collection.configuration_json["hnsw"]["sync_threshold"] == self._sync:
-            return False
+    def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
+        """The collections, whose vector files are written after `_sync` records."""
+        made = super()._make_all(embedders)
+        if all(one.configuration_json["hnsw"]["sync_threshold"] == self._sync for one in made):
+            return made
         with warnings.catch_warnings():  # Chroma warns of collections without a function of its own
             warnings.simplefilter("ignore", DeprecationWarning)
-            collection.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
-        return True
+            for one in made:
+                one.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
+        self._let_go()  # Chroma goes by the number that a client found when it was made
+        self._reopen()
+        return super()._make_all(embedders)
 
     def _take_turn(self, task: str, name: str) -> AbstractContextManager[None]:
         self._path.mkdir(parents=True, exist_ok=True)

@@ -133,7 +133,10 @@ class Update:
         errors = [(str(path), why) for path, why in found.errors]
         self._done["errors"] += [one for one in errors if one[0] not in self._gone]
         self._waiting = {name for name, mark in held.items() if mark["hash"] == WAITING}
-        self._expect([source for source in sources if source.name not in held])
+        new = [source for source in sources if source.name not in held]
+        if not new:  # else one that is gone may have been moved, and is dropped last
+            self.drop(sorted(self._gone))
+        self._expect(new)
         self._add(sources)
         self.drop(sorted(path for path in self._gone if self._there.get(path) != GONE))
         self._done["skipped"] += map(str, found.skipped)

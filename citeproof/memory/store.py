@@ -62,12 +62,7 @@ class Store:
     def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
         """Collections with their embedders' names, made if need be, to be written."""
         with self._errors(), self._use("write", task):
-            made = [self._make(name, embedder) for name, embedder in embedders.items()]
-            if sum(map(self._set_sync, made)):
-                self._let_go()  # Chroma goes by the number that a client found when it was made
-                self._reopen()
-                made = [self._make(name, embedder) for name, embedder in embedders.items()]
-            yield made
+            yield self._make_all(embedders)
 
     @contextmanager
     def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
@@ -189,12 +184,8 @@ class Store:
     def _clean(self, *, is_rebuilt: bool) -> None:
         """Before and after a rebuild: set a damaged database aside, and make room."""
 
-    def _set_sync(self, collection: Any) -> bool:
-        """Set after how many records the vector files are written; True if that is a change."""
-        return False
-
-    def _reopen(self) -> None:
-        """Open the store if it is not."""
+    def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
+        return [self._make(name, embedder) for name, embedder in embedders.items()]
 
     def _make(self, name: str, embedder: str) -> Any:
         made = self._client.get_or_create_collection(
