@@ -160,9 +160,10 @@ class ChromaPassages:
                     found = fetch(own, list(score.keys() - cosine.keys()), "embeddings")
                     score |= held.scores(query, cosine.keys() - score.keys())
                     cosine |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
+        kept = scores if vectors is None else cosines  # a passage that is just gone has no cosine
         return [
-            [Candidate(key, near.get(key, 0.0), best.get(key, 0.0)) for key in near | best]
-            for near, best in zip(cosines, scores, strict=True)
+            [Candidate(key, near.get(key, 0.0), best.get(key, 0.0)) for key in keys]
+            for keys, near, best in zip(kept, cosines, scores, strict=True)
         ]
 
     def close(self) -> None:
