@@ -212,11 +212,12 @@ class ReadOnlyStore(FolderStore):
     """
 
     def __init__(self, path: Path, fix: str) -> None:
-        self._copied = Path(tempfile.mkdtemp(prefix="citeproof-"))
+        self._copied = tempfile.TemporaryDirectory(prefix="citeproof-", ignore_cleanup_errors=True)
+        copied = Path(self._copied.name)
         with store_errors(f"in {path}", fix):
             passing = shutil.ignore_patterns("*.lock", "*.holders")
-            shutil.copytree(path, self._copied, ignore=passing, dirs_exist_ok=True)
-        super().__init__(self._copied, fix)
+            shutil.copytree(path, copied, ignore=passing, dirs_exist_ok=True)
+        super().__init__(copied, fix)
         self._where = f"in {path}"
 
     def _take_turn(self, task: str, name: str) -> NoReturn:
@@ -229,7 +230,7 @@ class ReadOnlyStore(FolderStore):
     def close(self) -> None:
         """Let go of the store for good, and of the copy."""
         super().close()
-        shutil.rmtree(self._copied, ignore_errors=True)
+        self._copied.cleanup()
 
 
 def _is_damage(cause: BaseException) -> bool:
