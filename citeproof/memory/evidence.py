@@ -62,7 +62,6 @@ class EvidenceLog:
         passages: Sequence[Passage],
         status: Status,
         method: str,
-        when: datetime | None = None,
     ) -> str:
         """Note what was cited for a claim, and give the id of the entry.
 
@@ -81,8 +80,8 @@ class EvidenceLog:
             )
         parts = [_key(question), claim, method, *sorted(passage.id for passage in passages)]
         key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
-        moment = (when or datetime.now(UTC)).timestamp()
         data = {"question": question, "claim": claim, "status": status, "method": method}
+        now = datetime.now(UTC).timestamp()
         vectors = self._embeddings and embed_texts(self._embeddings, [f"{question}\n{claim}"])
         embedders = {self._own: embedder_name(self._embeddings)}
         with self._store.writing("recording evidence", embedders) as (own,):
@@ -91,7 +90,7 @@ class EvidenceLog:
                 "upsert",
                 [key],
                 documents=[json.dumps([passage.model_dump(mode="json") for passage in passages])],
-                metadatas=[{**data, "key": parts[0], "when": moment}],
+                metadatas=[{**data, "key": parts[0], "when": now}],
                 embeddings=vectors,
             )
         return key

@@ -18,7 +18,6 @@ from citeproof.settings import RetrieverSettings, Settings
 from citeproof.types import Passage
 from tests.memory.conftest import Server
 from tests.memory.fakes import WordEmbeddings
-from tests.server.serving import client, events, toolbox
 
 PASSAGES = [
     Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.", title="Farm", page=n + 1)
@@ -102,29 +101,6 @@ async def test_passages_are_read_by_id_and_by_document(
     [sheep] = index.document(str(documents / "sheep.txt"))
     assert sheep.text == "Forty sheep live on the hill."
     assert len(index.document("a list")) == 7
-    index.close()
-
-
-async def test_a_server_over_it_lists_adds_and_removes_documents(
-    server: Server, collection: str, tmp_path: Path
-) -> None:
-    index = opened(server, collection)
-    async with client(tmp_path / "store", toolbox(index=index)) as http:
-        assert (await http.get("/api/documents")).json() == {"documents": []}
-        sent = await http.post(
-            "/api/documents",
-            files=[("files", ("tower.md", b"Ann Lee built the tower."))],
-            headers={"x-citeproof": "upload"},
-        )
-        assert events(sent.text)[-1][1]["added"] == ["tower.md"]
-        [held] = (await http.get("/api/documents")).json()["documents"]
-        assert (await http.get(held["file"])).text == "Ann Lee built the tower."
-        assert [one.text for one in await retrieve(index, "tower", 1)] == [
-            "Ann Lee built the tower."
-        ]
-        assert (await http.delete(f"/api/documents/{held['id']}")).is_success
-        assert (await http.get("/api/documents")).json() == {"documents": []}
-    assert index.count() == 0
     index.close()
 
 

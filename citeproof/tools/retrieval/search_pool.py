@@ -63,9 +63,7 @@ class ListPool:
         cosines = [None] * len(queries) if kind == "bm25" else self._cosines(queries)
         found = []
         for query, row in zip(queries, cosines, strict=True):
-            near = {}
-            if row is not None:
-                near = dict(zip(names, map(float, row), strict=True))
+            near = {} if row is None else dict(zip(names, map(float, row), strict=True))
             best = sorted(near, key=near.__getitem__, reverse=True)[:depth]
             scores: dict[str, float] = {}
             if kind != "dense":
