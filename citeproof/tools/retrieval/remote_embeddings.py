@@ -87,8 +87,8 @@ class RemoteEmbeddings(Embeddings):
             if self.similarity == "cosine":
                 with np.errstate(invalid="ignore"):
                     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            if not np.isfinite(rows).all():
-                raise ValueError("a number is not finite")
+            if rows.ndim != 2 or not np.isfinite(rows).all():
+                raise ValueError("they are not rows of finite numbers")
             vectors: list[list[float]] = rows.tolist()
             return vectors
         except (KeyError, TypeError, ValueError, AttributeError) as error:

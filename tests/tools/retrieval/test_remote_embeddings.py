@@ -74,6 +74,7 @@ def test_a_model_is_the_same_there_as_here() -> None:
         (Reply({"data": []}), "no vectors"),
         (Reply({"data": [{"index": 0, "embedding": "AAAA"}]}), "no vectors"),
         (Reply({"data": [{"index": 0, "embedding": [0.0]}]}), "no vectors"),
+        (Reply({"data": [{"index": 0, "embedding": [[1.0]]}]}), "no vectors"),
         (Reply({"vectors": [[1.0]]}), "no vectors"),
     ],
 )
