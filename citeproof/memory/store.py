@@ -121,9 +121,12 @@ class Store:
         )
         query = {"query_embeddings": list(vectors), "n_results": k, **options}
         got = again(collection.query, **query)
-        fewest = min(map(len, got["ids"]), default=k)
-        is_short = "where" not in options and 2 * fewest < k  # counting reads every record
-        if is_short and 2 * fewest < min(k, collection.count()):
+        if "where" in options or 2 * _fewest(got, k) >= k:  # counting reads every record
+            return got
+        there = min(k, collection.count())
+        if 2 * _fewest(got, k) < there:
+            got = again(collection.query, **query)  # they may have been written meanwhile
+        if 2 * _fewest(got, k) < there:
             # Seen: with its vector files deleted, Chroma finds the latest and says nothing.
             told = f"The Chroma collection {collection.name!r} {self._where} is damaged"
             raise StoreError(told, why="most of its vectors are not found", fix=self._fix)
@@ -259,6 +262,11 @@ def store_errors(where: str, fix: str) -> Iterator[None]:
         elif isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
             fix = "Make sure that you may write there (readers do, too), and that there is room."
         raise StoreError(told, why=why, fix=fix) from error
+
+
+def _fewest(got: Any, k: int) -> int:
+    """Records that were found for the query with the fewest."""
+    return min(map(len, got["ids"]), default=k)
 
 
 def _is_nearly_full(where: str) -> bool:

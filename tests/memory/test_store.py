@@ -207,6 +207,24 @@ def test_vector_files_that_are_gone_are_said_to_be(tmp_path: Path) -> None:
     store.close()
 
 
+def test_records_that_are_written_during_a_search_are_no_damage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, real = open_store(MEMORY, "index"), Collection.query
+    fill(store, 0)
+
+    def query(collection: Collection, **options: Any) -> Any:
+        found = real(collection, **options)
+        if not found["ids"][0]:
+            fill(store, 10, vectors=[[1.0, n] for n in range(10)])
+        return found
+
+    monkeypatch.setattr(Collection, "query", query)
+    with store.reading("a test", "things") as (things,):
+        assert len(store.nearest(things, [[1.0, 0.0]], 5)["ids"][0]) == 5
+    store.close()
+
+
 def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("x")
     store = open_store(at(tmp_path), "index")
