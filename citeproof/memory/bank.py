@@ -17,7 +17,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from citeproof.cases import Case, Entry, ImportReport, Snippet, check_namespace
-from citeproof.errors import InputError, SettingsError
+from citeproof.errors import InputError, SettingsError, StoreError
 from citeproof.memory.opening import open_store
 from citeproof.memory.store import Store
 from citeproof.runtime.background import in_thread
@@ -109,12 +109,8 @@ class Bank:
         where: list[dict[str, Any]] = [mine, {"kind": kind}, {"form": form}]
         if kind == "planning":
             where.append({"planned": True})
-        with self._read() as (held,):
-            if not held:
-                return None
-            self._store.check_embedder(held, self._embedder)
-            got = self._store.nearest(held, [vectors[kind]], rank, where={"$and": where})
-        if not got["ids"][0]:
+        got = self._query(vectors[kind], rank, {"$and": where})
+        if not got or not got["ids"][0]:
             return None
         data = got["metadatas"][0][-1]
         return Snippet(
@@ -278,8 +274,20 @@ class Bank:
         ]
         return sorted(found, key=lambda entry: (entry.created, entry.id))
 
-    def _read(self) -> AbstractContextManager[list[Any]]:
-        return self._store.reading("reading the memory bank", self._name)
+    def _query(self, vector: Any, rank: int, where: dict[str, Any], known: bool = True) -> Any:
+        try:
+            with self._read(known=known) as (held,):
+                if not held:
+                    return None
+                self._store.check_embedder(held, self._embedder)
+                return self._store.nearest(held, [vector], rank, where=where)
+        except StoreError as error:
+            if not known or type(error.__cause__).__name__ != "NotFoundError":
+                raise
+            return self._query(vector, rank, where, known=False)  # another process has replaced it
+
+    def _read(self, *, known: bool = False) -> AbstractContextManager[list[Any]]:
+        return self._store.reading("reading the memory bank", self._name, known=known)
 
     @contextmanager
     def _change(self, task: str) -> Iterator[Any]:

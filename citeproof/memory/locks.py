@@ -39,6 +39,8 @@ _GIVE_WAY = 0.12
 _BEAT, _SILENCE = 5.0, 30.0
 """Seconds between two beats, and those without one after which a holder counts as dead."""
 
+_SQLITE = b"SQLite format 3\0"
+
 _log = logging.getLogger("citeproof")
 _numbers = itertools.count()
 _mine: set[str] = set()
@@ -66,6 +68,7 @@ class FolderLock:
         """
         from filelock import ReadWriteLock, Timeout
 
+        self._mend()
         # One object tells processes apart, not threads: each holder has its own.
         with closing(ReadWriteLock(self._file, is_singleton=False)) as lock:
             acquire = lock.acquire_read if mode == "read" else lock.acquire_write
@@ -83,6 +86,13 @@ class FolderLock:
                 yield
         if any(self._read_notes("waiting-*")):
             time.sleep(_GIVE_WAY)
+
+    def _mend(self) -> None:
+        """Remove a lock file that cannot be locked: it holds nothing else."""
+        if self._file.is_file() and self._file.stat().st_size:
+            with self._file.open("rb") as file:
+                if file.read(len(_SQLITE)) != _SQLITE:
+                    self._file.unlink(missing_ok=True)
 
     @contextmanager
     def _note(self, task: str, kind: str = "") -> Iterator[None]:

@@ -48,15 +48,20 @@ class Store:
         self.space: Literal["cosine", "ip"] = "cosine"
         """How vectors of new collections are compared."""
         self._is_closed = False
+        self._known: dict[str, Any] = {}
+        """Collections as they were found last."""
 
     @contextmanager
-    def reading(self, task: str, *names: str) -> Iterator[list[Any]]:
+    def reading(self, task: str, *names: str, known: bool = False) -> Iterator[list[Any]]:
         """The collections of these names, to be read for one operation; None where there is none.
 
-        Processes that have to wait are told the task; after too long they get a `StoreError`.
+        Processes that have to wait are told the task; after too long they get a `StoreError`. A
+        server is not asked again for a collection that is `known`; if that one was replaced
+        meanwhile, the error's cause is Chroma's `NotFoundError`.
         """
         with self._errors(), self._use("read", task) as is_there:
-            yield [self._find(name) if is_there else None for name in names]
+            held = self._known if known else {}
+            yield [(held.get(name) or self._find(name)) if is_there else None for name in names]
 
     @contextmanager
     def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
@@ -155,6 +160,7 @@ class Store:
         import chromadb
 
         client, self._client = self._client, None
+        self._known.clear()
         if client is not None:
             with store_errors(self._where, self._fix):
                 if self._where == "in memory":
@@ -202,7 +208,9 @@ class Store:
 
     def _find(self, name: str) -> Any:
         # It may just be getting its name.
-        return self._get(name) or self._get(name + _NEW) or self._get(name)
+        found = self._get(name) or self._get(name + _NEW) or self._get(name)
+        self._known[name] = found
+        return found
 
     def _get(self, name: str) -> Any:
         from chromadb.errors import NotFoundError

@@ -89,16 +89,8 @@ def test_a_damaged_index_is_told_and_rebuilt(store: Path, documents: Path, damag
     assert (store / "bank/chroma.sqlite3").read_text() == "precious"
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("version", None),
-        ("version", b""),
-        ("version", b"\xff\xfe\x00"),
-        ("store.lock", None),
-        ("update.lock", None),
-    ],
-)
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00"])
+@pytest.mark.parametrize("name", ["version", "store.lock", "update.lock"])
 def test_what_says_nothing_about_the_documents_may_be_lost(
     store: Path, documents: Path, name: str, content: bytes | None
 ) -> None:
