@@ -94,7 +94,7 @@ def indexed(pool: Path, store: Path, embedder: str) -> Indexed:
     index.update(
         [pool], progress=lambda step: print(f"{step.document}: {step.stored}/{step.passages}")
     )
-    index.lexical(["builds the lexical index"], 1)
+    index.candidates(["builds the lexical index"], 1, "bm25")
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return Indexed(index, seconds, cpu_seconds, peak)

@@ -176,8 +176,8 @@ def measure(
     again = [sys.executable, *sys.argv, "--opened"]
     point.opened = json.loads(subprocess.run(again, check=True, capture_output=True).stdout)
     searches: dict[str, Callable[[str], object]] = {
-        "dense": lambda question: index.dense([question], 5),
-        "words": lambda question: index.lexical([question], 5),
+        "dense": lambda question: index.candidates([question], 5, "dense"),
+        "words": lambda question: index.candidates([question], 5, "bm25"),
         "fused": lambda question: [fuse(found) for found in index.candidates([question], 50)],
     }
     for name, search in searches.items():

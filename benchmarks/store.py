@@ -91,12 +91,12 @@ def measure(size: int, updates: int) -> dict[str, str]:
             assert len(report.updated) == 1
             states.append(state(store))
         query = changed.read_text().split("\n\n")[0]
-        dense, *_ = timed(lambda query: index.dense([query], 5), [query] * 30)
-        lexical, *_ = timed(lambda query: index.lexical([query], 5), [query] * 30)
+        dense, *_ = timed(lambda query: index.candidates([query], 5, "dense"), [query] * 30)
+        lexical, *_ = timed(lambda query: index.candidates([query], 5, "bm25"), [query] * 30)
         index.close()
         began = time.perf_counter()
         index = open_index(store)
-        index.dense([query], 5)
+        index.candidates([query], 5, "dense")
         opened = time.perf_counter() - began
         index.close()
     disk, opens, memory = (

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from citeproof.console import arguments as given
+from citeproof.console.arguments import read_arguments
 from citeproof.console.verifier import open_verifier
 from citeproof.errors import CiteproofError, InputError, MissingExtraError
 from citeproof.tools.entailment import Entailment, Pair
@@ -186,7 +186,7 @@ def read(entries: Iterable[str]) -> Iterator[tuple[str, list[Row]]]:
 
 def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
     """Score what is missing, and print the table."""
-    more, others = given.split_sets(arguments.set)
+    settings, others = read_arguments(arguments.config, arguments.set)
     if others:
         raise InputError(
             f"There is no setting {next(iter(others))}",
@@ -197,7 +197,6 @@ def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
         sets |= aggrefact(arguments.aggrefact, arguments.count)
     if not sets:
         raise InputError("No pairs are named", fix="Name them with --pairs or --aggrefact.")
-    settings = given.read_settings(arguments.config, more=more)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with open_verifier(settings, err) as entailment:
         with Progress(*columns, TimeRemainingColumn(), console=err) as bar:

@@ -17,7 +17,7 @@ import httpx
 
 from citeproof.errors import CiteproofError, ModelOutageError
 from citeproof.memory.index import Index
-from citeproof.memory.opening import Kind, open_store
+from citeproof.memory.opening import StoreName, open_store
 from citeproof.memory.searched import open_searched
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
@@ -245,7 +245,7 @@ def _store(settings: Settings) -> Check | str:
         for file in files:
             with contextlib.suppress(OSError):  # an index that is being written drops files
                 size += Path(folder, file).stat().st_size
-    kinds: tuple[Kind, ...] = ("index", "bank", "evidence")
+    kinds: tuple[StoreName, ...] = ("index", "bank", "evidence")
     for kind in () if chroma.serve else kinds:
         if is_folder(chroma.path / kind):
             with contextlib.closing(open_store(chroma, kind)) as store:

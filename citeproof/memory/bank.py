@@ -98,18 +98,15 @@ class Bank:
         if not question.strip():
             raise InputError("Nothing can be found in the memory bank", why="the question is empty")
         encoder = self._open_encoder()
-        where: list[dict[str, Any]] = [
-            {"namespace": self.namespace},
-            {"kind": kind},
-            {"form": form},
-        ]
+        mine = {"namespace": self.namespace}
         if not self._filled:  # then no model is loaded for nothing
             with self._read() as (held,):
-                if not held or not held.get(where=where[0], limit=1, include=[])["ids"]:
+                if not held or not held.get(where=mine, limit=1, include=[])["ids"]:
                     return None
             self._filled = True
         premises = tuple(passage.premise for passage in passages)
         [vectors] = encoder.vectors([(question, premises, answer, feedback)])
+        where: list[dict[str, Any]] = [mine, {"kind": kind}, {"form": form}]
         if kind == "planning":
             where.append({"planned": True})
         got = self._query(vectors[kind], rank, {"$and": where})

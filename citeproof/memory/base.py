@@ -6,14 +6,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from langchain_core.embeddings import Embeddings
-
+from citeproof.errors import StoreError
 from citeproof.tools.retrieval.search_pool import Candidate
 from citeproof.types import Passage
 
 Mark = Mapping[str, Any]
 """The record of a document: its `hash`, `origin` and `kind`, and once it is whole the number of its
 `passages`, the time `indexed` and how it was `cut`."""
+
+
+def check_model(what: str, held: str, given: str, fix: str) -> None:
+    """Refuse, by a `StoreError`, another embedding model than the one that is held."""
+    if held != given:
+        why = f"its vectors are from {held or 'no model'}, and the settings say {given or 'none'}"
+        raise StoreError(f"{what} does not fit the model", why=why, fix=fix)
 
 
 class Change(NamedTuple):
@@ -38,9 +44,7 @@ class PassageStore(Protocol):
     needs_vectors: bool
     """Whether passages have vectors also where they are searched by their words only."""
 
-    def updating(
-        self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
-    ) -> AbstractContextManager[PassageStore]:
+    def updating(self, *, rebuild: bool, rows: int = 0) -> AbstractContextManager[PassageStore]:
         """The only turn to change the passages; gives the store to write to.
 
         A rebuild begins with nothing, and replaces what there was if all ends well. `rows` is
@@ -53,11 +57,8 @@ class PassageStore(Protocol):
     def write(self, change: Change, embedder: str) -> None:
         """Make a change, with vectors of this embedding model."""
 
-    def embedder(self, *, of_passages: bool = False) -> str | None:
-        """The name of the model that the vectors are from, "" for none; None if nothing is there.
-
-        With `of_passages` also None if there is no passage.
-        """
+    def embedder(self) -> str | None:
+        """The name of the vectors' model, "" for none; None if nothing is there."""
 
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None

@@ -39,22 +39,22 @@ class ChromaPassages:
 
     def __init__(self, settings: ChromaSettings, embeddings: Embeddings | None) -> None:
         self._store = open_store(settings, "index")
+        self._embedder = embedder_name(embeddings)
         self._store.space = "ip" if similarity_of(embeddings) == "inner_product" else "cosine"
         self._names: Sequence[str] = (settings.collection, f"{settings.collection}-documents")
         self._words: dict[Any, Words] = {}
-        """By the id of their collection; a rebuild makes another one."""
+        """Those of the collection that was used last, by its id; a rebuild makes another one."""
         self._lock = threading.Lock()
 
     @contextmanager
-    def updating(
-        self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
-    ) -> Iterator[ChromaPassages]:
+    def updating(self, *, rebuild: bool, rows: int = 0) -> Iterator[ChromaPassages]:
         """The only turn to change the passages; gives what is to be written to."""
         written, task = copy.copy(self), "updating the index"
-        with self._store.updating(task, *self._names, rebuild=rebuild) as written._names:
-            embedders = written._embedders(embedder_name(embeddings))
-            with self._store.filling(task, embedders, rows):
-                yield written
+        with (
+            self._store.updating(task, *self._names, rebuild=rebuild) as written._names,
+            self._store.filling(task, written._embedders(self._embedder), rows),
+        ):
+            yield written
 
     def together(self) -> AbstractContextManager[object]:
         """Nothing: others see each change, and the marks say what is whole."""
@@ -83,18 +83,16 @@ class ChromaPassages:
                 own.modify(metadata={**own.metadata, "revision": revision})
                 self._current_words(own, marks)
 
-    def embedder(self, *, of_passages: bool = False) -> str | None:
+    def embedder(self) -> str | None:
         """The name of the vectors' model, "" for none; None if nothing is there."""
         with self._read() as (own, _):
-            if not own or (of_passages and not own.get(limit=1, include=[])["ids"]):
-                return None
-            return str(own.metadata["embedder"])
+            return str(own.metadata["embedder"]) if own else None
 
-    def check_embedder(self, name: str) -> None:
-        """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
+    def check_embedder(self) -> None:
+        """Refuse, by a `StoreError`, vectors of another embedding model."""
         with self._read() as (own, _):
             if own:
-                self._store.check_embedder(own, name)
+                self._store.check_embedder(own, self._embedder)
 
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None
@@ -147,23 +145,25 @@ class ChromaPassages:
             if own is None:
                 return [[] for _ in queries]
             cosines: list[dict[str, float]] = [{} for _ in queries]
+            scores: list[dict[str, float]] = [{} for _ in queries]
             if vectors is not None:
                 near = self._store.nearest(own, vectors, depth, include=["distances"])
                 rows = zip(near["ids"], near["distances"], strict=True)
                 cosines = [{k: 1 - float(d) for k, d in zip(*row, strict=True)} for row in rows]
-            if not words:
-                return [[Candidate(k, cosine, 0.0) for k, cosine in row.items()] for row in cosines]
-            held = self._current_words(own, marks)
-            scores = list(map(dict, held.search(queries, depth)))
-            if vectors is None:
-                return [[Candidate(k, 0.0, score) for k, score in row.items()] for row in scores]
-            for query, vector, near, best in zip(queries, vectors, cosines, scores, strict=True):
-                found = fetch(own, list(best.keys() - near.keys()), "embeddings")
-                best |= held.scores(query, near.keys() - best.keys())
-                near |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
+            if words:
+                held = self._current_words(own, marks)
+                scores = list(map(dict, held.search(queries, depth)))
+            if vectors is not None and words:
+                for query, vector, cosine, score in zip(
+                    queries, vectors, cosines, scores, strict=True
+                ):
+                    found = fetch(own, list(score.keys() - cosine.keys()), "embeddings")
+                    score |= held.scores(query, cosine.keys() - score.keys())
+                    cosine |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
+        kept = scores if vectors is None else cosines  # a passage that is just gone has no cosine
         return [
-            [Candidate(k, cosine, best.get(k, 0.0)) for k, cosine in near.items()]
-            for near, best in zip(cosines, scores, strict=True)
+            [Candidate(key, near.get(key, 0.0), best.get(key, 0.0)) for key in keys]
+            for keys, near, best in zip(kept, cosines, scores, strict=True)
         ]
 
     def close(self) -> None:
@@ -196,6 +196,7 @@ class ChromaPassages:
         """The words of all passages; what changed since they were last looked at is read first."""
         with self._lock:
             if own.id not in self._words:
+                self._words.clear()  # not closed: a search may be using them
                 folder = self._store.beside
                 self._words[own.id] = Words(folder and folder / f"{own.id}.words")
             words, now = self._words[own.id], str(own.metadata.get("revision", 0))
@@ -206,11 +207,9 @@ class ChromaPassages:
                 some = changed[place : place + _DOCUMENTS_AT_ONCE]
                 got = own.get(where={"document": {"$in": some}})
                 rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)
-                texts = (
-                    (k, d["document"], searchable(_passage(k, text, d))) for k, text, d in rows
-                )
-                words.change(some, [Row(*row) for row in texts])
-            words.change([], (), now)
+                new = [Row(k, d["document"], searchable(_passage(k, t, d))) for k, t, d in rows]
+                words.change(some, new)
+            words.change([], [], now)
             return words
 
 

@@ -8,7 +8,7 @@ deleted one keeps a mark, so that copies of its words elsewhere can be deleted a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class IndexedDocument(BaseModel, frozen=True):
         return self.indexed is not None
 
 
-def whole(name: str) -> str:
+def document_of(name: str) -> str:
     """The document that this is, or is a piece of."""
     return name.partition(PIECE)[0]
 
@@ -67,13 +67,13 @@ def list_documents(marks: Mapping[str, Mark], count: Callable[[str], int]) -> li
     found: dict[str, IndexedDocument] = {}
     for name, mark in marks.items():
         is_whole = mark["hash"] not in ("", WAITING)
-        own = found.get(whole(name))
+        own = found.get(document_of(name))
         passages = mark["passages"] if is_whole else count(name)
         indexed = datetime.fromtimestamp(mark["indexed"], UTC) if is_whole else None
         if own and own.indexed and indexed:
             indexed = max(own.indexed, indexed)
-        found[whole(name)] = IndexedDocument(
-            document=whole(name),
+        found[document_of(name)] = IndexedDocument(
+            document=document_of(name),
             origin=mark["origin"],
             kind=mark["kind"].removeprefix("."),
             passages=passages + (own.passages if own else 0),
@@ -90,7 +90,14 @@ def match(names: Sequence[str], known: Collection[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for name in names:
-        some = list(_matches(name, known))
+        if is_url(name):
+            url = normalize(name)
+            below = url.rstrip("/") + "/"
+            some = [one for one in known if one == url or one.startswith(below)]
+        elif not (some := [one for one in known if document_of(one) == name]):
+            path = resolve(Path(name))
+            paths = (one for one in known if not is_url(one) and Path(one).is_absolute())
+            some = [one for one in paths if Path(one).is_relative_to(path)]
         if not some:
             raise InputError(
                 f"There is no document {name} in the index",
@@ -98,16 +105,3 @@ def match(names: Sequence[str], known: Collection[str]) -> list[str]:
             )
         found |= dict.fromkeys(some)
     return list(found)
-
-
-def _matches(name: str, known: Collection[str]) -> Iterator[str]:
-    if is_url(name):
-        url = normalize(name)
-        below = url.rstrip("/") + "/"
-        yield from (one for one in known if one == url or one.startswith(below))
-    elif pieces := [one for one in known if whole(one) == name]:
-        yield from pieces
-    else:
-        path = resolve(Path(name))
-        paths = (one for one in known if not is_url(one) and Path(one).is_absolute())
-        yield from (one for one in paths if Path(one).is_relative_to(path))

@@ -62,7 +62,6 @@ class EvidenceLog:
         passages: Sequence[Passage],
         status: Status,
         method: str,
-        when: datetime | None = None,
     ) -> str:
         """Note what was cited for a claim, and give the id of the entry.
 
@@ -81,17 +80,17 @@ class EvidenceLog:
             )
         parts = [_key(question), claim, method, *sorted(passage.id for passage in passages)]
         key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
-        moment = (when or datetime.now(UTC)).timestamp()
         data = {"question": question, "claim": claim, "status": status, "method": method}
+        now = datetime.now(UTC).timestamp()
         vectors = self._embeddings and embed_texts(self._embeddings, [f"{question}\n{claim}"])
-        task, embedders = "recording evidence", {self._own: embedder_name(self._embeddings)}
-        with self._store.updating(task, self._name), self._store.writing(task, embedders) as (own,):
+        embedders = {self._own: embedder_name(self._embeddings)}
+        with self._store.writing("recording evidence", embedders) as (own,):
             self._store.write(
                 own,
                 "upsert",
                 [key],
                 documents=[json.dumps([passage.model_dump(mode="json") for passage in passages])],
-                metadatas=[{**data, "key": parts[0], "when": moment}],
+                metadatas=[{**data, "key": parts[0], "when": now}],
                 embeddings=vectors,
             )
         return key
@@ -105,11 +104,6 @@ class EvidenceLog:
     def recent(self, n: int = 20) -> list[Evidence]:
         """The last `n` entries, the latest first."""
         return self._entries()[::-1][: max(n, 0)]
-
-    @in_thread
-    def count(self) -> int:
-        """How many entries there are."""
-        return len(self._entries())
 
     def close(self) -> None:
         """Let go of the store."""

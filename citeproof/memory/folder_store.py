@@ -5,8 +5,8 @@ another has written.
 
 When a process is killed while Chroma writes its vector files (every `SYNC` records), the files
 are torn: tried with chromadb 1.5.9, the next process that uses them dies of a segmentation fault.
-Later writes are in SQLite, and stay. So before a write that makes Chroma
-write these files they are copied, and put back if the writer died meanwhile.
+Later writes are in SQLite, and stay. So before a write that makes Chroma write these files they are
+copied, and put back if the writer died meanwhile.
 """
 
 from __future__ import annotations
@@ -106,14 +106,18 @@ class FolderStore(Store):
                 if (last := made.get(limit=1, include=["embeddings"]))["ids"]:
                     self.write(made, "update", last["ids"], embeddings=last["embeddings"])
 
-    def _set_sync(self, collection: Any) -> bool:
-        """Set after how many records the vector files are written; True if that is a change."""
-        if collection.configuration_json["hnsw"]["sync_threshold"] == self._sync:
-            return False
+    def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
+        """The collections, whose vector files are written after `_sync` records."""
+        made = super()._make_all(embedders)
+        if all(one.configuration_json["hnsw"]["sync_threshold"] == self._sync for one in made):
+            return made
         with warnings.catch_warnings():  # Chroma warns of collections without a function of its own
             warnings.simplefilter("ignore", DeprecationWarning)
-            collection.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
-        return True
+            for one in made:
+                one.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
+        self._let_go()  # Chroma goes by the number that a client found when it was made
+        self._reopen()
+        return super()._make_all(embedders)
 
     def _take_turn(self, task: str, name: str) -> AbstractContextManager[None]:
         self._path.mkdir(parents=True, exist_ok=True)
@@ -123,9 +127,12 @@ class FolderStore(Store):
         with self._lock.hold("write", "cleaning"):
             segments: list[str] = []
             try:
-                if not is_rebuilt:
-                    self._check()
                 self._let_go()
+                if not is_rebuilt:
+                    with store_errors(self._where, self._fix):
+                        self._reopen()
+                        self._client.list_collections()
+                    self._let_go()
                 if not self._tables.exists():
                     return
                 with closing(sqlite3.connect(self._tables)) as tables:
@@ -144,13 +151,6 @@ class FolderStore(Store):
             for folder in self._path.glob(_VECTOR_FILES):
                 if folder.name not in segments:  # Chroma leaves them
                     shutil.rmtree(folder, ignore_errors=True)
-
-    def _check(self) -> None:
-        """Raise a `StoreError` if Chroma can make nothing of the folder."""
-        with store_errors(self._where, self._fix):
-            self._let_go()
-            self._reopen()
-            self._client.list_collections()
 
     def _reopen(self) -> None:
         """Open the folder if another client has written; whoever calls holds the lock."""
@@ -212,11 +212,12 @@ class ReadOnlyStore(FolderStore):
     """
 
     def __init__(self, path: Path, fix: str) -> None:
-        self._copied = Path(tempfile.mkdtemp(prefix="citeproof-"))
+        self._copied = tempfile.TemporaryDirectory(prefix="citeproof-", ignore_cleanup_errors=True)
+        copied = Path(self._copied.name)
         with store_errors(f"in {path}", fix):
             passing = shutil.ignore_patterns("*.lock", "*.holders")
-            shutil.copytree(path, self._copied, ignore=passing, dirs_exist_ok=True)
-        super().__init__(self._copied, fix)
+            shutil.copytree(path, copied, ignore=passing, dirs_exist_ok=True)
+        super().__init__(copied, fix)
         self._where = f"in {path}"
 
     def _take_turn(self, task: str, name: str) -> NoReturn:
@@ -229,7 +230,7 @@ class ReadOnlyStore(FolderStore):
     def close(self) -> None:
         """Let go of the store for good, and of the copy."""
         super().close()
-        shutil.rmtree(self._copied, ignore_errors=True)
+        self._copied.cleanup()
 
 
 def _is_damage(cause: BaseException) -> bool:

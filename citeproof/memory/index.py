@@ -13,8 +13,8 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from citeproof.actors import Actors
-from citeproof.errors import InputError, SettingsError, StoreError
-from citeproof.memory.base import PassageStore
+from citeproof.errors import InputError, SettingsError
+from citeproof.memory.base import PassageStore, check_model
 from citeproof.memory.chroma import ChromaPassages
 from citeproof.memory.documents import IndexedDocument, list_documents, match, validators
 from citeproof.memory.ingest import IndexReport, Progress, Step, Update, how_cut
@@ -96,7 +96,7 @@ class Index:
         with ExitStack() as opened:
             opened.callback(place.close)
             if not rebuild and settings.kind != "bm25":
-                place.check_embedder(embedder_name(embeddings))
+                place.check_embedder()
             opened.pop_all()
         more: dict[str, Any] = {"rebuild": rebuild, "actors": actors, "documents": documents}
         return cls(place, settings, embeddings, **more)
@@ -270,30 +270,17 @@ class Index:
         """A retriever over the index, of the kind in the settings if none is named."""
         return HybridRetriever(self, kind or self._settings.kind)
 
-    def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """For each query the ids of the k passages with the nearest vectors.
+    def candidates(
+        self, queries: Sequence[str], depth: int, kind: Kind = "fused"
+    ) -> list[list[Candidate]]:
+        """For each query the first `depth` passages of the searches that are asked for.
 
         Raises:
-            SettingsError: The index has no vectors, or was opened without embeddings.
+            SettingsError: Vectors are searched, and the index has none or was opened without
+                embeddings.
         """
-        vectors = self._vectors(queries)
-        found = self._place.candidates(queries, vectors, k, words=False) if vectors else []
-        return [[one.id for one in some] for some in found] or [[] for _ in queries]
-
-    def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """For each query the ids of the k best passages by BM25."""
-        found = self._place.candidates(queries, None, k, words=True)
-        return [[one.id for one in some] for some in found]
-
-    def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
-        """For each query the first `depth` passages of both searches, with both scores.
-
-        Raises:
-            SettingsError: The index has no vectors, or was opened without embeddings.
-        """
-        vectors = self._vectors(queries)
-        found = self._place.candidates(queries, vectors, depth, words=True) if vectors else []
-        return found or [[] for _ in queries]
+        vectors = None if kind == "bm25" else self._vectors(queries)
+        return self._place.candidates(queries, vectors, depth, words=kind != "dense")
 
     def close(self) -> None:
         """Let go of the store."""
@@ -311,7 +298,7 @@ class Index:
         told, place = progress or (lambda step: None), self._place
         with ExitStack() as held:
             if is_needed or self.count():
-                turn = place.updating(self._embeddings, rebuild=self._rebuild, rows=rows)
+                turn = place.updating(rebuild=self._rebuild, rows=rows)
                 place = held.enter_context(turn)
             given = (self._embeddings, self._settings, told, self._actors, self._documents)
             update = Update(place, *given)
@@ -320,23 +307,21 @@ class Index:
         self._rebuild = False
         return report
 
-    def _vectors(self, queries: Sequence[str]) -> list[list[float]]:
-        """Of the queries; none if the index is empty, so that no model is loaded for it."""
-        if (embedder := self._place.embedder(of_passages=True)) is None:
-            return []
+    def _vectors(self, queries: Sequence[str]) -> list[list[float]] | None:
+        """Of the queries; None if there is no index, so that no model is loaded for it."""
+        if (embedder := self._place.embedder()) is None:
+            return None
         if self._embeddings is None or not embedder:
             raise SettingsError(
                 "The index was made or opened without an embedding model",
                 fix="Search it with the kind `bm25`, or give a model and build the index anew: "
                 "citeproof index --rebuild PATH.",
             )
-        if (name := embedder_name(self._embeddings)) != embedder:
-            raise StoreError(
-                "The index does not fit the embedding model",
-                why=f"its vectors are from {embedder}, and the settings say {name}",
-                fix="Set `embedding.model` to that model, or index anew: citeproof index "
-                "--rebuild; in PostgreSQL, under another `chroma.collection`.",
-            )
+        fix = (
+            "Set `embedding.model` to that model, or index anew: citeproof index --rebuild; in "
+            "PostgreSQL, under another `chroma.collection`."
+        )
+        check_model("The index", embedder, embedder_name(self._embeddings), fix)
         return embed_queries(self._embeddings, queries)
 
     def _need_embeddings(self) -> Embeddings:

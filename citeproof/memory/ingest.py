@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from citeproof.actors import Actors
 from citeproof.errors import DocumentError, MissingExtraError, StoreError
 from citeproof.memory.base import Change, Mark, PassageStore
-from citeproof.memory.documents import GONE, WAITING, whole
+from citeproof.memory.documents import GONE, WAITING, document_of
 from citeproof.paths import exists
 from citeproof.settings import DocumentSettings, RetrieverSettings
 from citeproof.tools.documents.base import Document
@@ -86,7 +86,7 @@ class _Document:
     hash: str
     """Of its content and of how it is cut."""
     wait: Callable[[], _Read]
-    moved_from: str
+    moved_from: str = ""
     """The path that it had before; empty where it is not known to have been moved."""
     passages: list[Passage] = field(default_factory=list)
 
@@ -112,8 +112,8 @@ class Update:
     """The hashes of documents that may be in the store, in whole or in part."""
     _waiting: set[str] = field(default_factory=set)
     """Documents that are marked as still to be read."""
-    _moved: dict[str, str] = field(default_factory=dict)
-    """File → the path that it had before."""
+    _gone: set[str] = field(default_factory=set)
+    """Files that are not there any more, and are to be dropped."""
     _batch: int = _FIRST
     _done: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """The report so far."""
@@ -129,14 +129,16 @@ class Update:
         # A folder may have held documents that are gone.
         is_of_files = all(map(Path.is_file, found.roots))
         held = self._look_up([one.name for one in sources] if is_of_files else None)
-        gone = list(find_gone(held, found))
-        self._moved = self._find_moved([one for one in sources if one.name not in held], gone)
-        self.drop([path for path in gone if path not in self._moved.values()])
-        self._done["errors"] += [(str(p), why) for p, why in found.errors if str(p) not in gone]
+        self._gone = set(find_gone(held, found))
+        errors = [(str(path), why) for path, why in found.errors]
+        self._done["errors"] += [one for one in errors if one[0] not in self._gone]
         self._waiting = {name for name, mark in held.items() if mark["hash"] == WAITING}
-        self._expect([source for source in sources if source.name not in held])
+        new = [source for source in sources if source.name not in held]
+        if not new:  # else one that is gone may have been moved, and is dropped last
+            self.drop(sorted(self._gone))
+        self._expect(new)
         self._add(sources)
-        self.drop([path for path in gone if self._there.get(path, GONE) != GONE])
+        self.drop(sorted(path for path in self._gone if self._there.get(path) != GONE))
         self._done["skipped"] += map(str, found.skipped)
         why = "a link that leads out of its folder"
         self._done["left_out"] += [(str(link), why) for link in found.links]
@@ -153,7 +155,7 @@ class Update:
 
     def add_import(self, given: Import) -> None:
         """Index passages that come with vectors, in place of what had the import's name."""
-        old = {name for name in self._look_up(None) if whole(name) == given.name}
+        old = {name for name in self._look_up(None) if document_of(name) == given.name}
         self._add(given.read())
         self.drop(sorted(old - set(given.pieces)))
 
@@ -187,23 +189,15 @@ class Update:
         change = Change(begun=marks, emptied=emptied, ended={} if last else None)
         self.place.write(change, self._embedder)
 
-    def _find_moved(self, new: Sequence[Source], gone: Sequence[str]) -> dict[str, str]:
-        """New files that have the content of others, which are not there any more."""
-        found: dict[str, str] = {}
-        if self.place.embedder() is None:
-            return found
-        for source in new:
-            try:
-                key = self._digest(source, source.load())
-            except DocumentError:
-                continue
-            for old, mark in self.place.marks(of_hash=key).items():
-                is_gone = mark["origin"] == "file" and (old in gone or not exists(Path(old)))
-                if is_gone and old not in found.values():
-                    found[source.name] = old
-                    self._there[old] = key
-                    break
-        return found
+    def _find_old(self, one: _Document, taken: Collection[str]) -> str:
+        """The path of a file that had this content and is gone; empty if there is none."""
+        if one.source.origin == "file" and one.name not in self._there:
+            for old, mark in self.place.marks(of_hash=one.hash).items():
+                is_gone = old in self._gone or not exists(Path(old))
+                if mark["origin"] == "file" and is_gone and old not in taken:
+                    self._there[old] = one.hash
+                    return old
+        return ""
 
     def _expect(self, sources: Sequence[Source]) -> None:
         """Mark documents that are still to be read, so that a partial index is recognised."""
@@ -265,18 +259,17 @@ class Update:
     def _begin(self, source: Source) -> _Document | None:
         """Begin to read a document; None if it is unchanged."""
         self.progress(Step(source.name, "reading"))
-        moved_from = self._moved.get(source.name, "")
         try:
             data = source.load()
         except DocumentError as error:
-            return _Document(source, "", partial(_fail, error), moved_from)
+            return _Document(source, "", partial(_fail, error))
         if (key := self._digest(source, data)) == self._there.get(source.name):
             self._done["unchanged"].append(source.name)
             self.progress(Step(source.name, "done"))
             return None
         given = (source.read, data, self.settings.passage_words)
         work = self.actors.submit(_read, *given).result if self.actors else None
-        return _Document(source, key, work or partial(_read, None, *given), moved_from)
+        return _Document(source, key, work or partial(_read, None, *given))
 
     def _end(self, one: _Document) -> bool:
         """Wait until a document is read; False if it cannot be."""
@@ -301,7 +294,11 @@ class Update:
     def _write(self, documents: Sequence[_Document]) -> list[tuple[_Document, str]]:
         """Write documents; those with an id of another one's are given back, each with an error."""
         held = self.place.held([passage.id for one in documents for passage in one.passages])
-        accepted, refused = _sort_out(documents, {key: of for key, (of, _) in held.items()})
+        for one in documents:
+            taken = [other.moved_from for other in documents if other is not one]
+            one.moved_from = self._find_old(one, taken)
+        owners = {key: of for key, (of, _) in held.items() if of not in self._gone}
+        accepted, refused = _sort_out(documents, owners)
         if not accepted:
             return refused
         moved = {one.moved_from: one.name for one in accepted if one.moved_from}
@@ -410,9 +407,10 @@ def _sort_out(
     """Those that can be written, and those with a passage whose id another document owns."""
     accepted, refused = [], []
     for one in documents:
-        mine = (whole(one.name), one.moved_from)
+        mine = (document_of(one.name), one.moved_from)
         ids = [passage.id for passage in one.passages]
-        if clash := next((key for key in ids if whole(owners.get(key, one.name)) not in mine), ""):
+        others = (key for key in ids if document_of(owners.get(key, one.name)) not in mine)
+        if clash := next(others, ""):
             error = DocumentError(
                 f"{one.name} cannot be indexed",
                 why=f"its id {clash!r} is already that of a passage of {owners[clash]}",

@@ -150,9 +150,9 @@ def server_lock(client: Any, name: str, task: str) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        _mine.discard(mine["token"])
         if held is not None:
             _release(client, held)
+        _mine.discard(mine["token"])  # not before: others would take the holder for dead
 
 
 def _beat(held: Any, ended: threading.Event) -> None:

@@ -10,12 +10,12 @@ from citeproof.memory.folder_store import FolderStore, ReadOnlyStore
 from citeproof.memory.store import Store, chroma_settings, store_errors
 from citeproof.settings import ChromaSettings
 
-Kind = Literal["index", "bank", "evidence"]
+StoreName = Literal["index", "bank", "evidence"]
 
 _SERVER_SYNC = 10_000
 """At a server the vector files cannot be guarded, so they are seldom written; when it starts, it
 reads as many records from SQLite."""
-_FIXES: dict[Kind, str] = {
+_FIXES: dict[StoreName, str] = {
     "index": "Build the index anew: citeproof index --rebuild PATH.",
     "bank": "Its cases can be moved to a new one: citeproof bank export --all --out CASES.jsonl, "
     "then citeproof bank import --rebuild CASES.jsonl.",
@@ -23,28 +23,29 @@ _FIXES: dict[Kind, str] = {
 }
 
 
-def open_store(settings: ChromaSettings, kind: Kind) -> Store:
-    """The store of a kind that the settings name; in a folder each kind has a subfolder.
+def open_store(settings: ChromaSettings, name: StoreName) -> Store:
+    """The store of this name where the settings say; in a folder each has a subfolder.
 
     Raises:
         StoreError: The server does not answer.
     """
     import chromadb
 
-    fix = _FIXES[kind]
+    fix = _FIXES[name]
     if settings.in_memory:
         # All ephemeral clients of a process share one store; databases keep them apart.
-        name = f"citeproof-{uuid.uuid4().hex}"
-        chromadb.AdminClient(chroma_settings()).create_database(name)
-        client = chromadb.EphemeralClient(settings=chroma_settings(), database=name)
+        database = f"citeproof-{uuid.uuid4().hex}"
+        chromadb.AdminClient(chroma_settings()).create_database(database)
+        client = chromadb.EphemeralClient(settings=chroma_settings(), database=database)
         return Store(client, "in memory", fix)
-    host, port = settings.host, settings.port
+    host, port, words = settings.host, settings.port, None
     if settings.serve and host is None:
         from citeproof.models.chroma_server import serve_folder
 
-        host, port = "127.0.0.1", serve_folder(settings.path.absolute() / "served")
+        folder = settings.path.absolute() / "served"
+        host, port, words = "127.0.0.1", serve_folder(folder), folder / "words"
     if host is None:
-        path = settings.path.absolute() / kind
+        path = settings.path.absolute() / name
         is_writable = not path.is_dir() or os.access(path, os.W_OK)
         return FolderStore(path, fix) if is_writable else ReadOnlyStore(path, fix)
     from platformdirs import user_cache_path
@@ -53,5 +54,5 @@ def open_store(settings: ChromaSettings, kind: Kind) -> Store:
         client = chromadb.HttpClient(
             host=host, port=port, ssl=settings.ssl, settings=chroma_settings()
         )
-    words = user_cache_path("citeproof") / "words" / f"{host}-{port}"
+    words = words or user_cache_path("citeproof") / "words" / f"{host}-{port}"
     return Store(client, f"at {host}:{port}", fix, beside=words, sync=_SERVER_SYNC)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import CiteproofError, MissingExtraError, StoreError
-from citeproof.memory.base import Change, Mark
+from citeproof.memory.base import Change, Mark, check_model
 from citeproof.memory.documents import GONE
 from citeproof.tools.retrieval.embeddings import embed_queries, embedder_name, similarity_of
 from citeproof.tools.retrieval.search_pool import Candidate, searchable
@@ -110,6 +110,7 @@ class PostgresPassages:
             from psycopg_pool import ConnectionPool
         parts = urlsplit(url)
         self._where = f"{parts.hostname or 'this machine'}{parts.path}"
+        self._embeddings = embeddings
         self._sql, self._literal = SQL, Literal
         by = ("by_hash", "by_document", "by_words", "by_vector")
         is_inner = similarity_of(embeddings) == "inner_product"
@@ -137,12 +138,10 @@ class PostgresPassages:
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
     @contextmanager
-    def updating(
-        self, embeddings: Embeddings | None, *, rebuild: bool, rows: int = 0
-    ) -> Iterator[PostgresPassages]:
+    def updating(self, *, rebuild: bool, rows: int = 0) -> Iterator[PostgresPassages]:
         """The only turn to change the passages; gives what is to be written to."""
-        name, literal = embedder_name(embeddings), self._literal
-        dimension = len(embed_queries(embeddings, ["length"])[0]) if embeddings else 0
+        name, literal = embedder_name(self._embeddings), self._literal
+        dimension = len(embed_queries(self._embeddings, ["length"])[0])
         with self._using() as connection:
             # Two that make the same table at once are in each other's way, also with IF NOT EXISTS.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('citeproof'))")
@@ -150,12 +149,8 @@ class PostgresPassages:
             if (held := self._comment(connection)) is None:
                 comment = "COMMENT ON TABLE {passages} IS {name}"
                 connection.execute(self._fill(comment, name=literal(name)))
-        if held not in (None, name):
-            raise StoreError(
-                f"The index {self._where} does not fit the model",
-                why=f"its vectors are from {held}, and the settings say {name}",
-                fix="Set `embedding.model` to that model, or `chroma.collection` to another name.",
-            )
+        fix = "Set `embedding.model` to that model, or `chroma.collection` to another name."
+        check_model(f"The index {self._where}", name if held is None else held, name, fix)
         mine = [f"citeproof {self._names['passages']}"]
         with self._using() as turn:
             lock = "SELECT pg_try_advisory_xact_lock(hashtext(%s))"
@@ -187,12 +182,9 @@ class PostgresPassages:
             cursor.executemany(self._fill(_INSERT), rows)
             cursor.execute(self._fill(f"DELETE FROM {{documents}} WHERE {_IS_GONE}"))
 
-    def embedder(self, *, of_passages: bool = False) -> str | None:
+    def embedder(self) -> str | None:
         """The name of the model that the vectors are from; None if nothing is there."""
-        some = self._fill("SELECT 1 FROM {passages} LIMIT 1")
         with self._using() as connection:
-            if of_passages and connection.execute(some).fetchone() is None:
-                return None
             return self._comment(connection)
 
     def marks(

@@ -13,6 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from citeproof.errors import CiteproofError, StoreError
 from citeproof.files import is_full
+from citeproof.memory.base import check_model
 from citeproof.memory.locks import Mode, server_lock
 
 Act = Literal["upsert", "update", "delete"]
@@ -66,12 +67,7 @@ class Store:
     def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
         """Collections with their embedders' names, made if need be, to be written."""
         with self._errors(), self._use("write", task):
-            made = [self._make(name, embedder) for name, embedder in embedders.items()]
-            if sum(map(self._set_sync, made)):
-                self._let_go()  # Chroma goes by the number that a client found when it was made
-                self._reopen()
-                made = [self._make(name, embedder) for name, embedder in embedders.items()]
-            yield made
+            yield self._make_all(embedders)
 
     @contextmanager
     def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
@@ -130,9 +126,12 @@ class Store:
         )
         query = {"query_embeddings": list(vectors), "n_results": k, **options}
         got = again(collection.query, **query)
-        fewest = min(map(len, got["ids"]), default=k)
-        is_short = "where" not in options and 2 * fewest < k  # counting reads every record
-        if is_short and 2 * fewest < min(k, collection.count()):
+        if "where" in options or 2 * _fewest(got, k) >= k:  # counting reads every record
+            return got
+        there = min(k, collection.count())
+        if 2 * _fewest(got, k) < there:
+            got = again(collection.query, **query)  # they may have been written meanwhile
+        if 2 * _fewest(got, k) < there:
             # Seen: with its vector files deleted, Chroma finds the latest and says nothing.
             told = f"The Chroma collection {collection.name!r} {self._where} is damaged"
             raise StoreError(told, why="most of its vectors are not found", fix=self._fix)
@@ -140,14 +139,11 @@ class Store:
 
     def check_embedder(self, collection: Any, embedder: str) -> None:
         """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
-        if (held := (collection.metadata or {}).get("embedder", "")) != embedder:
-            told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
-            why = f"its vectors are from {held or 'no model'}, and the settings say "
-            raise StoreError(told, why=why + (embedder or "none"), fix=self._fix)
+        what = f"The Chroma collection {collection.name!r} {self._where}"
+        check_model(what, (collection.metadata or {}).get("embedder", ""), embedder, self._fix)
         if (space := collection.configuration_json["hnsw"]["space"]) != self.space:
-            told = f"The Chroma collection {collection.name!r} {self._where} does not fit the model"
             why = f"its vectors are compared by {space}, and those of the model by {self.space}"
-            raise StoreError(told, why=why, fix=self._fix)
+            raise StoreError(f"{what} does not fit the model", why=why, fix=self._fix)
 
     def list_names(self, start: str) -> list[str]:
         """The names of all collections that start so."""
@@ -197,12 +193,8 @@ class Store:
     def _clean(self, *, is_rebuilt: bool) -> None:
         """Before and after a rebuild: set a damaged database aside, and make room."""
 
-    def _set_sync(self, collection: Any) -> bool:
-        """Set after how many records the vector files are written; True if that is a change."""
-        return False
-
-    def _reopen(self) -> None:
-        """Open the store if it is not."""
+    def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
+        return [self._make(name, embedder) for name, embedder in embedders.items()]
 
     def _make(self, name: str, embedder: str) -> Any:
         made = self._client.get_or_create_collection(
@@ -278,6 +270,11 @@ def store_errors(where: str, fix: str) -> Iterator[None]:
         elif isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
             fix = "Make sure that you may write there (readers do, too), and that there is room."
         raise StoreError(told, why=why, fix=fix) from error
+
+
+def _fewest(got: Any, k: int) -> int:
+    """Records that were found for the query with the fewest."""
+    return min(map(len, got["ids"]), default=k)
 
 
 def _is_nearly_full(where: str) -> bool:

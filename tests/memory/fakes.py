@@ -1,4 +1,4 @@
-"""A deterministic embedding model: words, hashed into the places of a vector."""
+"""Deterministic embedding models, and a search of an index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
+from citeproof.memory.index import Index
+from citeproof.tools.retrieval import Kind
 from citeproof.tools.sentences import words
+
+
+def search(index: Index, query: str, k: int, kind: Kind = "dense") -> list[str]:
+    """The texts of the first `k` passages, the best first."""
+    [found] = index.candidates([query], k, kind)
+    return [passage.text for passage in index.get([one.id for one in found])]
 
 
 class WordEmbeddings(Embeddings):

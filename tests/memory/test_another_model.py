@@ -14,7 +14,7 @@ from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, EmbeddingSettings, RetrieverSettings
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from citeproof.types import Passage
-from tests.memory.fakes import WordEmbeddings
+from tests.memory.fakes import WordEmbeddings, search
 from tests.tools.model_stub import Reply, Stub, serve
 
 DPR = {"model": "dpr/passages", "query_model": "dpr/questions"}
@@ -83,13 +83,13 @@ def test_two_models_by_address_are_compared_by_inner_product(tmp_path: Path, stu
     index = opened(tmp_path, stub, **DPR, similarity="inner_product")
     index.add([Passage(id=f"p{n}", text=text) for n, text in enumerate(texts)], _vectors(texts))
     stub.requests.clear()
-    [found] = index.dense(["sheep on hill 7"], 5)
+    found = search(index, "sheep on hill 7", 5)
     assert [body["model"] for body in stub.bodies("/v1/embeddings")] == ["dpr/questions"]
     query = _vectors(["sheep on hill 7"], "dpr/questions")[0]
     products = [sum(a * b for a, b in zip(query, one, strict=True)) for one in _vectors(texts)]
     best = sorted(range(20), key=lambda n: products[n], reverse=True)
-    assert found[0] == f"p{best[0]}"
-    assert [products[int(key[1:])] for key in found] == pytest.approx(
+    assert found[0] == texts[best[0]]
+    assert [products[texts.index(text)] for text in found] == pytest.approx(
         [products[n] for n in best[:5]]
     )
     index.close()

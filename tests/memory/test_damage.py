@@ -18,7 +18,7 @@ from citeproof.memory.folder_store import ReadOnlyStore
 from citeproof.memory.index import Index
 from citeproof.memory.opening import open_store
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.fakes import WordEmbeddings
+from tests.memory.fakes import WordEmbeddings, search
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 
@@ -49,7 +49,7 @@ def store(tmp_path: Path, documents: Path) -> Path:
 
 def count(folder: Path) -> int:
     with closing(opened(folder)) as index:
-        assert index.lexical(["tower"], 9) == [[]] or index.count() == 5
+        assert search(index, "tower", 9, "bm25") == [] or index.count() == 5
         return index.count()
 
 
@@ -142,7 +142,7 @@ def test_a_store_that_was_closed_says_so(tmp_path: Path, documents: Path, in_mem
     index = Index.open(settings, RetrieverSettings(), WordEmbeddings())
     index.update([documents])
     index.close()
-    for use in (index.count, lambda: index.dense(["x"], 1), lambda: index.update([documents])):
+    for use in (index.count, lambda: search(index, "x", 1), lambda: index.update([documents])):
         with pytest.raises(StoreError, match=r"was closed: .*nothing is damaged\.$"):
             use()
     index.close()
@@ -162,8 +162,8 @@ def test_a_store_that_may_only_be_read_can_be_searched(
     made.close()
     with closing(opened(store)) as index:
         assert index.count() == 5
-        assert len(index.lexical(["tower number 3"], 2)[0]) == 2
-        assert len(index.dense(["tower number 3"], 2)[0]) == 2
+        assert len(search(index, "tower number 3", 2, "bm25")) == 2
+        assert len(search(index, "tower number 3", 2)) == 2
         with pytest.raises(StoreError, match=r"cannot be changed: you may only read it"):
             index.update([documents])
     assert {file: file.read_bytes() for file in store.rglob("*") if file.is_file()} == before

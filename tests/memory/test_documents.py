@@ -14,7 +14,7 @@ from citeproof.errors import InputError
 from citeproof.memory.index import Index, Web
 from citeproof.memory.postgres import PostgresPassages
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.fakes import WordEmbeddings
+from tests.memory.fakes import WordEmbeddings, search
 from tests.memory.test_index import texts
 from tests.tools.web.site import Answer, Site, serving
 
@@ -77,10 +77,15 @@ def test_a_deleted_file_disappears_however_its_folder_is_named(
     index: Index, folder: Path, tmp_path: Path, way: str
 ) -> None:
     (tmp_path / "link").symlink_to(folder)
-    index.update([folder])
+    elsewhere = tmp_path / "elsewhere.txt"
+    elsewhere.write_text("Kept elsewhere.")
+    index.update([folder, elsewhere])
     (folder / "tides.md").unlink()
+    elsewhere.unlink()
     assert index.update([tmp_path / way]).removed == (str(folder / "tides.md"),)
-    assert texts(index) == {SHEEP}
+    assert texts(index) == {SHEEP, "Kept elsewhere."}
+    assert index.update([elsewhere]).removed == (str(elsewhere),)
+    assert search(index, "noon elsewhere", 3, "bm25") == []
 
 
 def test_links_out_of_a_folder_are_followed_only_on_request(
@@ -114,8 +119,7 @@ def test_a_folder_that_was_renamed_is_not_embedded_again(
 ) -> None:
     (folder / "rows.jsonl").write_text('{"id": "a", "text": "One row.", "source": "x"}\n')
     index.update([folder])
-    before = index.dense(["sheep on the hill"], 1)
-    assert [passage.text for passage in index.get(before[0])] == [SHEEP]
+    assert search(index, "sheep on the hill", 1) == [SHEEP]
     embeddings.embedded.clear()
     renamed = folder.rename(tmp_path / "e")
     report = index.update([renamed])
@@ -126,9 +130,8 @@ def test_a_folder_that_was_renamed_is_not_embedded_again(
     assert (report.added, report.removed, report.passages) == ((), (), 3)
     assert embeddings.embedded == []
     assert names(index) == sorted(str(path) for path in renamed.rglob("*.*"))
-    [found] = index.dense(["sheep on the hill"], 1)
-    assert [passage.source for passage in index.get(found)] == [str(renamed / "sub" / "sheep.txt")]
-    assert index.lexical(["sheep"], 3) == [found]
+    assert search(index, "sheep on the hill", 1) == search(index, "sheep", 3, "bm25") == [SHEEP]
+    assert {passage.source for passage in index.passages()} == {"x", *names(index)[1:]}
     assert len(index.update([renamed]).unchanged) == 3
 
 
@@ -180,7 +183,7 @@ def test_documents_are_removed_by_name_and_by_folder(index: Index, folder: Path)
     assert index.count() == 3
     assert index.remove(["rams", folder / "sub"]) == ["rams", str(folder / "sub" / "sheep.txt")]
     assert texts(index) == {TIDES}
-    assert index.lexical(["sheep rams"], 3) == [[]]
+    assert search(index, "sheep rams", 3, "bm25") == []
     # The file is still there, so that it is indexed again when its folder is.
     assert index.update([folder]).added == (str(folder / "sub" / "sheep.txt"),)
 

@@ -16,7 +16,7 @@ from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents import imports
 from citeproof.tools.documents.imports import open_import
 from citeproof.types import Passage
-from tests.memory.fakes import WordEmbeddings
+from tests.memory.fakes import WordEmbeddings, search
 
 PASSAGES = [Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.") for n in range(7)]
 
@@ -42,8 +42,8 @@ def test_passages_with_vectors_are_stored_as_they_are(tmp_path: Path) -> None:
     assert index.add(PASSAGES, vectors(PASSAGES)) == [f"p{n}" for n in range(7)]
     assert embeddings.embedded == []
     assert index.get(["p3"]) == [PASSAGES[3]]
-    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p5"]]
-    assert index.lexical(["hill 4"], 1) == [["p4"]]
+    assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[5].text]
+    assert search(index, "hill 4", 1, "bm25") == [PASSAGES[4].text]
     [held] = index.documents()
     assert (held.document, held.passages, held.whole) == ("passages", 7, True)
     assert index.remove(["passages"])
@@ -58,11 +58,11 @@ def test_an_import_replaces_the_one_of_its_name(tmp_path: Path) -> None:
     kept = [*PASSAGES[1:5], Passage(id="p5", text="Goats.")]
     index.add(kept, vectors(kept))
     assert {one.id: one.text for one in index.passages()} == {one.id: one.text for one in kept}
-    assert index.lexical(["goats"], 3) == [["p5"]]
-    assert index.lexical(["sheep 6"], 9)[0] == index.lexical(["sheep"], 9)[0]
+    assert search(index, "goats", 3, "bm25") == ["Goats."]
+    assert search(index, "sheep 6", 9, "bm25") == search(index, "sheep", 9, "bm25")
     turned = vectors(kept)[::-1].copy()
     index.add(kept, turned)  # the same texts with other vectors
-    assert index.dense(["Goats."], 1) == [["p1"]]
+    assert search(index, "Goats.", 1) == [PASSAGES[1].text]
     index.close()
 
 
@@ -139,7 +139,7 @@ def test_files_are_imported(tmp_path: Path, kind: str) -> None:
     path, given = _write(tmp_path, kind)
     report = index.add_import(open_import(path, given))
     assert (report.passages, len(report.added)) == (7, 3)
-    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p5"]]
+    assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[5].text]
     [passage] = index.get(["p5"])
     assert (passage.title, passage.source) == ("Farm", str(path))
     index.close()
@@ -164,7 +164,7 @@ def test_inner_products_rank_as_they_are(tmp_path: Path) -> None:
     rows = vectors(PASSAGES)
     rows[3] *= 9  # longer, so that it is nearest of all to each question
     index.add(PASSAGES, rows)
-    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p3"]]
+    assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[3].text]
     [found] = index.candidates(["hill 5"], 7)
     assert max(found, key=lambda one: one.cosine).id == "p3"
     index.close()
@@ -189,7 +189,7 @@ def test_a_large_import_leaves_nothing_to_be_read_anew(
     tables.close()
     assert waiting == 0
     index = opened(tmp_path)
-    assert index.dense(["Sheep 5 lives on hill 5."], 1) == [["p5"]]
+    assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[5].text]
     index.add(PASSAGES[:2], vectors(PASSAGES[:2]), name="passages")
     assert index.count() == 2
     index.close()

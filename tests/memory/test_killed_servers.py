@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +21,7 @@ from citeproof.settings import ChromaSettings, EntailmentSettings, RetrieverSett
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.entailment.opening import open_entailment
 from tests.memory.fakes import GaussianEmbeddings
-from tests.memory.worker import ROOT
+from tests.memory.worker import python
 from tests.memory.worker import server as chroma
 from tests.postgres import Server
 from tests.server.serving import ANSWER, QUESTION, reply, toolbox
@@ -137,11 +135,9 @@ uvicorn.run(app, port=int(sys.argv[2]), log_config=None)
 
 
 @contextmanager
-def serving(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def serving(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     """`citeproof serve` in a process, which is killed by a pair once the folder has `killed`."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", SERVING, str(folder), str(port)]
-    with subprocess.Popen(command, env=environment, cwd=ROOT) as process:
+    with python(SERVING, folder, port) as process:
         try:
             while True:
                 assert process.poll() is None

@@ -18,7 +18,6 @@ from citeproof.settings import RetrieverSettings, Settings
 from citeproof.types import Passage
 from tests.memory.fakes import WordEmbeddings
 from tests.postgres import Server
-from tests.server.serving import client, events, toolbox
 
 PASSAGES = [
     Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.", title="Farm", page=n + 1)
@@ -72,24 +71,6 @@ async def test_both_searches_find_passages_with_ready_vectors(
     index.close()
 
 
-async def test_a_killed_server_is_told_and_found_again(server: Server, collection: str) -> None:
-    index = opened(server, collection)
-    index.add(PASSAGES)
-    assert await retrieve(index, "hill 4", 1)
-    server.kill()
-    try:
-        with pytest.raises(RetrievalError, match="does not answer"):
-            await retrieve(index, "hill 4", 1)
-        with pytest.raises(StoreError, match="does not answer"):
-            index.add([Passage(id="new", text="Goats.")], name="more")
-    finally:
-        server.start()
-    assert await retrieve(index, "hill 4", 1)
-    index.add([Passage(id="new", text="Goats.")], name="more")
-    assert index.count() == 8
-    index.close()
-
-
 async def test_another_model_or_no_index_is_told(server: Server, collection: str) -> None:
     index = opened(server, collection)
     with pytest.raises(RetrievalError, match="There is no index"):
@@ -120,29 +101,6 @@ async def test_passages_are_read_by_id_and_by_document(
     [sheep] = index.document(str(documents / "sheep.txt"))
     assert sheep.text == "Forty sheep live on the hill."
     assert len(index.document("a list")) == 7
-    index.close()
-
-
-async def test_a_server_over_it_lists_adds_and_removes_documents(
-    server: Server, collection: str, tmp_path: Path
-) -> None:
-    index = opened(server, collection)
-    async with client(tmp_path / "store", toolbox(index=index)) as http:
-        assert (await http.get("/api/documents")).json() == {"documents": []}
-        sent = await http.post(
-            "/api/documents",
-            files=[("files", ("tower.md", b"Ann Lee built the tower."))],
-            headers={"x-citeproof": "upload"},
-        )
-        assert events(sent.text)[-1][1]["added"] == ["tower.md"]
-        [held] = (await http.get("/api/documents")).json()["documents"]
-        assert (await http.get(held["file"])).text == "Ann Lee built the tower."
-        assert [one.text for one in await retrieve(index, "tower", 1)] == [
-            "Ann Lee built the tower."
-        ]
-        assert (await http.delete(f"/api/documents/{held['id']}")).is_success
-        assert (await http.get("/api/documents")).json() == {"documents": []}
-    assert index.count() == 0
     index.close()
 
 

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,8 @@ from citeproof.memory.index import Index
 from citeproof.memory.locks import FolderLock
 from citeproof.memory.store import fetch
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.worker import ROOT, Worker, case, embedder, start
+from tests.memory.fakes import GaussianEmbeddings, search
+from tests.memory.worker import Worker, case, python, start
 
 SECONDS = float(os.environ.get("STORE_SECONDS", "3"))
 """How long the processes are at work; more finds more."""
@@ -33,7 +33,7 @@ def at(path: Path) -> ChromaSettings:
 
 
 def opened(path: Path, **options: Any) -> Index:
-    return Index.open(at(path), RetrieverSettings(), embedder(), **options)
+    return Index.open(at(path), RetrieverSettings(), GaussianEmbeddings(), **options)
 
 
 def check(workers: list[Worker]) -> None:
@@ -75,10 +75,10 @@ async def test_cases_and_evidence_outlive_a_writer_that_is_killed(tmp_path: Path
     for worker in writers[1:]:
         worker.end(kill=True)
     check([*writers, reader])
-    bank = Bank.open(at(tmp_path), embedder())
+    bank = Bank.open(at(tmp_path), GaussianEmbeddings())
     await all_are_found(bank, writers[0].facts("ack") + writers[1].facts("ack"))
     bank.close()
-    log = EvidenceLog.open(at(tmp_path), embedder())
+    log = EvidenceLog.open(at(tmp_path), GaussianEmbeddings())
     assert {e.claim for e in await log.recent(10_000)} >= set(writers[2].facts("ack"))
     log.close()
 
@@ -100,9 +100,8 @@ def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> N
     index = opened(tmp_path)
     for name in writer.facts("ack"):
         query = f"{name} row7 said."
-        for search in (index.dense, index.lexical):
-            [found] = search([query], 3)
-            assert query in {passage.text for passage in index.get(found)}
+        assert query in search(index, query, 3)
+        assert query in search(index, query, 3, "bm25")
     assert len(index.update([tmp_path / "W"]).errors) == 0
     assert index.count() == 60 * len(list((tmp_path / "W").iterdir()))
     index.close()
@@ -147,13 +146,7 @@ put(first, first + 200)
 def test_vector_files_that_were_being_written_when_their_writer_died(
     tmp_path: Path, state: str, first: int
 ) -> None:
-    died = subprocess.run(
-        [sys.executable, "-c", TORN, str(tmp_path), state, str(first)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    assert died.returncode == -signal.SIGKILL
+    assert python(TORN, tmp_path, state, first).wait() == -signal.SIGKILL
     assert list(tmp_path.glob("copies/*@*"))
     store = FolderStore(tmp_path, "")
     with store.reading("a test", "things") as (things,):
@@ -182,17 +175,10 @@ def test_a_long_lived_reader_sees_what_another_process_writes(tmp_path: Path) ->
             "import sys; from pathlib import Path; from tests.memory.test_processes import opened;"
             "index = opened(Path(sys.argv[1])); index.update([Path(sys.argv[2])])"
         )
-        subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path), str(documents)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            check=True,
-        )
-        for search in (reader.dense, reader.lexical):
-            [found] = search([text], 1)
-            assert [passage.text for passage in reader.get(found)] == [text]
+        assert python(code, tmp_path, documents).wait() == 0
+        assert search(reader, text, 1) == search(reader, text, 1, "bm25") == [text]
         if gone:
-            assert reader.lexical([gone], 3) == [[]]
+            assert search(reader, gone, 3, "bm25") == []
     reader.close()
 
 
@@ -207,12 +193,7 @@ def test_the_one_who_waits_is_told_for_whom(
         "with FolderLock(Path(sys.argv[1]), 'store').hold('write', 'counting sheep'):\n"
         "    print('held', flush=True); time.sleep(600)"
     )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    holder = python(code, tmp_path, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
     lock = FolderLock(tmp_path, "store")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ from citeproof.memory.opening import open_store
 from citeproof.models.chroma_server import _answers
 from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from tests.memory.fakes import GaussianEmbeddings, search
 from tests.memory.test_processes import all_are_found, check
-from tests.memory.worker import ROOT, case, embedder, server, start
+from tests.memory.worker import case, python, server, start
 
 SECONDS = float(os.environ.get("STORE_SECONDS", "3"))
 
@@ -49,7 +51,7 @@ def settings(
 
 
 def opened(settings: ChromaSettings, **options: Any) -> Index:
-    return Index.open(settings, RetrieverSettings(), embedder(), **options)
+    return Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), **options)
 
 
 @pytest.fixture
@@ -71,16 +73,16 @@ async def test_a_plain_client_finds_the_right_records(
 ) -> None:
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
     (tmp_path / "boats.txt").write_text("Boats lie at the pier.")
-    index, bank = opened(settings), Bank.open(settings, embedder())
+    index, bank = opened(settings), Bank.open(settings, GaussianEmbeddings())
     index.update([tmp_path / "sheep.txt", tmp_path / "boats.txt"])
     keys = [await bank.add(case(topic)) for topic in ("tide", "hill")]
-    log = EvidenceLog.open(settings, embedder())
+    log = EvidenceLog.open(settings, GaussianEmbeddings())
     await log.record("Where?", "On the hill.", [], "supported", "vtg")
     client = chromadb.HttpClient(host="127.0.0.1", port=settings.port)
 
     def query(name: str, text: str, **options: Any) -> Any:
         collection = client.get_collection(name, embedding_function=None)
-        vector = embedder().embed_query(text)
+        vector = GaussianEmbeddings().embed_query(text)
         return collection.query(query_embeddings=vector, n_results=1, **options)
 
     found = query(settings.collection, "sheep on the hill")
@@ -98,11 +100,11 @@ async def test_a_plain_client_finds_the_right_records(
 async def test_a_search_of_the_bank_is_one_request(
     settings: ChromaSettings, requests: list[str]
 ) -> None:
-    bank = Bank.open(settings, embedder())
+    bank = Bank.open(settings, GaussianEmbeddings())
     for topic in ("tide", "hill"):
         await bank.add(case(topic))
     bank.close()
-    bank = Bank.open(settings, embedder())
+    bank = Bank.open(settings, GaussianEmbeddings())
     asked: dict[str, Any] = {"question": "What is tide?", "passages": case("tide").passages}
     assert await bank.best("planning", **asked)
     requests.clear()
@@ -120,25 +122,27 @@ def test_words_of_a_server_are_read_once(
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
     writer, reader = opened(settings), opened(settings)
     writer.update([tmp_path / "sheep.txt"])
-    assert len(reader.lexical(["sheep"], 3)[0]) == 1
+    assert len(search(reader, "sheep", 3, "bm25")) == 1
     requests.clear()
-    assert len(reader.lexical(["hill"], 3)[0]) == 1
+    assert len(reader.candidates(["hill"], 3, "bm25")[0]) == 1
     assert len(requests) == 2, "nothing but the two collections was looked up"
     (tmp_path / "boats.txt").write_text("Boats lie at the pier.")
     writer.update([tmp_path / "boats.txt"])
-    for search in (reader.lexical, reader.dense):
-        [found] = search(["boats at the pier"], 1)
-        assert [passage.text for passage in reader.get(found)] == ["Boats lie at the pier."]
+    query, boats = "boats at the pier", ["Boats lie at the pier."]
+    assert search(reader, query, 1) == search(reader, query, 1, "bm25") == boats
     (tmp_path / "boats.txt").unlink()
     writer.update([tmp_path / "boats.txt"])
-    assert reader.lexical(["boats"], 1) == [[]]
+    assert search(reader, "boats", 1, "bm25") == []
     assert len(list((tmp_path / "cache").rglob("*.words"))) == 1
     for index in (writer, reader):
         index.close()
 
 
 async def test_a_bank_that_was_replaced_is_looked_up_again(settings: ChromaSettings) -> None:
-    bank, other = Bank.open(settings, embedder()), Bank.open(settings, embedder())
+    bank, other = (
+        Bank.open(settings, GaussianEmbeddings()),
+        Bank.open(settings, GaussianEmbeddings()),
+    )
     await bank.add(case("tide"))
     asked = case("tide")
     assert await other.best("generation", question=asked.question, passages=asked.passages)
@@ -157,16 +161,14 @@ async def test_a_bank_that_was_replaced_is_looked_up_again(settings: ChromaSetti
 async def test_a_case_that_is_added_during_a_rebuild_is_kept(
     settings: ChromaSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bank, other = Bank.open(settings, embedder()), Bank.open(settings, embedder())
+    bank, other = (
+        Bank.open(settings, GaussianEmbeddings()),
+        Bank.open(settings, GaussianEmbeddings()),
+    )
     await bank.add(case("tide"))
     lines = await bank.cases()
-    adding = threading.Thread(target=lambda: added.append(run(other)))
+    adding = threading.Thread(target=lambda: added.append(asyncio.run(other.add(case("sea")))))
     added: list[str] = []
-
-    def run(bank: Bank) -> str:
-        import asyncio
-
-        return asyncio.run(bank.add(case("sea")))
 
     def begin(done: int, total: int) -> None:
         adding.start()
@@ -201,8 +203,7 @@ def test_two_writers_and_a_rebuild_do_no_harm_to_each_other(
     rows = sum(60 * len(worker.facts("ack")) for worker in workers[:2])
     assert index.count() == rows
     for name in workers[0].facts("ack") + workers[1].facts("ack"):
-        [found] = index.lexical([f"{name} row7"], 1)
-        assert [p.text for p in index.get(found)] == [f"{name} row7 said."]
+        assert search(index, f"{name} row7", 1, "bm25") == [f"{name} row7 said."]
     index.close()
 
 
@@ -227,8 +228,30 @@ def test_a_lock_that_was_abandoned_is_taken_away(
     store.close()
 
 
-async def crowd(tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_that_take_turns_do_not_take_each_other_for_dead(
+    settings: ChromaSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, turn = open_store(settings, "index"), f"{settings.collection}-turn"
+    held: list[int] = []
+
+    def take(number: int) -> None:
+        for _ in range(4):
+            with server_lock(store._client, turn, "working"):
+                held.append(number)
+                time.sleep(0.01)
+                assert held.pop() == number
+
+    with caplog.at_level(logging.WARNING, "citeproof"), ThreadPoolExecutor(4) as threads:
+        list(threads.map(take, range(4)))
+    assert "has died" not in caplog.text
+    store.close()
+
+
+async def test_what_was_acknowledged_outlives_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two writers and four readers, and the server killed once and started again."""
+    seconds = 6 * SECONDS
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     port = free_port()
     settings = ChromaSettings(host="127.0.0.1", port=port)
@@ -251,63 +274,50 @@ async def crowd(tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch)
         check(workers)
         assert all(len(w.facts("ack")) > n for w, n in zip(workers[:2], before, strict=False))
         assert sum(len(worker.facts("read")) for worker in workers[2:]) > 4
-        bank = Bank.open(settings, embedder())
+        bank = Bank.open(settings, GaussianEmbeddings())
         await all_are_found(bank, workers[0].facts("ack"))
         bank.close()
         index = opened(settings)
         for name in workers[1].facts("ack"):
             query = f"{name} row7 said."
-            for search in (index.lexical, index.dense):
-                [found] = search([query], 3)
-                assert query in {passage.text for passage in index.get(found)}
+            assert query in search(index, query, 3)
+            assert query in search(index, query, 3, "bm25")
         index.close()
-
-
-async def test_what_was_acknowledged_outlives_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await crowd(tmp_path, 6 * SECONDS, monkeypatch)
 
 
 SERVED = """
 import json, sys
 from pathlib import Path
 from citeproof.memory.index import Index
-from citeproof.memory.locks import server_lock
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.worker import embedder
+from tests.memory.fakes import GaussianEmbeddings, search
 
 settings = ChromaSettings(path=Path(sys.argv[1]), serve=True)
-index = Index.open(settings, RetrieverSettings(), embedder())
+index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
 index.update([Path(file) for file in sys.argv[2:]])
-[found] = index.dense(["sheep on the hill"], 1)
-print([passage.text for passage in index.get(found)])
+print(search(index, "sheep on the hill", 1))
 print(json.loads((Path(sys.argv[1]) / "served" / "server.json").read_text())["port"])
 sys.stdin.read()
 index.close()
 """
 
 
-def test_processes_share_the_server_that_is_started_for_a_folder(tmp_path: Path) -> None:
+def test_processes_share_the_server_that_is_started_for_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
     (tmp_path / "json.py").write_text("raise SystemExit(3)")  # a stranger's, which is not run
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
-    def run(*files: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-c", SERVED, str(tmp_path / "store"), *files],
-            env=environment,
-            cwd=tmp_path,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def run(*files: Path) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return python(SERVED, tmp_path / "store", *files, cwd=tmp_path, stdin=pipe, stdout=pipe)
 
     def said(process: subprocess.Popen[str]) -> list[str]:
         assert process.stdout is not None
         return [process.stdout.readline(), process.stdout.readline()]
 
-    first = run(str(tmp_path / "sheep.txt"))
+    first = run(tmp_path / "sheep.txt")
     told = said(first)
     assert told[0] == "['Forty sheep live on the hill.']\n"
     second = run()
@@ -316,10 +326,19 @@ def test_processes_share_the_server_that_is_started_for_a_folder(tmp_path: Path)
     first.communicate()
     third = run()
     assert said(third) == told
-    for process in (second, third):
-        process.communicate("")
-    end = time.monotonic() + 20
-    while (tmp_path / "store" / "served" / "server.json").exists():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+
+    def end_all(*processes: subprocess.Popen[str]) -> None:
+        for process in processes:
+            process.communicate("")
+        end = time.monotonic() + 20
+        while (tmp_path / "store" / "served" / "server.json").exists():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    end_all(second, third)
     assert not _answers(int(told[1]))
+    again = run()
+    assert said(again)[0] == told[0]
+    end_all(again)
+    [words] = tmp_path.rglob("*.words")
+    assert words.parent == tmp_path / "store/served/words", "not read anew for each server"

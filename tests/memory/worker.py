@@ -1,4 +1,4 @@
-"""A process that uses a store beside others: `python -m tests.memory.worker ROLE SETTINGS NAME S`.
+"""Processes that use a store beside others.
 
 Each line that it prints is a fact: `ack WHAT` for what was acknowledged, `read WHAT`, and
 `error WHAT` for what must not be.
@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from citeproof.errors import StoreError
 from citeproof.memory.bank import KINDS, Bank, Case
@@ -26,13 +27,9 @@ from citeproof.memory.index import Index
 from citeproof.models.chroma_server import _answers, _launch
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.types import Passage
-from tests.memory.fakes import GaussianEmbeddings
+from tests.memory.fakes import GaussianEmbeddings, search
 
 ROOT = Path(__file__).parents[2]
-
-
-def embedder() -> GaussianEmbeddings:
-    return GaussianEmbeddings()
 
 
 def case(topic: str) -> Case:
@@ -83,17 +80,16 @@ class Worker:
 
 
 def start(role: str, settings: ChromaSettings, name: str, seconds: float) -> Worker:
-    data = settings.model_dump_json()
-    return Worker(
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.memory.worker", role, data, name, str(seconds)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-    )
+    given = role, settings.model_dump_json(), name, seconds
+    code = "from tests.memory.worker import main; main()"
+    return Worker(python(code, *given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+
+
+def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """Start a program in a process of its own, which can import what tests can."""
+    command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, env=environment, text=True, **options)
 
 
 @contextlib.contextmanager
@@ -122,24 +118,20 @@ def until(seconds: float) -> Iterator[int]:
         number += 1
 
 
-def patient() -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def patient() -> Iterator[None]:
     """Passes over errors of a server that is away; what failed was not acknowledged."""
-
-    @contextlib.contextmanager
-    def context() -> Iterator[None]:
-        try:
-            yield
-        except StoreError as error:
-            told = str(error)
-            if not any(sign in told for sign in ("onnect", "isconnected", "reset")):
-                say("error", told)
-            time.sleep(0.1)
-
-    return context()
+    try:
+        yield
+    except StoreError as error:
+        told = str(error)
+        if not any(sign in told for sign in ("onnect", "isconnected", "reset")):
+            say("error", told)
+        time.sleep(0.1)
 
 
 async def write_cases(settings: ChromaSettings, name: str, seconds: float) -> None:
-    bank = Bank.open(settings, embedder())
+    bank = Bank.open(settings, GaussianEmbeddings())
     for number in until(seconds):
         with patient():
             await bank.add(case(f"{name}{number}"))
@@ -147,7 +139,7 @@ async def write_cases(settings: ChromaSettings, name: str, seconds: float) -> No
 
 
 async def read_cases(settings: ChromaSettings, name: str, seconds: float) -> None:
-    bank = Bank.open(settings, embedder())
+    bank = Bank.open(settings, GaussianEmbeddings())
     for number in until(seconds):
         with patient():
             asked = case(f"A{number % 50}")
@@ -160,7 +152,7 @@ async def read_cases(settings: ChromaSettings, name: str, seconds: float) -> Non
 
 
 async def write_evidence(settings: ChromaSettings, name: str, seconds: float) -> None:
-    log = EvidenceLog.open(settings, embedder())
+    log = EvidenceLog.open(settings, GaussianEmbeddings())
     for number in until(seconds):
         with patient():
             await log.record("What is it?", f"{name}{number}", [], "supported", "vtg")
@@ -169,7 +161,7 @@ async def write_evidence(settings: ChromaSettings, name: str, seconds: float) ->
 
 def write_documents(settings: ChromaSettings, name: str, seconds: float) -> None:
     folder = Path(name)
-    index = Index.open(settings, RetrieverSettings(), embedder())
+    index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
     for number in until(seconds):
         rows = [
             {"id": f"{folder.name}{number}r{row}", "text": f"{folder.name}{number} row{row} said."}
@@ -189,13 +181,11 @@ def write_documents(settings: ChromaSettings, name: str, seconds: float) -> None
 
 
 def read_documents(settings: ChromaSettings, name: str, seconds: float) -> None:
-    index = Index.open(settings, RetrieverSettings(), embedder())
+    index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
     for number in until(seconds):
         with patient():
             query = f"{name}{number % 5} row{number % 60} said."
-            [found] = index.candidates([query], 10)
-            texts = [passage.text for passage in index.get([one.id for one in found])]
-            if query in texts:
+            if query in search(index, query, 10, "fused"):
                 say("read", query)
     index.close()
 
@@ -203,7 +193,7 @@ def read_documents(settings: ChromaSettings, name: str, seconds: float) -> None:
 def rebuild(settings: ChromaSettings, name: str, seconds: float) -> None:
     for _ in until(seconds):
         with patient():
-            index = Index.open(settings, RetrieverSettings(), embedder(), rebuild=True)
+            index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), rebuild=True)
             index.update([Path(name)])
             index.close()
             say("ack", "rebuilt")
@@ -219,7 +209,3 @@ def main() -> None:
     except Exception:
         say("error", traceback.format_exc().replace("\n", " | "))
     say("done")
-
-
-if __name__ == "__main__":
-    main()

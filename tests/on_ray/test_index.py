@@ -53,4 +53,4 @@ def test_an_index_made_in_actors_is_the_one_made_here(tmp_path: Path) -> None:
     assert counted(spread) == [60, 0, 2, len(expected[0])]
     assert (again.updated, len(again.unchanged)) == ((str(folder / "1.txt"),), 59)
     with closing(Index.open(ChromaSettings(path=tmp_path / "b"), KIND, WordEmbeddings())) as index:
-        assert index.dense(["Sentence 3 of file 5"], 1)  # it is known by the model's own name
+        assert index.candidates(["Sentence 3 of file 5"], 1)  # it is known by the model's own name

@@ -20,7 +20,6 @@ from citeproof.tools.retrieval import (
     Retriever,
     as_langchain,
     coerce_retriever,
-    from_langchain,
     from_passages,
     from_texts,
     fuse,
@@ -174,7 +173,7 @@ async def test_langchain_documents_become_passages() -> None:
         Document("  "),
         Document("Four."),
     ]
-    retriever = from_langchain(Documents(found=documents))
+    retriever = coerce_retriever(Documents(found=documents))
     assert await retriever.retrieve("q", 3) == [
         Passage(id="d1", text="One.", title="T", source="s.md", page=3, end=4),
         Passage(
@@ -193,10 +192,12 @@ async def test_langchain_documents_become_passages() -> None:
 
 async def test_a_failing_langchain_retriever_is_named() -> None:
     with pytest.raises(RetrievalError, match="Documents failed: ConnectionError: refused") as error:
-        await from_langchain(Documents(found=[], error=ConnectionError("refused"))).retrieve("q", 1)
+        await coerce_retriever(Documents(found=[], error=ConnectionError("refused"))).retrieve(
+            "q", 1
+        )
     assert isinstance(error.value.__cause__, ConnectionError)
     with pytest.raises(RetrievalError, match="gave a str"):
-        await from_langchain(Documents(found=["text"])).retrieve("q", 1)
+        await coerce_retriever(Documents(found=["text"])).retrieve("q", 1)
 
 
 async def test_a_vector_store_is_asked_for_k() -> None:
@@ -210,10 +211,8 @@ async def test_to_langchain_and_back() -> None:
     langchain = as_langchain(from_passages([paged]), k=2)
     (document,) = await langchain.ainvoke("sheep")
     assert (document.page_content, document.metadata["page"]) == (paged.text, 4)
-    assert await from_langchain(langchain).retrieve("sheep", 1) == [paged]
-    with pytest.raises(InputError, match="ainvoke"):
-        langchain.invoke("sheep")
-    assert [d.id for d in await asyncio.to_thread(langchain.invoke, "sheep")] == ["sheep"]
+    assert await coerce_retriever(langchain).retrieve("sheep", 1) == [paged]
+    assert [d.id for d in langchain.invoke("sheep")] == ["sheep"]
 
 
 class Own:
@@ -244,12 +243,9 @@ def test_what_cannot(source: object) -> None:
 
 async def test_passages_that_were_deleted_meanwhile_are_left_out() -> None:
     class Forgetful:
-        def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
-            return [["gone", "here"] for _ in queries]
-
-        lexical = dense
-
-        def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
+        def candidates(
+            self, queries: Sequence[str], depth: int, kind: Kind = "fused"
+        ) -> list[list[Candidate]]:
             return [[Candidate("gone", 0.9, 9.0), Candidate("here", 0.8, 8.0)] for _ in queries]
 
         def get(self, ids: Sequence[str]) -> list[Passage]:
@@ -260,6 +256,6 @@ async def test_passages_that_were_deleted_meanwhile_are_left_out() -> None:
 
 async def test_pieces_of_one_document_are_told_apart() -> None:
     pieces = [Document(text, metadata={"id": "article-7"}) for text in ("One.", "Two.")]
-    found = await from_langchain(Documents(found=pieces)).retrieve("q", 2)
+    found = await coerce_retriever(Documents(found=pieces)).retrieve("q", 2)
     assert [passage.text for passage in found] == ["One.", "Two."]
     assert len({passage.id for passage in found}) == 2

@@ -49,9 +49,9 @@ async def test_a_factory_makes_a_retriever(name: str, query: str, text: str) -> 
     [
         ("python:own_search", "package.module:factory"),
         ("python:no_such_module:made", "No module named"),
-        ("python:own_search:absent", "Name a function of own_search"),
-        ("python:own_search:number", "is a int"),
-        ("python:own_search:wrong", "gave a int"),
+        ("python:own_search:absent", "no attribute 'absent'"),
+        ("python:own_search:number", "not callable"),
+        ("python:own_search:wrong", "A int cannot be used as a retriever"),
         ("python:own_search:broken", "no such shelf"),
     ],
 )

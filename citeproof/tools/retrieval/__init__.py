@@ -1,8 +1,9 @@
 """Finds passages for a query. `Retriever` is the contract, `coerce_retriever` makes one."""
 
 from citeproof.tools.retrieval.base import Retriever, check_k
-from citeproof.tools.retrieval.hybrid import DENSE_SHARE, HybridRetriever, Kind, fuse
-from citeproof.tools.retrieval.langchain import as_langchain, from_langchain
+from citeproof.tools.retrieval.hybrid import DENSE_SHARE, HybridRetriever, fuse
+from citeproof.tools.retrieval.langchain import as_langchain
+from citeproof.tools.retrieval.search_pool import Kind
 from citeproof.tools.retrieval.sources import (
     coerce_retriever,
     from_passages,
@@ -18,7 +19,6 @@ __all__ = [
     "as_langchain",
     "check_k",
     "coerce_retriever",
-    "from_langchain",
     "from_passages",
     "from_texts",
     "fuse",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
 
 from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError, StoreError
 from citeproof.runtime.meter import note
 from citeproof.tools.retrieval.base import check_k
-from citeproof.tools.retrieval.search_pool import Candidate, Pool
+from citeproof.tools.retrieval.search_pool import Candidate, Kind, Pool
 from citeproof.types import Passage
-
-Kind = Literal["fused", "dense", "bm25"]
 
 DENSE_SHARE = 0.6
 """The weight of the cosine in a fused score; the rest is BM25's.
@@ -73,17 +70,16 @@ class HybridRetriever:
             raise RetrievalError("The search failed", why=f"{error}") from error
 
     def _rank(self, queries: list[str], k: int) -> list[list[str]]:
-        if self.kind == "dense":
-            return self.pool.dense(queries, k)
-        if self.kind == "bm25":
-            return self.pool.lexical(queries, k)
-        depth = max(_LEAST_DEPTH, _DEPTH * k)
+        share = {"dense": 1.0, "bm25": 0.0}.get(self.kind, self.dense_share)
+        depth = max(_LEAST_DEPTH, _DEPTH * k) if self.kind == "fused" else k
         try:
-            found = self.pool.candidates(queries, depth)
+            found = self.pool.candidates(queries, depth, self.kind)
         except ModelOutageError as error:  # of the embedder's server
+            if self.kind != "fused":
+                raise
             note(f"{BY_WORDS}: {error}")
-            return self.pool.lexical(queries, k)
-        return [fuse(candidates, self.dense_share)[:k] for candidates in found]
+            found, share = self.pool.candidates(queries, k, "bm25"), 0.0
+        return [fuse(candidates, share)[:k] for candidates in found]
 
 
 def fuse(candidates: Sequence[Candidate], dense_share: float = DENSE_SHARE) -> list[str]:

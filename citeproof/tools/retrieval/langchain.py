@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -14,7 +14,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
-from citeproof.errors import CiteproofError, InputError, RetrievalError
+from citeproof.errors import CiteproofError, RetrievalError
+from citeproof.runtime.background import run_in_background
 from citeproof.tools.documents.base import whole
 from citeproof.tools.retrieval.base import Retriever, check_k
 from citeproof.types import Passage
@@ -79,20 +80,8 @@ class AsLangChain(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            passages = asyncio.run(self.source.retrieve(query, self.k))
-            return [to_document(passage) for passage in passages]
-        raise InputError(
-            "The retriever was called with `invoke` inside an event loop",
-            fix="Call `await retriever.ainvoke(…)`.",
-        )
-
-
-def from_langchain(retriever: BaseRetriever | VectorStore) -> LangChainRetriever:
-    """Our kind of retriever over a LangChain retriever or vector store."""
-    return LangChainRetriever(retriever)
+        passages = run_in_background(partial(self.source.retrieve, query, self.k))
+        return [to_document(passage) for passage in passages]
 
 
 def as_langchain(retriever: Retriever, k: int = 5) -> BaseRetriever:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import MissingExtraError
@@ -83,22 +83,17 @@ class RemoteEmbeddings(Embeddings):
     def _read(self, reply: Any) -> list[list[float]]:
         try:
             ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
-            shape = _unit if self.similarity == "cosine" else _finite
-            return [shape([float(number) for number in one["embedding"]]) for one in ordered]
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            rows = np.array([one["embedding"] for one in ordered], float)
+            if self.similarity == "cosine":
+                with np.errstate(invalid="ignore"):
+                    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+            if rows.ndim != 2 or not np.isfinite(rows).all():
+                raise ValueError("they are not rows of finite numbers")
+            vectors: list[list[float]] = rows.tolist()
+            return vectors
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             shown = f"{type(error).__name__}: {error}"
             raise self.server.refuse(f"its reply holds no vectors ({shown})") from error
-
-
-def _finite(vector: list[float]) -> list[float]:
-    if not all(map(math.isfinite, vector)):
-        raise ValueError("a number is not finite")
-    return vector
-
-
-def _unit(vector: list[float]) -> list[float]:
-    length = math.sqrt(sum(number * number for number in _finite(vector)))
-    return [number / length for number in vector]
 
 
 def open_embedder(settings: Settings, progress: Progress | None = None) -> Embeddings | None:

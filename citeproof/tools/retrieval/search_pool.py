@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -13,6 +13,9 @@ from citeproof.errors import InputError
 from citeproof.tools.retrieval.embeddings import embed_queries, similarity_of
 from citeproof.tools.retrieval.word_search import Row, Words
 from citeproof.types import Passage
+
+Kind = Literal["fused", "dense", "bm25"]
+"""How passages are searched: by vectors and words, by vectors, or by words."""
 
 
 class Candidate(NamedTuple):
@@ -27,14 +30,14 @@ class Candidate(NamedTuple):
 class Pool(Protocol):
     """Passages that can be searched both ways; all calls may block."""
 
-    def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
-        """For each query the first `depth` passages of both searches, with both scores."""
+    def candidates(
+        self, queries: Sequence[str], depth: int, kind: Kind = "fused"
+    ) -> list[list[Candidate]]:
+        """For each query the first `depth` passages of the searches that are asked for.
 
-    def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """For each query the ids of the k passages with the nearest vectors."""
-
-    def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """For each query the ids of the k best passages by BM25."""
+        A fused search is both, and gives both scores of each passage; otherwise the score of the
+        other search is 0. The best come first, where there is one search.
+        """
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
         """The passages in the order of their ids; those that are gone are left out."""
@@ -52,27 +55,25 @@ class ListPool:
         self._words: Words | None = None
         self._vectors: Any = None
 
-    def candidates(self, queries: Sequence[str], depth: int) -> list[list[Candidate]]:
-        """The first passages of both searches, with both scores."""
-        cosines = self._cosines(queries)
-        words = self._index()
-        by_words = self.lexical(queries, depth)
-        rows = {key: row for row, key in enumerate(self._passages)}
-        by_vector = [_best(row, rows, depth) for row in cosines]
-        ids = [list(dict.fromkeys([*a, *b])) for a, b in zip(by_vector, by_words, strict=True)]
-        scores = [words.scores(query, some) for query, some in zip(queries, ids, strict=True)]
-        return [
-            [Candidate(key, float(cosine[rows[key]]), given.get(key, 0.0)) for key in some]
-            for cosine, some, given in zip(cosines, ids, scores, strict=True)
-        ]
-
-    def dense(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """The ids of the passages with the nearest vectors, by cosine."""
-        return [_best(row, list(self._passages), k) for row in self._cosines(queries)]
-
-    def lexical(self, queries: Sequence[str], k: int) -> list[list[str]]:
-        """The ids of the best passages by BM25."""
-        return [[key for key, _ in found] for found in self._index().search(queries, k)]
+    def candidates(
+        self, queries: Sequence[str], depth: int, kind: Kind = "fused"
+    ) -> list[list[Candidate]]:
+        """For each query the first `depth` passages of the searches that are asked for."""
+        names = list(self._passages)
+        cosines = [None] * len(queries) if kind == "bm25" else self._cosines(queries)
+        found = []
+        for query, row in zip(queries, cosines, strict=True):
+            near = {} if row is None else dict(zip(names, map(float, row), strict=True))
+            best = sorted(near, key=near.__getitem__, reverse=True)[:depth]
+            scores: dict[str, float] = {}
+            if kind != "dense":
+                [by_words] = self._index().search([query], depth)
+                scores = dict(by_words)
+            if kind == "fused":
+                scores |= self._index().scores(query, best)
+            keys = dict.fromkeys([*best, *scores])
+            found.append([Candidate(k, near.get(k, 0.0), scores.get(k, 0.0)) for k in keys])
+        return found
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
         """The passages in the order of their ids."""
@@ -103,11 +104,6 @@ class ListPool:
         if similarity_of(self._embeddings) == "inner_product":
             return rows
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-
-
-def _best(scores: Any, ids: Iterable[str], k: int) -> list[str]:
-    names = list(ids)
-    return [names[row] for row in np.argsort(-scores, kind="stable")[:k]]
 
 
 def searchable(passage: Passage) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import pkgutil
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,7 +18,7 @@ from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.retrieval.base import Retriever
 from citeproof.tools.retrieval.hybrid import HybridRetriever
-from citeproof.tools.retrieval.langchain import from_langchain
+from citeproof.tools.retrieval.langchain import LangChainRetriever
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.types import Passage
 
@@ -60,7 +60,7 @@ def coerce_retriever(source: object) -> Retriever:
     if isinstance(source, Retriever):
         return source
     if isinstance(source, (BaseRetriever, VectorStore)):
-        return from_langchain(source)
+        return LangChainRetriever(source)
     if callable(make := getattr(source, "retriever", None)) and isinstance(
         made := make(), Retriever
     ):
@@ -89,32 +89,26 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
     Raises:
         SettingsError: It cannot be imported or fails, or it makes no retriever.
     """
-    module, colon, name = source.removeprefix("python:").partition(":")
+    place = source.removeprefix("python:")
     what = f"The retriever {source!r} cannot be made"
-    if not (module and colon and name):
+    if not all(place.partition(":")):
         raise SettingsError(what, fix="Write it as python:package.module:factory.")
     try:
-        factory = getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        fix = "Install the package, or add its folder to PYTHONPATH."
-        raise SettingsError(what, why=str(error), fix=fix) from error
-    except AttributeError as error:
-        raise SettingsError(what, why=str(error), fix=f"Name a function of {module}.") from error
-    except Exception as error:  # whatever a module does when it is imported
-        raise SettingsError(what, why=f"{type(error).__name__}: {error}") from error
-    if not callable(factory):
-        raise SettingsError(what, why=f"{name} is a {type(factory).__name__}, and no function")
-    try:
+        factory = pkgutil.resolve_name(place)
         made = factory(settings) if _takes_one(factory) else factory()
     except CiteproofError:
         raise
-    except Exception as error:
-        raise SettingsError(what, why=f"{name} raised {type(error).__name__}: {error}") from error
+    except Exception as error:  # whatever a module does when it is imported, and a function of it
+        raise SettingsError(
+            what,
+            why=f"{type(error).__name__}: {error}",
+            fix="Name a function of a package that is installed, or in a folder on PYTHONPATH.",
+        ) from error
     try:
         return coerce_retriever(made)
     except InputError as error:
         fix = "Return a LangChain retriever, or an object with `async def retrieve(query, k)`."
-        raise SettingsError(what, why=f"{name} gave a {type(made).__name__}", fix=fix) from error
+        raise SettingsError(what, why=error.what, fix=fix) from error
 
 
 async def retrieve_many(

@@ -18,16 +18,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from filelock import FileLock
 
 from citeproof.errors import StoreError
 from citeproof.tools.sentences import MARKS, UNSPACED, stems
-
-_V = TypeVar("_V")
 
 # Scripts without spaces are searched character by character.
 _TOKEN = re.compile(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}][{MARKS}]*)+")
@@ -64,8 +61,6 @@ _K1, _B = 1.2, 0.75
 """BM25's parameters, those of FTS5."""
 _CACHE = 64 * 1024
 """KB of the file that a process keeps in memory."""
-_AT_ONCE = 500
-"""Values in one SQL statement; SQLite takes some thousands."""
 _WAIT = 60.0
 """Seconds that one process waits for another one's change."""
 
@@ -115,27 +110,23 @@ class Words:
         with self._lock, self._errors():
             return int(self._db.execute("SELECT rows FROM note").fetchone()[0])
 
-    def change(
-        self, documents: Collection[str] | None, rows: Iterable[Row], note: str = ""
-    ) -> None:
+    def change(self, documents: Iterable[str], rows: Iterable[Row], note: str = "") -> None:
         """Replace all rows of these documents by other rows, as one change.
 
         Args:
-            documents: None deletes every row.
+            documents: The documents whose rows are deleted.
             rows: The new ones; one whose id another document has takes that one's place.
             note: Text to store with the change; `note` reads it back.
         """
         with self._lock, self._errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            if documents is None:
-                self._db.execute("INSERT INTO word(word) VALUES ('delete-all')")
-                self._db.execute("DELETE FROM row")
-                self._db.execute("DELETE FROM frequency")
-                self._db.execute("UPDATE note SET rows = 0, tokens = 0")
-            else:
-                self._delete("document", documents)
-            for some in _chunks(rows):
-                self._insert(some)
+            gone = [text for name in documents for text in self._delete("document", name)]
+            added = []
+            for row in rows:
+                gone += self._delete("id", row.id)
+                added.append(self._insert(row))
+            self._count(gone, -1)
+            self._count(added, 1)
             if note:
                 self._db.execute("UPDATE note SET text = ?", [note])
 
@@ -148,11 +139,9 @@ class Words:
         with self._snapshot():
             score = self._scorer(query)
             found = [
-                pair
-                for some in _chunks(ids)
-                for pair in self._db.execute(
-                    f"SELECT id, tokens FROM row WHERE id IN ({_marks(some)})", some
-                )
+                row
+                for key in ids
+                for row in self._db.execute("SELECT id, tokens FROM row WHERE id = ?", [key])
             ]
         scored = ((key, score(text)) for key, text in found)
         return {key: value for key, value in scored if value > 0}
@@ -200,43 +189,28 @@ class Words:
 
     def _frequencies(self, query: str) -> dict[str, int]:
         """The query's words that occur, with the number of rows that have them."""
-        wanted = list(dict.fromkeys(tokens(query)))
-        return {
-            token: rows
-            for some in _chunks(wanted)
-            for token, rows in self._db.execute(
-                "SELECT token, rows FROM frequency "
-                f"WHERE rows > 0 AND token IN ({_marks(some)}) ORDER BY token",
-                some,
-            )
-        }
-
-    def _insert(self, rows: Iterable[Row]) -> None:
-        new = {row.id: (row.document, " ".join(tokens(row.text))) for row in rows}
-        self._delete("id", new)
-        [last] = self._db.execute("SELECT coalesce(max(number), 0) FROM row").fetchone()
-        numbered = [(last + place, *row) for place, row in enumerate(new.items(), start=1)]
-        self._db.executemany(
-            "INSERT INTO row (number, id, document, tokens) VALUES (?, ?, ?, ?)",
-            [(number, key, *rest) for number, key, rest in numbered],
+        find = "SELECT token, rows FROM frequency WHERE token = ? AND rows > 0"
+        return dict(
+            row for token in dict.fromkeys(tokens(query)) for row in self._db.execute(find, [token])
         )
-        self._db.executemany(
-            "INSERT INTO word (rowid, tokens) VALUES (?, ?)",
-            [(number, text) for number, _, (_, text) in numbered],
-        )
-        self._count([text for _, text in new.values()], 1)
 
-    def _delete(self, column: str, values: Iterable[str]) -> None:
-        for some in _chunks(values):
-            where = f"{column} IN ({_marks(some)})"
-            held = self._db.execute(f"SELECT number, tokens FROM row WHERE {where}", some)
-            while rows := held.fetchmany(_AT_ONCE):
-                # FTS5 keeps no copy of the texts, and must be told what it is to forget.
-                self._db.executemany(
-                    "INSERT INTO word (word, rowid, tokens) VALUES ('delete', ?, ?)", rows
-                )
-                self._count([text for _, text in rows], -1)
-            self._db.execute(f"DELETE FROM row WHERE {where}", some)
+    def _insert(self, row: Row) -> str:
+        """Insert a row whose id is free; its tokens."""
+        text = " ".join(tokens(row.text))
+        insert = "INSERT INTO row (id, document, tokens) VALUES (?, ?, ?)"
+        number = self._db.execute(insert, [row.id, row.document, text]).lastrowid
+        self._db.execute("INSERT INTO word (rowid, tokens) VALUES (?, ?)", [number, text])
+        return text
+
+    def _delete(self, column: str, value: str) -> list[str]:
+        """Delete the rows with this value; the tokens of each."""
+        found = f"SELECT number, tokens FROM row WHERE {column} = ?"
+        rows = self._db.execute(found, [value]).fetchall()
+        # FTS5 keeps no copy of the texts, and must be told what it is to forget.
+        forget = "INSERT INTO word (word, rowid, tokens) VALUES ('delete', ?, ?)"
+        self._db.executemany(forget, rows)
+        self._db.execute(f"DELETE FROM row WHERE {column} = ?", [value])
+        return [text for _, text in rows]
 
     def _count(self, texts: Sequence[str], sign: int) -> None:
         """Count rows that are added, or deleted with the sign -1."""
@@ -281,16 +255,13 @@ class Words:
             self._db.execute("PRAGMA journal_mode = WAL")  # who searches never waits
             self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute(f"PRAGMA cache_size = -{_CACHE}")
-        if self._version() != _VERSION:
+        if self._db.execute("PRAGMA user_version").fetchone() != (_VERSION,):
             with self._db:
                 self._db.execute("BEGIN IMMEDIATE")
                 for table in ("note", "frequency", "row", "word"):
                     self._db.execute(f"DROP TABLE IF EXISTS {table}")
                 for statement in _TABLES.split(";"):
                     self._db.execute(statement)
-
-    def _version(self) -> int:
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -309,17 +280,6 @@ def tokens(text: str) -> list[str]:
     """The searchable form of a text: its words, folded and stemmed, without stop words."""
     found = _TOKEN.findall(_fold(text.lower()))
     return stems(word for word in found if word not in _STOP_WORDS)
-
-
-def _chunks(values: Iterable[_V]) -> Iterator[list[_V]]:
-    """The values, some at a time."""
-    remaining = iter(values)
-    while some := list(islice(remaining, _AT_ONCE)):
-        yield some
-
-
-def _marks(values: Collection[str]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _fold(text: str) -> str:

@@ -28,6 +28,10 @@ async def test_the_best_come_first_and_equal_ones_keep_their_order() -> None:
     assert await made.retrieve("Who?", 3) == [B, A, C]
     assert await made.retrieve("Who?", 1) == [B]
     assert scorer.batches == [3, 3]
+    with pytest.raises(InputError, match="0 passages"):
+        await made.retrieve("Who?", 0)
+    assert await CrossEncoderReranker(ListRetriever([]), scorer).retrieve("Who?", 5) == []
+    assert scorer.batches == [3, 3], "nothing found is nothing scored"
 
 
 async def test_so_many_candidates_are_read_but_k_at_least() -> None:
@@ -59,14 +63,3 @@ async def test_a_model_that_cannot_be_had_is_an_error(tmp_path: Path) -> None:
     made = CrossEncoderReranker(ListRetriever(lambda _: [A]), str(tmp_path / "none"))
     with pytest.raises(ModelError, match="cannot be reranked.*Name a sentence-transformers"):
         await made.retrieve("Who?", 1)
-
-
-async def test_nothing_found_is_nothing_scored() -> None:
-    scorer = TableEntailment({})
-    assert await CrossEncoderReranker(ListRetriever([]), scorer).retrieve("Who?", 5) == []
-    assert scorer.batches == []
-
-
-async def test_k_is_at_least_1() -> None:
-    with pytest.raises(InputError, match="0 passages"):
-        await reranker()[0].retrieve("Who?", 0)

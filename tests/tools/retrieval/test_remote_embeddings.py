@@ -67,9 +67,14 @@ def test_a_model_is_the_same_there_as_here() -> None:
         (Reply({"error": {"message": "no model"}}, 404), "no model"),
         (Reply({"error": "full"}, 429, {"Retry-After": "0"}), "after 2 attempts"),
         (Reply("<html>", 200, {"content-type": "text/html"}), "HTML page"),
-        (Reply({"data": []}), "0 vectors for 1 texts"),
+        (
+            Reply({"data": [{"index": n, "embedding": [1.0]} for n in "12"]}),
+            "2 vectors for 1 texts",
+        ),
+        (Reply({"data": []}), "no vectors"),
         (Reply({"data": [{"index": 0, "embedding": "AAAA"}]}), "no vectors"),
         (Reply({"data": [{"index": 0, "embedding": [0.0]}]}), "no vectors"),
+        (Reply({"data": [{"index": 0, "embedding": [[1.0]]}]}), "no vectors"),
         (Reply({"vectors": [[1.0]]}), "no vectors"),
     ],
 )
