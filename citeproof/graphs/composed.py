@@ -89,7 +89,7 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     # Names are taken out of the sentences at the very end.
     prose: dict[str, Any] = {"fixed": ("form",)}
     search, end = build_llatrieval(tools), "refinement_selector"
-    builder = MethodBuilder.of(
+    builder = MethodBuilder(
         tools, METHOD, ComposedParameters, ComposedState, ComposedResult, options, end=end
     )
     builder.add_nodes(

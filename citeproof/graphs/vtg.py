@@ -108,7 +108,7 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
         SettingsError: A parameter is unknown or out of range, or there is no such node.
     """
     writer, namer, end = "claim_generator", "answerer", COMPOSER
-    builder = MethodBuilder.of(tools, "vtg", VTGParameters, VTGState, Result, options)
+    builder = MethodBuilder(tools, "vtg", VTGParameters, VTGState, Result, options)
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever),

@@ -11,7 +11,7 @@ from citeproof.agents.missing_info import MissingInfo
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import ScriptedChatModel
-from tests.agents.search_states import FIRST, search_state
+from tests.agents.states import FIRST, search_state
 from tests.graphs.llatrieval_scripts import shown
 
 

@@ -8,7 +8,7 @@ from citeproof import LLM
 from citeproof.agents.planner import AGAIN, MOST, Planner, read_actions
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
-from tests.agents.r2_mga_states import FAULTY, reflecting
+from tests.agents.states import FAULTY, reflecting
 
 EARLIER = FAULTY.model_copy(update={"actions": ("Old.",)})
 LAST = FAULTY.model_copy(update={"number": 2})

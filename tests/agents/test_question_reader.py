@@ -24,9 +24,7 @@ from citeproof.state import (
 )
 from citeproof.testing import passage
 from citeproof.types import Answer, Passage, Usage
-from tests.agents.calm_states import BUILT, claim
-from tests.agents.r2_mga_states import FAULTY
-from tests.agents.states import A, state
+from tests.agents.states import BUILT, FAULTY, A, claim, state
 from tests.chain import chain
 
 ASKED: Any = {"question": "Who?"}

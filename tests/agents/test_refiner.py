@@ -11,8 +11,7 @@ from citeproof.agents.refiner import AGAIN, DraftRefiner, RefinementSelector, Re
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import RefiningState, proved_share
 from citeproof.testing import ScriptedChatModel
-from tests.agents.calm_states import BROKE, BUILT, KEPT, LIT, claim
-from tests.agents.r2_mga_states import FAULTY, reflecting
+from tests.agents.states import BROKE, BUILT, FAULTY, KEPT, LIT, claim, reflecting
 
 PLANNED = FAULTY.model_copy(update={"actions": ("Cite [1].", "Say when it was lit [2].")})
 ONE, BOTH = "Ann Lee built the tower [1].", f"Ann Lee built the tower [1]. {LIT[:-1]} [2]."

@@ -11,7 +11,7 @@ from citeproof.agents.retrieval_verifier import RetrievalRecorder, RetrievalVeri
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Retrieval, SearchRound, Swap
 from citeproof.testing import Choice, ScriptedChatModel
-from tests.agents.search_states import BY_NAME, FIRST, search_state
+from tests.agents.states import BY_NAME, FIRST, search_state
 
 
 def verifier(*replies: Any, **knobs: Any) -> tuple[RetrievalVerifier, ScriptedChatModel]:

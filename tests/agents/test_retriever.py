@@ -12,8 +12,7 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, passage
 from citeproof.types import Passage
-from tests.agents.search_states import BY_NAME, FIRST, search_state
-from tests.agents.states import A, B, C
+from tests.agents.states import BY_NAME, FIRST, A, B, C, search_state
 
 ASKED: Any = {"question": "Who built the tower?"}
 

@@ -14,8 +14,7 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import SlowLLM
-from tests.agents.search_states import PASSAGES, search_state
-from tests.agents.states import A, B, C, state
+from tests.agents.states import PASSAGES, A, B, C, search_state, state
 
 
 def summarizer(

@@ -9,7 +9,7 @@ import pytest
 from citeproof import LLM
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.testing import ScriptedChatModel
-from tests.agents.calm_states import BUILT, LIT, candidate, claim
+from tests.agents.states import BUILT, LIT, candidate, claim
 
 
 def verifier(*replies: str, **knobs: Any) -> tuple[VerifierLM, ScriptedChatModel]:

@@ -24,10 +24,7 @@ from citeproof.state import Draft
 from citeproof.testing import TableEntailment
 from citeproof.tools.llm.model import no_llm
 from citeproof.types import Usage, Verdict
-from tests.agents.baseline_states import sampled
-from tests.agents.calm_states import BUILT, LIT, claim
-from tests.agents.r2_mga_states import reflecting
-from tests.agents.states import state
+from tests.agents.states import BUILT, LIT, claim, reflecting, sampled, state
 from tests.evaluation.scripted import examples, toolbox
 from tests.graphs.scripts import Script
 

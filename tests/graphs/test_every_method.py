@@ -16,7 +16,7 @@ from citeproof.errors import InputError, SettingsError
 from citeproof.graphs.registry import METHODS
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
-from tests.agents.evidence_log import Log
+from tests.agents.one_node import Log
 from tests.graphs.scripts import timeless
 from tests.robustness.chaos import FACTS, QUESTION, Steady
 from tests.robustness.flows import ASKING, FLOWS, asked, seed
