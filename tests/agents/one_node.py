@@ -12,7 +12,6 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from tests.chain import chain
 
-T = TypeVar("T")
 N = TypeVar("N", bound=LLMNode)
 
 
@@ -22,7 +21,7 @@ def asking(kind: type[N], /, *replies: Any, **knobs: Any) -> tuple[N, ScriptedCh
     return kind(LLM(model), **knobs), model
 
 
-async def noted(update: Awaitable[T]) -> tuple[T, list[str]]:
+async def noted(update: Awaitable[Any]) -> tuple[Any, list[str]]:
     """What a node gives, and what it notes."""
     with use_meter(Meter()) as meter:
         return await update, meter.notes

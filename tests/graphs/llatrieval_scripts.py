@@ -82,9 +82,10 @@ class Search:
         """The prompts of a kind of task."""
         return [prompt for other, prompt in self.prompts if other == kind]
 
-    def toolbox(self) -> Toolbox:
+    def toolbox(self, **more: Any) -> Toolbox:
         """Scripted tools."""
-        return Toolbox(ScriptedChatModel(self.reply), retriever=ListRetriever(self.retrieve))
+        search = ListRetriever(self.retrieve)
+        return Toolbox(ScriptedChatModel(self.reply), retriever=search, **more)
 
     def run(self, question: str = QUESTION, **parameters: Any) -> LLatrievalResult:
         """Invoke LLatrieval."""

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from citeproof import Toolbox
 from citeproof.graphs.llatrieval import LLatrievalParameters, build_llatrieval
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.testing import TableEntailment
 from tests.graphs.llatrieval_scripts import QUESTION, Search, shown, texts
 
 SMALL: dict[str, Any] = {"k": 2, "window": 3, "candidates": 6, "prove": False}
@@ -16,12 +15,6 @@ SMALL: dict[str, Any] = {"k": 2, "window": 3, "candidates": 6, "prove": False}
 
 def ids(passages: Any) -> str:
     return "".join(passage.id for passage in passages)
-
-
-def steps(search: Search) -> list[str]:
-    """Kinds of calls in order, repeats and summaries left out."""
-    kinds = [kind for kind, _ in search.prompts if kind != "summarizer"]
-    return [kind for n, kind in enumerate(kinds) if n == 0 or kinds[n - 1] != kind]
 
 
 def two_rounds(**replies: Any) -> Search:
@@ -42,10 +35,8 @@ def two_rounds(**replies: Any) -> Search:
 def test_windows_slide_over_all_candidates_with_d_first() -> None:
     search = Search({"": "abcdef"}, {"document_selector": [[1, 3], [2, 5]], "verifier": ["Yes"]})
     found = search.search(**SMALL)
-    assert [shown(prompt) for prompt in search.of("document_selector")] == [
-        ["a", "b", "c"],
-        ["a", "c", "d", "e", "f"],
-    ]
+    windows = ["".join(shown(prompt)) for prompt in search.of("document_selector")]
+    assert windows == ["abc", "acdef"]
     assert [(s.round, ids(s.entered), ids(s.left)) for s in found.swaps] == [
         (1, "c", "b"),
         (1, "f", "a"),
@@ -53,21 +44,14 @@ def test_windows_slide_over_all_candidates_with_d_first() -> None:
     assert shown(search.of("verifier")[0]) == ["c", "f"]
 
 
-def test_with_verify_first_passages_that_suffice_are_not_chosen_among() -> None:
+def test_with_verify_first_only_passages_that_do_not_suffice_are_chosen_among() -> None:
     search = Search({"": "abcdef"}, {"verifier": ["Yes"]})
     found = search.search(**SMALL, verify_first=True)
     assert (ids(found.passages), found.verified, found.candidates) == ("ab", True, 2)
-    assert steps(search) == ["verifier"]
-
-
-def test_with_verify_first_passages_that_do_not_suffice_are_chosen_among_and_judged_again() -> None:
+    assert {kind for kind, _ in search.prompts} == {"verifier"}
     search = two_rounds(verifier=["No", "No", "Yes"])
     found = search.search(**SMALL, verify_first=True)
-    assert [shown(prompt) for prompt in search.of("verifier")] == [
-        ["a", "b"],
-        ["a", "f"],
-        ["a", "h"],
-    ]
+    assert ["".join(shown(prompt)) for prompt in search.of("verifier")] == ["ab", "af", "ah"]
     assert [done.sufficient for done in found.rounds] == [False, True]
     assert (ids(found.passages), found.candidates) == ("ah", 8)
 
@@ -157,19 +141,16 @@ def test_a_hypothetical_answer_may_be_the_first_query() -> None:
     assert shown(search.of("passage")[0]) == []
 
 
-def test_the_selector_reads_summaries_and_the_verifier_the_passages() -> None:
+@pytest.mark.parametrize(("summarize", "said"), [(True, "Sum of"), (False, "All about")])
+def test_the_selector_may_read_summaries_and_the_verifier_the_passages(
+    summarize: bool, said: str
+) -> None:
     search = two_rounds()
-    search.search(**SMALL)
-    assert texts(search.of("document_selector")[0]) == ["Sum of a.", "Sum of b.", "Sum of c."]
+    search.search(**SMALL, summarize=summarize)
+    assert texts(search.of("document_selector")[0]) == [f"{said} {name}." for name in "abc"]
     assert texts(search.of("verifier")[0]) == ["All about a.", "All about f."]
     assert texts(search.of("passage")[0]) == ["All about a.", "All about f."]
-
-
-def test_without_summaries_the_selector_reads_the_passages() -> None:
-    search = two_rounds()
-    search.search(**SMALL, summarize=False)
-    assert search.calls["summarizer"] == 0
-    assert texts(search.of("document_selector")[0])[0] == "All about a."
+    assert bool(search.calls["summarizer"]) is summarize
 
 
 def test_without_an_answer_the_passages_are_all() -> None:
@@ -258,11 +239,7 @@ def test_the_claims_of_the_answer_are_proved() -> None:
         {"": "ab"}, {"verifier": ["Yes"], "answerer": ["Ann Lee kept it [1]. Bo Ray lit it [2]."]}
     )
     entailment = TableEntailment(lambda _, claim: 0.9 if "Ann" in claim else 0.1)
-    tools = Toolbox(
-        ScriptedChatModel(search.reply),
-        retriever=ListRetriever(search.retrieve),
-        entailment=entailment,
-    )
+    tools = search.toolbox(entailment=entailment)
     answer = build_llatrieval(tools, k=2).invoke({"question": QUESTION})["answer"]
     assert [claim.verdict.status for claim in answer.claims] == ["supported", "unsupported"]
     assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")

@@ -64,21 +64,8 @@ async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
     assert sum((e.usage for e in done), Usage()).llm_calls == 5
 
 
-SENTENCES = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
-
-
-def long_run() -> Toolbox:
-    passages = [Passage(id=str(n), text=text) for n, text in enumerate(SENTENCES)]
-    script = Script(
-        claims=[*SENTENCES, "DONE"],
-        citations=[[n + 1] for n in range(9)],
-        passages={"": passages},
-    )
-    return script.toolbox()
-
-
 def test_a_callers_own_limit_of_steps_holds() -> None:
-    graph = build_vtg(long_run(), k=9, max_claims=9)
+    graph = build_vtg(script().toolbox())
     with pytest.raises(GraphRecursionError):
         graph.invoke({"question": "Who built the tower?"}, {"recursion_limit": 7})
 
