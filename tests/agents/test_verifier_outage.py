@@ -68,8 +68,9 @@ async def test_the_first_sample_that_says_something_is_kept(definition: Any) -> 
 
 
 async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
-    update, [note] = await noted(ClaimsAssessor(OUT)(reflecting(claims=[claim(BUILT, 1)])))
-    assert (update["rounds"][-1].faulty, update["rounds"][-1].feedback) == (False, "")
+    update, [note] = await noted(ClaimsAssessor(OUT, "list")(reflecting(claims=[claim("Lee", 1)])))
+    [done] = update["rounds"]
+    assert (done.faulty, done.feedback, done.answer) == (False, "", "Lee [1]")
     assert "not assessed" in note
 
 
