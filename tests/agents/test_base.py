@@ -35,7 +35,6 @@ from citeproof.errors import (
     InputError,
     ModelOutageError,
     ModelReplyError,
-    PromptError,
     SettingsError,
 )
 from citeproof.parameters import Parameters
@@ -247,16 +246,6 @@ async def test_defaults_are_nobody_elses() -> None:
     for _ in range(2):
         await Reads(tell).ainvoke({"question": "Who?"})
     assert seen == [[], []]
-
-
-@pytest.mark.parametrize("node", [answerer()[0], Retriever([A]), Reads(print)])
-async def test_a_missing_question_is_an_error_that_says_so(node: Node) -> None:
-    class Unasked(TypedDict):
-        passages: list[Any]
-
-    message = f"^{type(node).__name__} cannot run: the state has no 'question'. Give the graph's"
-    with pytest.raises(InputError, match=message):
-        await graph_of(node, state=Unasked).ainvoke({"passages": [A]})
 
 
 async def test_documents_of_langchain_are_taken_as_passages() -> None:
@@ -556,33 +545,6 @@ WORDS = "{demonstration}Tell {question} in {citing}{abstain}"
 async def prompted(node: LLMNode, model: ScriptedChatModel, context: Any = None) -> str:
     await graph_of(node).ainvoke(ASKED, context=context)
     return model.calls[-1].prompt
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("Tell {question}", "it lacks {abstain}, {citing}, {demonstration}"),
-        (f"{WORDS} {{size}} {{age}}", "it has {age}, {size}, which nothing fills in"),
-        (
-            "{demonstration}{question}{citing}{size}",
-            "it lacks {abstain}; it has {size}, which nothing fills in",
-        ),
-    ],
-)
-def test_words_with_other_placeholders_are_refused_and_named(text: str, why: str) -> None:
-    with pytest.raises(PromptError) as told:
-        answerer(prompt=text)
-    assert str(told.value) == (
-        f"The prompt 'answerer' cannot be used: {why}. It must contain {{abstain}}, {{citing}}, "
-        "{demonstration}, {question}; citeproof/prompts/answerer.md is the packaged one."
-    )
-    with pytest.raises(PromptError, match="'answerer' cannot be used"):
-        answerer(prompts={"answerer": text})
-
-
-def test_an_unknown_prompt_is_refused() -> None:
-    with pytest.raises(PromptError, match="there is no 'answer'. Did you mean answerer?"):
-        answerer(prompts={"answer": "x"})
 
 
 async def test_other_prompts_of_a_node_are_given_by_name() -> None:

@@ -119,7 +119,7 @@ class RoleScript:
         *,
         bank: Bank | None = None,
         passages: Mapping[str, Sequence[Passage]] | None = None,
-        **replies: Sequence[Any],
+        **replies: Any,
     ) -> None:
         assert replies.keys() <= self.usual.keys()
         self.passages = self.found if passages is None else passages

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -19,7 +16,7 @@ from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment,
 from tests.agents.one_node import Log
 from tests.graphs.scripts import timeless
 from tests.robustness.chaos import FACTS, QUESTION, Steady
-from tests.robustness.flows import ASKING, FLOWS, asked, seed
+from tests.robustness.flows import ASKING, FLOWS, asked, followed, seed
 
 LATER = "When was it lit?"
 EVERY = [name for name in FLOWS if name != "kept"]
@@ -54,6 +51,15 @@ def test_invoke_and_ainvoke_give_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_a_checkpointer_keeps_all_in_types_that_the_state_declares(name: str) -> None:
+    """In strict mode, which the tests are in, LangGraph reads back no others."""
+    graph, _ = built(name, checkpointer=InMemorySaver())
+    result = graph.invoke(followed(name, QUESTION), THREAD)
+    kept = graph.get_state(THREAD).values
+    assert {key: kept[key] for key in result} == result
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_a_second_question_on_a_thread_starts_from_nothing(name: str) -> None:
     graph, _ = built(name, checkpointer=InMemorySaver())
     graph.invoke(asked(name, QUESTION), THREAD)
@@ -64,27 +70,6 @@ def test_a_second_question_on_a_thread_starts_from_nothing(name: str) -> None:
     for one in (second, fresh):
         one["answer"] = one["answer"].model_copy(update={"usage": None})
     assert {**second, "ledger": 0, "messages": 0} == {**fresh, "ledger": 0, "messages": 0}
-
-
-STRICT = """
-from tests.graphs.test_every_method import *
-from tests.robustness.flows import followed
-
-for name in EVERY:
-    graph, _ = built(name, checkpointer=InMemorySaver())
-    result = graph.invoke(followed(name, QUESTION), THREAD)
-    kept = graph.get_state(THREAD).values
-    assert {key: kept[key] for key in result} == result, name
-"""
-
-
-def test_strict_checkpoints_can_be_read_again() -> None:
-    """In strict mode LangGraph reads back only types that the graph's state declares."""
-    strict = {**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"}
-    done = subprocess.run(
-        [sys.executable, "-c", STRICT], env=strict, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -178,19 +163,13 @@ def test_documents_with_the_question_replace_the_index(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "told"),
     [
-        ("vtg", {"trials": 1}, "Unknown parameter trials.*max_trials"),
         ("vtg", {"max_trials": -1}, "max_trials cannot be -1"),
         ("calm", {"theta": 0.5}, "Unknown parameter theta.*threshold"),
         ("calm", {"pool": 0}, "pool cannot be 0"),
         ("calm", {"threshold": 0.0}, "threshold cannot be 0"),
         ("calm", {"form": "poem"}, "form cannot be 'poem'"),
-        ("llatrieval", {"max_rounds": 0}, "max_rounds cannot be 0"),
-        ("llatrieval", {"verification": "both"}, "verification cannot be 'both'"),
-        ("r2-mga", {"execution": "all"}, "execution cannot be 'all'"),
         ("r2-mga", {"rank": 6}, "rank cannot be 6"),
         ("composed", {"namespace": "a b"}, "namespace cannot be 'a b'"),
-        ("vanilla", {"shots": 3}, "shots cannot be 3"),
-        ("usc", {"samples": 0}, "samples cannot be 0"),
     ],
 )
 def test_unknown_and_impossible_parameters_are_errors(

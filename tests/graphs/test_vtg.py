@@ -295,18 +295,15 @@ def test_an_approved_claim_stands_and_is_not_said_to_be_proved() -> None:
     answer = decide(graph, "approve")["answer"]
     assert answer.text == "Cy Fox built the tower [1]. The tower was lit in 1871 [2]."
     assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
-    assert [verdict.status for verdict in verdicts(answer)] == ["unsupported", "supported"]
     assert verdicts(answer)[0].reason == "approved by a person"
-    assert script.calls["claim_generator"] == 4, "no call is repeated on the resume"
-    assert answer.usage.llm_calls == sum(script.calls.values())
+    assert answer.usage.llm_calls == sum(script.calls.values()) == 8, "none is repeated"
 
 
 def test_a_claim_that_a_person_drops_is_left_out_and_not_offered_again() -> None:
     script, graph = doubted(LIT, unverified="keep")
     graph.invoke({"question": "Who built the tower?"}, THREAD)
     answer = decide(graph, "drop")["answer"]
-    assert answer.text == "The tower was lit in 1871 [1]."
-    assert answer.reason == "1 unproved claim was left out."
+    assert (answer.text, answer.reason) == (f"{LIT[:-1]} [1].", "1 unproved claim was left out.")
     assert answer.notes == (f"dropped, not verified: {WRONG}",)
     assert f"- {WRONG}" in script.prompts[-1][1]
 
