@@ -51,12 +51,15 @@ def test_invoke_and_ainvoke_give_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_checkpointer_keeps_all_in_types_that_the_state_declares(name: str) -> None:
+def test_a_checkpointer_keeps_all_in_types_that_the_state_declares(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """In strict mode, which the tests are in, LangGraph reads back no others."""
     graph, _ = built(name, checkpointer=InMemorySaver())
     result = graph.invoke(followed(name, QUESTION), THREAD)
     kept = graph.get_state(THREAD).values
     assert {key: kept[key] for key in result} == result
+    assert caplog.text == "", "such as of a type that was not read back"
 
 
 @pytest.mark.parametrize("name", EVERY)
