@@ -109,7 +109,7 @@ class RoleScript:
         replies: Role → its replies, where they are not those of `usual`.
     """
 
-    usual: ClassVar[dict[str, Sequence[Any]]]
+    usual: ClassVar[dict[str, Any]]
     """Role → its replies."""
     found: ClassVar[Mapping[str, Sequence[Passage]]] = {"": [A, B, C]}
     """Part of the query → what the retriever finds; the longest part that fits."""
