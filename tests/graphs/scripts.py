@@ -122,17 +122,14 @@ class RoleScript:
         **replies: Any,
     ) -> None:
         assert replies.keys() <= self.usual.keys()
-        self.passages = self.found if passages is None else passages
+        passages = self.found if passages is None else passages
         self.bank = bank
         self.models = {
             role: ScriptedChatModel(said) for role, said in {**self.usual, **replies}.items()
         }
-        self.retriever = ListRetriever(self._found)
+        longest_first = sorted(passages, key=len, reverse=True)
+        self.retriever = ListRetriever({part: passages[part] for part in longest_first})
         self.entailment = TableEntailment(lambda text, claim: 0.9 if claim in text else 0.1)
-
-    def _found(self, query: str) -> Sequence[Passage]:
-        keys = [key for key in self.passages if key in query]
-        return self.passages[max(keys, key=len)] if keys else []
 
     def toolbox(self, **more: Any) -> Toolbox:
         """Tools in which any role but those of the script has nothing to say."""
