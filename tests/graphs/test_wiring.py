@@ -103,3 +103,29 @@ def test_a_run_changes_only_the_parameters_that_it_sets(context: Any) -> None:
     graph = build_vtg(wrong.toolbox(), **built_with)
     answer = graph.invoke({"question": "Who built the tower?"}, context=context)["answer"]
     assert [claim.verdict.trials for claim in answer.claims] == [2]
+
+
+# A run that loses its model
+
+
+def cut_off() -> Toolbox:
+    """A model that is gone once the first claim is proved."""
+    gone = ModelOutageError("No answer", why="the server is gone", fix="Start it.")
+    return Script(claims=[BUILT], citations=[[1]], lasts=2, failure=gone).toolbox()
+
+
+def test_an_outage_is_an_error_by_default() -> None:
+    with pytest.raises(ModelOutageError, match="the server is gone"):
+        build_vtg(cut_off()).invoke({"question": "Who built the tower?"})
+
+
+@pytest.mark.parametrize("how", ["defaults", "context"])
+def test_an_outage_may_end_the_run_with_what_is_proved(how: str) -> None:
+    asked: Any = {"question": "Who built the tower?"}
+    if how == "defaults":
+        answer = build_vtg(cut_off(), on_outage=True).invoke(asked)["answer"]
+    else:
+        answer = build_vtg(cut_off()).invoke(asked, context={"on_outage": True})["answer"]
+    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
+    assert "the server is gone" in answer.reason
+    assert answer.usage.llm_calls == 3, "the call that failed counts"
