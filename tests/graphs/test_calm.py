@@ -207,7 +207,6 @@ async def test_the_trace_tells_each_rounds_agreement_and_what_was_corroborated()
     moments = await watch(graph, {"question": "What?"})
     events = [moment.event for moment in moments]
     contrasted = [own for own in finished(moments) if own.node == "agreement_checker"]
-    assert contrasted[0].writes["rounds"].startswith("number=1, rouge_2=0.53")
     assert "number=2, rouge_2=1.0, agreed=True" in contrasted[1].writes["rounds"]
     assert [(e.text, e.verdict.reason) for e in events if isinstance(e, ClaimVerified)][:2] == [
         (

@@ -62,21 +62,6 @@ def test_new_evidence_proves_the_claim_that_is_written_anew() -> None:
     assert answer.usage.retrievals == 3
 
 
-def test_evidence_replaces_the_short_term_memory_and_numbers_never_shift() -> None:
-    """D (3) leaves with the first short-term memory, C (4) keeps its number beside A and B."""
-    script = Script(
-        claims=["One.", "Two.", KEPT, "DONE"],
-        citations=[[1], [1], [4]],
-        questions=[["first?"], ["second?"]],
-        passages={"": [A, B], "first?": [D], "second?": [C]},
-    )
-    answer = script.run(max_trials=1)
-    writing = [prompt for node, prompt in script.prompts if node == "claim_generator"]
-    shown = [{n for n in range(1, 6) if f'<passage number="{n}"' in prompt} for prompt in writing]
-    assert shown == [{1, 2}, {1, 2, 3}, {1, 2, 4}, {1, 2, 4}]
-    assert answer.passages == (C,)
-
-
 def test_a_budget_that_ends_in_the_trimming_keeps_the_proved_claim() -> None:
     model = ScriptedChatModel(
         {
