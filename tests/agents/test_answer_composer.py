@@ -130,6 +130,7 @@ async def test_what_a_person_has_approved_stands() -> None:
         ),
         ([proved(LIT, 2)], {"doubt": "They may not suffice.", "stop": SPENT}, SPENT),
         ([DISPUTED], {}, "Passages say otherwise about 1 claim."),
+        ([proved(LIT, 2)], {"dropped": ["x", "y"]}, "2 unproved claims were left out."),
         (
             HALF,
             {"stop": SPENT, "dropped": ["x"]},

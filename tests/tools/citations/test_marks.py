@@ -62,21 +62,14 @@ def test_marks_stand_before_the_full_stop(text: str, marked: str) -> None:
             "Ann Lee was the builder of the lighthouse.",
             1,
         ),
-        (
-            [
-                "A study found that a square kilometre of Oake Forest can contain 90,790 tonnes of "
-                "plants. ",
-                "The total of tree species is estimated at 16,000.",
-            ],
-            "Oake Forest can contain an estimated 16,000 tree species.",
-            1,
-        ),
+        (["It is a tower. ", "It dates from 1871."], "A tower of 1871.", 1),
+        (["Oake Forest is old. ", "It has many species."], "Oake Forest has many species.", 1),
         (["塔建于1850年。", "它很高。", "桥是新的。"], "塔很高。", 1),
-        (["The pool is shut. ", "Mu\u0308ller opens it."], "Müller opens.", 1),
+        (["The pool is shut. ", "Mu\u0308ller opens it."], "Müller is here.", 1),
         (["Cats sleep."], "The tower is high.", None),
         ([""], "The tower is high.", None),
     ],
-    ids=["rare words", "numbers, not the title", "no spaces", "accents apart", "none", "empty"],
+    ids=["rare words", "numbers", "not the title", "no spaces", "accents apart", "none", "empty"],
 )
 def test_the_supporting_sentence(sentences: list[str], claim: str, best: int | None) -> None:
     source = Passage(id="a", title="Oake Forest", text="".join(sentences))
