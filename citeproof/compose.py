@@ -80,7 +80,7 @@ def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> 
     _refuse_names(draft)
     name = options.get("name") or f"{draft.name}+proof"
     own: dict[str, Any] = {**options, "name": name, "insert_after": None}
-    builder = MethodBuilder.of(tools, name, ProofParameters, ProvedState, Result, own, end="")
+    builder = MethodBuilder(tools, name, ProofParameters, ProvedState, Result, own, end="")
     builder.add_nodes(
         {
             "draft": draft,
@@ -118,7 +118,7 @@ def remember_with(graph: Any, tools: Toolbox, **options: Unpack[KeepingOptions])
             fix="Give Toolbox a bank, or use Toolbox.from_settings().",
         )
     own: dict[str, Any] = {**options, "name": options.get("name") or f"{graph.name}+memory"}
-    builder = MethodBuilder.of(tools, "", KeepingParameters, KeptState, KeptResult, own, end="")
+    builder = MethodBuilder(tools, "", KeepingParameters, KeptState, KeptResult, own, end="")
     builder.add_nodes({"answer": graph, "case_recorder": CaseRecorder(tools.bank)})
     builder.add_opening("answer")
     for source, target in pairwise(("answer", "case_recorder", END)):

@@ -22,8 +22,8 @@ from citeproof.runtime.events import AnswerReady
 from citeproof.state import QuestionInput
 from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.retrieval import from_passages
-from tests.agents.calm_states import claim
-from tests.agents.evidence_log import Log
+from tests.agents.one_node import Log
+from tests.agents.states import claim
 from tests.chain import chain, run
 from tests.graphs import r2_mga_scripts
 from tests.graphs.r2_mga_scripts import empty_bank

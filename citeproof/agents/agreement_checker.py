@@ -41,19 +41,16 @@ class AgreementChecker(Node):
         contrast = await asyncio.to_thread(
             self.contrast, state["claims"], state["verifier_claims"], len(state["rounds"]) + 1
         )
-        claims = []
+        claims, kept = list[Claim](), list[Claim]()
         for claim, found in zip(state["claims"], contrast.statements, strict=True):
             reason = _reason(claim, found)
             verdict = Verdict(status="unchecked", trials=contrast.number, reason=reason)
             claims.append(claim.model_copy(update={"verdict": verdict}))
             emit(ClaimVerified(text=claim.text, verdict=verdict))
-            if not (contrast.agreed or found.corroborated):
+            if found.corroborated:
+                kept.append(claims[-1])
+            elif not contrast.agreed:
                 emit(ClaimRejected(text=claim.text, reason=reason))
-        kept = [
-            claim
-            for claim, found in zip(claims, contrast.statements, strict=True)
-            if found.corroborated
-        ]
         times = "1 round" if contrast.number == 1 else f"{contrast.number} rounds"
         doubt = f"No agreement in {times}; the answer is the last, which was not verified."
         return {

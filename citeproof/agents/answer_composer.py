@@ -13,7 +13,7 @@ from citeproof.memory.evidence import EvidenceLog
 from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.runtime.meter import note
 from citeproof.runtime.place import current_place
-from citeproof.state import Update, WritingState, calls_of, memory_passages
+from citeproof.state import Update, WritingState, memory_passages
 from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
@@ -80,11 +80,9 @@ class AnswerComposer(Node):
         near = (
             list(memory_passages(state).values()) if status == "not_found" and not passages else []
         )
-        place = current_place()
-        calls = calls_of(state.get("ledger") or {}, place.graph)
-        notes = [note for cost in calls.values() for note in cost.notes]
-        if not place.drafts:
-            notes += await self._record(state["question"], claims, passages)
+        is_draft = current_place().drafts
+        if not is_draft:
+            await self._record(state["question"], claims, passages)
         asked = state.get("asked") or ""
         answer = Answer(
             question=state["question"],
@@ -96,9 +94,8 @@ class AnswerComposer(Node):
             claims=tuple(claims),
             passages=tuple(passages),
             nearest=tuple(near[:_NEAREST]),
-            notes=tuple(dict.fromkeys(notes)),
         )
-        if place.drafts or not self.answer:  # a draft is part of the work on the answer
+        if is_draft or not self.answer:  # a draft is part of the work on the answer
             return {"answer": answer}
         return {"answer": answer, "messages": [answer_message(answer)]}
 
@@ -142,14 +139,11 @@ class AnswerComposer(Node):
         missing = " ".join(p for p, done in zip(parts, answered, strict=True) if not done)
         return "partial", f"Not answered: {missing}"
 
-    async def _record(
-        self, question: str, claims: list[Claim], passages: list[Passage]
-    ) -> list[str]:
-        """Record what each claim cites; what went wrong, for the notes."""
+    async def _record(self, question: str, claims: list[Claim], passages: list[Passage]) -> None:
+        """Record what each claim cites."""
         if self.evidence is None:
-            return []
+            return
         by_id = {passage.id: passage for passage in passages}
-        failures = []
         for claim in claims:
             if cited := [by_id[citation.passage_id] for citation in claim.citations]:
                 try:
@@ -161,8 +155,7 @@ class AnswerComposer(Node):
                         method=self.method,
                     )
                 except (ModelError, StoreError) as error:
-                    failures.append(f"the cited evidence was not recorded: {error}")
-        return failures
+                    note(f"the cited evidence was not recorded: {error}")
 
     def _text(self, claims: list[Claim]) -> str:
         if self.form != "prose" or self.unverified != "flag":

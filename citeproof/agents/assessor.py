@@ -133,29 +133,22 @@ class ClaimsAssessor(Node):
         Where the entailment model's server does not answer, the round finds no fault.
         """
         claims, passages = state["claims"], memory_passages(state)
+        wrong, moved, lines = list[str](), list[str](), list[str]()
         try:
             states = await self._states(state["question"], claims, passages)
         except VerifierOutageError as error:
             note(f"the answer was not assessed: {error}")
-            said = Reflection(
-                number=len(state["rounds"]) + 1,
-                answer=written_out(claims, "prose"),
-                feedback="",
-                complete=None,
-                correct=True,
-                cited=True,
-            )
-            return {"rounds": [*state["rounds"], said]}
-        wrong = [f"No passage states this: {c.text}" for c in claims if states[c] == 0]
-        moved = [
-            f"[{found}] states this, {_instead(claim)}: {claim.text}"
-            for claim in claims
-            if (found := states[claim])
-        ]
-        lines = [
-            _line("Correct", wrong, "The passages state every sentence."),
-            _line("Well cited", moved, "Each sentence is stated by what it cites.", not wrong),
-        ]
+        else:
+            wrong = [f"No passage states this: {c.text}" for c in claims if states[c] == 0]
+            moved = [
+                f"[{found}] states this, {_instead(claim)}: {claim.text}"
+                for claim in claims
+                if (found := states[claim])
+            ]
+            lines = [
+                _line("Correct", wrong, "The passages state every sentence."),
+                _line("Well cited", moved, "Each sentence is stated by what it cites.", not wrong),
+            ]
         assessment = Reflection(
             number=len(state["rounds"]) + 1,
             answer=written_out(claims, self.form),

@@ -82,19 +82,16 @@ class Demonstrator(LLMNode):
         """
         snippet = await self._best(state)
         if snippet is None:
-            case, rationale = _built_in(self.form)
-            text = demonstration(self.kind, case, whole=self.whole_snippets)
-            return {"demonstration": self._with_reasons(text, rationale[self.kind])}
-        text = demonstration(self.kind, snippet.case, whole=self.whole_snippets)
-        reasons = snippet.rationale
-        if self.rationale and not reasons:
+            case, rationales = _built_in(self.form)
+            reasons = rationales[self.kind]
+        else:
+            case, reasons = snippet.case, snippet.rationale
+        text = demonstration(self.kind, case, whole=self.whole_snippets)
+        if self.rationale and snippet is not None and not reasons:
             reasons = await self._reflect(state, snippet, text)
-        return {"demonstration": self._with_reasons(text, reasons)}
-
-    def _with_reasons(self, text: str, reasons: str) -> str:
-        if not (self.rationale and reasons):
-            return text
-        return f"{text}\n{WHY} {_safe(reasons, PART)}"
+        if self.rationale and reasons:
+            text = f"{text}\n{WHY} {_safe(reasons, PART)}"
+        return {"demonstration": text}
 
     @property
     def _bank(self) -> Bank | None:

@@ -7,6 +7,7 @@ as R²-MGA does. They share one flow; each leaves out or adds a step.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, Unpack
 
 from langgraph.graph.state import CompiledStateGraph
@@ -135,15 +136,12 @@ def build_vanilla(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
 
     For arguments and errors see `build_vtg`; the parameters are fields of `BaselineParameters`.
     """
-    steps = [*reading_steps(tools), _answer_step(tools), check_step(tools)]
-    return build_steps(tools, "vanilla", BaselineParameters, BaselineState, steps, options)
+    return _build(tools, "vanilla", BaselineParameters, options)
 
 
 def build_cot(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     """CoT: VANILLA, but the model reasons first; see `build_vanilla`."""
-    steps = [*reading_steps(tools), _answer_step(tools), check_step(tools)]
-    values = {"reasoning": True, **options}
-    return build_steps(tools, "cot", BaselineParameters, BaselineState, steps, values)
+    return _build(tools, "cot", BaselineParameters, {"reasoning": True, **options})
 
 
 def build_oracle(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
@@ -153,9 +151,8 @@ def build_oracle(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     their order, and has no retriever. `tools.oracle` chooses them:
     `graph.invoke({"question": q, "documents": oracle_passages(found, answers)})`.
     """
-    steps = [*reading_steps(tools, searches=False), _answer_step(tools), check_step(tools)]
-    values = {"ranked": True, **options}
-    return build_steps(tools, "oracle", BaselineParameters, BaselineState, steps, values)
+    reading = reading_steps(tools, searches=False)
+    return _build(tools, "oracle", BaselineParameters, {"ranked": True, **options}, reading=reading)
 
 
 def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
@@ -165,12 +162,16 @@ def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     the role `summarizer`. For the arguments see `build_vtg`; the parameters are fields of
     `CondensingParameters`.
     """
-    return _build_condensing(tools, "summ", "summary", options)
+    shortening = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style="summary"))
+    reading = [*reading_steps(tools), shortening]
+    return _build(tools, "summ", CondensingParameters, options, reading=reading)
 
 
 def build_snippet(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
-    return _build_condensing(tools, "snippet", "snippet", options)
+    shortening = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style="snippet"))
+    reading = [*reading_steps(tools), shortening]
+    return _build(tools, "snippet", CondensingParameters, options, reading=reading)
 
 
 def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
@@ -181,8 +182,7 @@ def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
     """
     choosing = Step("answer_reranker", AnswerReranker(tools.entailment))
     proof = check_step(tools, lambda _, own: own.prove and own.definition == "released")
-    steps = [*reading_steps(tools), _answer_step(tools), choosing, proof]
-    return build_steps(tools, "rerank", RerankParameters, BaselineState, steps, options)
+    return _build(tools, "rerank", RerankParameters, options, ending=[choosing, proof])
 
 
 def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
@@ -192,8 +192,8 @@ def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
     are fields of `SamplingParameters`.
     """
     choosing = Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
-    steps = [*reading_steps(tools), _answer_step(tools), choosing, check_step(tools)]
-    return build_steps(tools, "usc", SamplingParameters, BaselineState, steps, options)
+    ending = [choosing, check_step(tools)]
+    return _build(tools, "usc", SamplingParameters, options, ending=ending)
 
 
 def build_closedbook(tools: Toolbox, **options: Unpack[ClosedbookOptions]) -> Graph:
@@ -211,16 +211,20 @@ def build_closedbook(tools: Toolbox, **options: Unpack[ClosedbookOptions]) -> Gr
     )
 
 
-def _answer_step(tools: Toolbox) -> Step:
-    return Step("answerer", Answerer(tools.llm_for("answerer")))
-
-
-def _build_condensing(
+def _build(
     tools: Toolbox,
-    name: Literal["summ", "snippet"],
-    style: Literal["summary", "snippet"],
-    options: CondensingOptions,
+    name: str,
+    schema: type[Parameters],
+    options: Mapping[str, Any],
+    *,
+    reading: Sequence[Step] = (),
+    ending: Sequence[Step] = (),
 ) -> Graph:
-    summarizing = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style=style))
-    steps = [*reading_steps(tools), summarizing, _answer_step(tools), check_step(tools)]
-    return build_steps(tools, name, CondensingParameters, BaselineState, steps, options)
+    """VANILLA, with other steps before the answer is written, or behind it."""
+    answering = Step("answerer", Answerer(tools.llm_for("answerer")))
+    steps = [
+        *(reading or reading_steps(tools)),
+        answering,
+        *(ending or [check_step(tools)]),
+    ]
+    return build_steps(tools, name, schema, BaselineState, steps, options)

@@ -97,7 +97,7 @@ def build_calm(tools: Toolbox, **options: Unpack[CaLMOptions]) -> Graph:
     see `build_vtg`; the parameters are fields of `CaLMParameters`.
     """
     main, verifier = tools.llm_for("answerer"), tools.llm_for("verifier_lm")
-    builder = MethodBuilder.of(tools, "calm", CaLMParameters, CaLMState, CaLMResult, options)
+    builder = MethodBuilder(tools, "calm", CaLMParameters, CaLMState, CaLMResult, options)
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever, fills="short_term"),

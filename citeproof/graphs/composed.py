@@ -15,12 +15,8 @@ from typing import Any, TypeAlias, Unpack
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.answerability_verifier import AnswerabilityVerifier
-from citeproof.agents.answerer import Answerer
 from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.case_recorder import CaseRecorder
-from citeproof.agents.citation_generator import CitationGenerator
-from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.claim_source import ClaimSource
 from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
@@ -29,7 +25,7 @@ from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
-from citeproof.graphs.vtg import VTGParameters
+from citeproof.graphs.vtg import VTGParameters, writing_nodes
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
 from citeproof.tools.toolbox import Toolbox
@@ -89,18 +85,14 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     # Names are taken out of the sentences at the very end.
     prose: dict[str, Any] = {"fixed": ("form",)}
     search, end = build_llatrieval(tools), "refinement_selector"
-    builder = MethodBuilder.of(
+    builder = MethodBuilder(
         tools, METHOD, ComposedParameters, ComposedState, ComposedResult, options, end=end
     )
     builder.add_nodes(
         {
             "retrieval_stage": RetrievalStage(search, tools.retriever),
-            "answerability_verifier": AnswerabilityVerifier(
-                tools.llm_for("judge"), tools.retriever, tools.answerability
-            ),
+            **writing_nodes(tools),
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation", **prose),
-            "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
-            "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
             "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment", **prose),
             "assessor": Assessor(tools.llm_for("assessor"), **prose),
             "claims_assessor": ClaimsAssessor(tools.entailment, **prose),
@@ -110,7 +102,6 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
             "claim_source": ClaimSource(),
             end: RefinementSelector(),
             "case_recorder": CaseRecorder(bank, gate="nli", method=METHOD, **prose),
-            "answerer": Answerer(tools.llm_for("answerer"), from_claims=True),
         }
     )
     add_proof(builder, writers=["claim_generator", "claim_source"], writer=_writer)

@@ -126,7 +126,7 @@ def build_llatrieval(tools: Toolbox, **options: Unpack[LLatrievalOptions]) -> Gr
     arguments and errors see `build_vtg`; the parameters are fields of `LLatrievalParameters`.
     """
     method, end = "llatrieval", "retrieval_recorder"
-    builder = MethodBuilder.of(
+    builder = MethodBuilder(
         tools, method, LLatrievalParameters, LLatrievalState, LLatrievalResult, options, end=end
     )
     builder.add_nodes(

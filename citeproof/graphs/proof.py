@@ -90,24 +90,30 @@ def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:
     proves them, and `dropped` those that were left out. For arguments and errors see
     `build_vtg`; the parameters are fields of `ProofParameters`.
     """
-    how: dict[str, Any] = {"end": END, "question": ProofInput}
-    builder = MethodBuilder.of(
-        tools, "proof", ProofParameters, ProvedState, ProofResult, options, **how
-    )
-    return _compile_proof(builder)
+    return _build(tools, ProofParameters, options)
 
 
 def proof_inside(
     tools: Toolbox, schema: type[ProofParameters], insert_after: Insertions | None
 ) -> Graph:
     """The graph of `build_proof`, with the parameters of the graph that it is a part of."""
-    how: dict[str, Any] = {"end": END, "question": ProofInput, "insert_after": insert_after}
-    return _compile_proof(
-        MethodBuilder(tools, schema, ProvedState, ProofResult, name="proof", **how)
+    return _build(tools, schema, {"insert_after": insert_after}, inside=True)
+
+
+def _build(
+    tools: Toolbox, schema: type[ProofParameters], options: ProofOptions, *, inside: bool = False
+) -> Graph:
+    builder = MethodBuilder(
+        tools,
+        "proof",
+        schema,
+        ProvedState,
+        ProofResult,
+        options,
+        end=END,
+        question=ProofInput,
+        inside=inside,
     )
-
-
-def _compile_proof(builder: MethodBuilder) -> Graph:
     source = "claim_source"
     builder.add_nodes({source: ClaimSource()})
     add_proof(builder, writers=[source])

@@ -123,7 +123,7 @@ def build_r2_mga(tools: Toolbox, **options: Unpack[R2MGAOptions]) -> Graph:
     fields of `R2MGAParameters`.
     """
     reflecting, bank = tools.llm_for("demonstrator"), tools.bank
-    builder = MethodBuilder.of(tools, "r2-mga", R2MGAParameters, R2MGAState, R2MGAResult, options)
+    builder = MethodBuilder(tools, "r2-mga", R2MGAParameters, R2MGAState, R2MGAResult, options)
     builder.add_nodes(
         {
             "retriever": Retriever(tools.retriever),

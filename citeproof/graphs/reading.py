@@ -91,7 +91,7 @@ def build_steps(
         SettingsError: A parameter is unknown or out of range, or there is no node for one of the
             caller's own to go behind.
     """
-    builder = MethodBuilder.of(tools, method, schema, state, Result, options)
+    builder = MethodBuilder(tools, method, schema, state, Result, options)
     builder.add_nodes({step.name: step.node for step in steps})
     builder.add_opening(steps[0].name)
     for place, step in enumerate(steps, start=1):

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.answerer import Answerer
+from citeproof.agents.base import Node
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import UNLIMITED, ClaimGenerator
 from citeproof.agents.retriever import Retriever
@@ -25,7 +26,7 @@ from citeproof.state import QuestionInput, Result, VTGState
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["PAPER_PARAMETERS", "VTGParameters", "build_vtg"]
+__all__ = ["PAPER_PARAMETERS", "VTGParameters", "build_vtg", "writing_nodes"]
 
 Graph: TypeAlias = CompiledStateGraph[VTGState, Any, QuestionInput, Result]
 
@@ -108,18 +109,8 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
         SettingsError: A parameter is unknown or out of range, or there is no such node.
     """
     writer, namer, end = "claim_generator", "answerer", COMPOSER
-    builder = MethodBuilder.of(tools, "vtg", VTGParameters, VTGState, Result, options)
-    builder.add_nodes(
-        {
-            "retriever": Retriever(tools.retriever),
-            "answerability_verifier": AnswerabilityVerifier(
-                tools.llm_for("judge"), tools.retriever, tools.answerability
-            ),
-            writer: ClaimGenerator(tools.llm_for("claim_generator")),
-            "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
-            namer: Answerer(tools.llm_for("answerer"), from_claims=True),
-        }
-    )
+    builder = MethodBuilder(tools, "vtg", VTGParameters, VTGState, Result, options)
+    builder.add_nodes({"retriever": Retriever(tools.retriever), **writing_nodes(tools)})
     add_proof(builder, writers=[writer])
     builder.add_opening("retriever")
     asks = tools.answerability is not None
@@ -133,6 +124,18 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     builder.add_edge(namer, end)
     builder.add_composer("vtg", announce=False)
     return builder.compile()
+
+
+def writing_nodes(tools: Toolbox) -> dict[str, Node]:
+    """The nodes between retrieval and proof, and the one that names the answer at the end."""
+    return {
+        "answerability_verifier": AnswerabilityVerifier(
+            tools.llm_for("judge"), tools.retriever, tools.answerability
+        ),
+        "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
+        "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
+        "answerer": Answerer(tools.llm_for("answerer"), from_claims=True),
+    }
 
 
 def _after_retriever(asks: bool, state: VTGState, parameters: VTGParameters) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
 from langgraph.graph import END, START, StateGraph
@@ -51,77 +51,51 @@ class MethodBuilder:
     """A `StateGraph` under construction.
 
     Args:
-        tools: Their prompts replace the packaged ones.
+        tools: Models, retriever and stores; their budget applies where the options set none, and
+            their prompts replace the packaged ones.
+        method: Names the graph in traces, unless the options do.
         schema: The graph's parameters, which nodes and routes are handed.
         state: The schema of the graph's state.
         result: The schema of its output.
-        name: The graph's name in traces.
-        checkpointer: A LangGraph checkpointer.
+        options: `BuildOptions`, and other defaults of the parameters.
         end: The node that ends a run whose budget is spent; without one, every error ends the
             run. A graph of graphs has none: LangGraph could resume a run that failed in a part
             only at the beginning of that part.
         question: The schema of its input.
-        insert_after: Nodes of the caller's own.
+        inside: Whether it is a part of a graph with the same parameters, which are set there.
+
+    Raises:
+        SettingsError: A parameter is unknown or out of range.
     """
 
     def __init__(
         self,
-        tools: Toolbox,
-        schema: type[Parameters],
-        state: type[Any],
-        result: type[Any],
-        *,
-        name: str,
-        checkpointer: Any = None,
-        end: str = COMPOSER,
-        question: type[Any] = Question,
-        insert_after: Insertions | None = None,
-    ) -> None:
-        self.graph: StateGraph[Any, Any, Any, Any] = StateGraph(
-            state, context_schema=schema, input_schema=question, output_schema=result
-        )
-        if end:
-            self.graph.set_node_defaults(error_handler=finish_at(end, schema))
-        self.tools, self._question = tools, question
-        self.schema: Any = schema
-        self._name, self._checkpointer = name, checkpointer
-        nodes: dict[Any, Any] = dict(insert_after or {})
-        self._inserted = {seam: _name_of(node) for seam, node in nodes.items()}
-        self._unused = set(self._inserted)
-        for seam, inserted in self._inserted.items():
-            self.graph.add_node(inserted, nodes[seam])
-
-    @classmethod
-    def of(
-        cls,
         tools: Toolbox,
         method: str,
         schema: type[Parameters],
         state: type[Any],
         result: type[Any],
         options: Mapping[str, Any],
-        **more: Any,
-    ) -> Self:
-        """The builder that a `build_…` function begins with.
-
-        Args:
-            tools: Models, retriever and stores; their budget applies where the options set none.
-            method: Names the graph, unless the options do.
-            schema: The graph's parameters, for which the options may set other defaults.
-            state: The schema of the graph's state.
-            result: The schema of its output.
-            options: `BuildOptions` and parameters.
-            **more: As above.
-
-        Raises:
-            SettingsError: A parameter is unknown or out of range.
-        """
-        wiring = {"name": method, **more}
-        parameters = dict(options)
-        for key in BuildOptions.__annotations__.keys() & parameters.keys():
-            wiring[key] = parameters.pop(key)
-        schema = override_defaults(schema, parameters, tools.budget)
-        return cls(tools, schema, state, result, **wiring)
+        *,
+        end: str = COMPOSER,
+        question: type[Any] = Question,
+        inside: bool = False,
+    ) -> None:
+        own = {key: v for key, v in options.items() if key not in BuildOptions.__annotations__}
+        self.schema: Any = schema if inside else override_defaults(schema, own, tools.budget)
+        self.graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+            state, context_schema=self.schema, input_schema=question, output_schema=result
+        )
+        if end:
+            self.graph.set_node_defaults(error_handler=finish_at(end, self.schema))
+        self.tools, self._question = tools, question
+        self._name = options.get("name", method)
+        self._checkpointer = options.get("checkpointer")
+        nodes: dict[Any, Any] = dict(options.get("insert_after") or {})
+        self._inserted = {seam: _name_of(node) for seam, node in nodes.items()}
+        self._unused = set(self._inserted)
+        for seam, inserted in self._inserted.items():
+            self.graph.add_node(inserted, nodes[seam])
 
     def add_composer(self, method: str, **how: Any) -> None:
         """End with an `AnswerComposer`; `how` are fields of it."""

@@ -65,42 +65,16 @@ def merge_ledgers(old: Ledger, new: Ledger) -> Ledger:
 
 
 Texts = Annotated[list[str], latest]
-
-
 Claims = Annotated[list[Claim], latest_of(list[Claim])]
-
-
 Passages = Annotated[list[Passage], latest_of(list[Passage])]
-
-
 Samples = Annotated[list[list[Claim]], latest_of(list[list[Claim]])]
-
-
 Contrasts = Annotated[list[Contrast], latest_of(list[Contrast])]
-
-
 SearchRounds = Annotated[list[SearchRound], latest_of(list[SearchRound])]
-
-
 Swaps = Annotated[list[Swap], latest_of(list[Swap])]
-
-
 Reflections = Annotated[list[Reflection], latest_of(list[Reflection])]
-
-
 AnyDraft = Annotated[Draft | None, latest_of(Draft)]
-
-
 AnyAnswer = Annotated[Answer | None, latest_of(Answer)]
-
-
 AnyBudget = Annotated[BudgetSettings | None, latest_of(BudgetSettings)]
-
-
 AnyRetrieval = Annotated[Retrieval | None, latest_of(Retrieval)]
-
-
 LedgerChannel = Annotated[Ledger, merge_ledgers]
-
-
 Messages = Annotated[list[AnyMessage], add_messages]

@@ -1,18 +1,34 @@
-"""A graph of a single node, whose state is the part that the node reads."""
+"""A single node: its scripted model, its graph, its events and notes."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, get_type_hints
+from collections.abc import Awaitable
+from typing import Any, TypeVar, get_type_hints
 
 from citeproof import LLM
-from citeproof.agents.base import Node
+from citeproof.agents.base import LLMNode, Node
+from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from tests.chain import chain
 
+N = TypeVar("N", bound=LLMNode)
+
+
+def asking(kind: type[N], /, *replies: Any, **knobs: Any) -> tuple[N, ScriptedChatModel]:
+    """A node, and its model with its replies in order."""
+    model = ScriptedChatModel(replies)
+    return kind(LLM(model), **knobs), model
+
+
+async def noted(update: Awaitable[Any]) -> tuple[Any, list[str]]:
+    """What a node gives, and what it notes."""
+    with use_meter(Meter()) as meter:
+        return await update, meter.notes
+
 
 def graph_of(node: Node, **options: Any) -> Any:
-    """The compiled graph; its node is called `node`."""
+    """The compiled graph, whose state is the part that the node reads; the node is `node`."""
     state = get_type_hints(node.__call__)["state"]
     return chain(state, node=node).compile(**options)
 
@@ -39,3 +55,17 @@ class SlowLLM(LLM):
         await asyncio.sleep(0.01)
         self.now -= 1
         return self.reply
+
+
+class Log:
+    """Stands where the evidence log goes: keeps what is recorded, or fails."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.records: list[dict[str, Any]] = []
+        self.error = error
+
+    async def record(self, **values: Any) -> None:
+        """Keep the values, or fail."""
+        if self.error:
+            raise self.error
+        self.records.append(values)

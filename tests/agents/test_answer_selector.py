@@ -6,25 +6,17 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM
 from citeproof.agents.answer_selector import AnswerReranker, AnswerSelector
 from citeproof.errors import BudgetExceededError
-from citeproof.runtime.meter import Meter, use_meter
-from citeproof.testing import ScriptedChatModel, TableEntailment
-from tests.agents.baseline_states import sampled
-from tests.agents.calm_states import BUILT, KEPT, LIT, claim
-from tests.agents.states import A
+from citeproof.testing import TableEntailment
+from tests.agents.one_node import asking, noted
+from tests.agents.states import BUILT, KEPT, LIT, A, claim, sampled
 
 THREE = [[claim(BUILT, 1)], [claim(LIT, 2)], []]
 
 
-def selector(*replies: Any, **knobs: Any) -> tuple[AnswerSelector, ScriptedChatModel]:
-    model = ScriptedChatModel(list(replies))
-    return AnswerSelector(LLM(model), **knobs), model
-
-
 async def test_the_chosen_sample_is_the_answer_as_it_was_written() -> None:
-    node, model = selector({"number": 2})
+    node, model = asking(AnswerSelector, {"number": 2})
     assert await node(sampled(*THREE)) == {"claims": THREE[1]}
     [call] = model.calls
     assert "Answer 1: Ann Lee built the tower [1].\n\nAnswer 2: The tower was lit" in call.prompt
@@ -32,27 +24,21 @@ async def test_the_chosen_sample_is_the_answer_as_it_was_written() -> None:
     assert call.prompt.index(A.text) < call.prompt.index("These are 3 answers")
 
 
-async def test_an_empty_sample_may_be_the_most_consistent() -> None:
-    node, _ = selector({"number": 3})
-    assert await node(sampled(*THREE)) == {"claims": []}
-
-
 @pytest.mark.parametrize("replies", [("none", "none"), ({"number": 9},), ({"number": 0},) * 2])
 async def test_a_reply_that_is_no_sample_keeps_the_first_and_is_noted(replies: Any) -> None:
-    node, _ = selector(*replies)
-    with use_meter(Meter()) as meter:
-        assert await node(sampled(*THREE)) == {"claims": THREE[0]}
-    assert [note[:42] for note in meter.notes] == ["answer_selector: the first answer was kept"]
+    update, [note] = await noted(asking(AnswerSelector, *replies)[0](sampled(*THREE)))
+    assert update == {"claims": THREE[0]}
+    assert note.startswith("answer_selector: the first answer was kept")
 
 
 async def test_samples_that_are_all_the_same_need_no_call() -> None:
-    node, model = selector()
+    node, model = asking(AnswerSelector)
     assert await node(sampled(*[[claim(KEPT, 3)]] * 9)) == {"claims": [claim(KEPT, 3)]}
     assert model.calls == []
 
 
 async def test_lists_are_shown_as_lists() -> None:
-    node, model = selector({"number": 1}, form="list")
+    node, model = asking(AnswerSelector, {"number": 1}, form="list")
     await node(sampled([claim("Ann", 1), claim("Bo", 2)], []))
     assert "Answer 1: Ann [1], Bo [2]\n" in model.calls[0].prompt
 
@@ -67,29 +53,19 @@ async def test_the_answer_of_which_the_most_claims_are_proved_is_kept() -> None:
     entailment = TableEntailment(TABLE)
     half = [claim(BUILT, 1), claim(LIT, 1)]
     best = [claim(LIT, 2), claim(BUILT, 1)]
-    update = await AnswerReranker(entailment)(sampled([], half, best, [claim(KEPT)]))
+    update = await AnswerReranker(entailment)(sampled([], half, best, [claim(KEPT)], best[1:]))
     assert [(c.text, c.verdict.status) for c in update["claims"]] == [
         (LIT, "supported"),
         (BUILT, "supported"),
     ]
-    assert entailment.batches == [4], "all samples in one batch"
+    assert entailment.batches == [5], "all samples in one batch; of equal ones the first is kept"
 
 
-async def test_of_equal_samples_the_first_is_kept() -> None:
-    first, second = [claim(BUILT, 1)], [claim(LIT, 2)]
-    update = await AnswerReranker(TableEntailment(TABLE))(sampled(first, second))
-    assert [c.text for c in update["claims"]] == [BUILT]
-
-
-async def test_where_nothing_is_proved_the_paper_keeps_the_first() -> None:
-    update = await AnswerReranker(TableEntailment({}))(sampled([claim(BUILT, 1)], [claim(LIT)]))
+async def test_where_nothing_is_proved_the_paper_keeps_the_first_that_says_something() -> None:
+    samples = sampled([], [claim(BUILT, 1)], [claim(LIT)])
+    update = await AnswerReranker(TableEntailment({}))(samples)
     assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, "unsupported")]
     assert "stop" not in update
-
-
-async def test_an_empty_sample_is_not_kept_where_another_says_something() -> None:
-    update = await AnswerReranker(TableEntailment({}))(sampled([], [claim(BUILT, 1)]))
-    assert [c.text for c in update["claims"]] == [BUILT]
 
 
 async def test_a_budget_that_ends_before_the_choice_leaves_the_first_that_says_something() -> None:

@@ -10,9 +10,7 @@ from citeproof import Passage
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.llm.model import no_llm
-from tests.agents.states import A, B, C, state
-
-D = Passage(id="d", title="Storm", text="A storm broke the lamp in 1902.")
+from tests.agents.states import A, B, C, D, state
 
 
 def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
@@ -28,6 +26,24 @@ async def test_a_memory_that_answers_stays() -> None:
     assert verifier.answerability.pairs[0].hypothesis == "Who built the tower?"
 
 
+@pytest.mark.parametrize(
+    ("score", "memory", "answerable", "after"),
+    [
+        ({"Storm": 0.9}, "ab", True, "ad"),
+        ({"Storm": 0.7}, "ab", False, "ad"),
+        ({"Storm": 0.9, "Keeper": 0.5}, "abc", True, "adc"),
+    ],
+    ids=["comes into the memory", "must do so surely", "stands before what came first"],
+)
+async def test_what_answers_further_down(
+    score: dict[str, float], memory: str, answerable: bool, after: str
+) -> None:
+    update = await node(score, [A, B, C, D])(state(long_term=list(memory)))
+    assert (update["answerable"], update["long_term"]) == (answerable, list(after))
+    assert [passage.id for passage in update["passages"]][: len(after)] == list(after)
+    assert len(update["passages"]) == 4
+
+
 async def test_two_passages_can_answer_together() -> None:
     def score(text: str, _: str) -> float:
         return 0.8 if "Tower" in text and "Light" in text else 0.3
@@ -38,24 +54,6 @@ async def test_two_passages_can_answer_together() -> None:
         no_llm(), answerability=TableEntailment(lambda *args: score(*args) - 0.1)
     )
     assert (await doubtful(state()))["answerable"] is False
-
-
-async def test_what_answers_further_down_comes_into_the_memory() -> None:
-    update = await node({"Storm": 0.9}, [A, B, C, D])(state())
-    assert (update["answerable"], update["long_term"]) == (True, ["a", "d"])
-    assert update["passages"] == [A, D, B, C]
-
-
-async def test_further_down_a_passage_must_answer_surely() -> None:
-    update = await node({"Storm": 0.7}, [A, B, C, D])(state())
-    assert (update["answerable"], update["long_term"]) == (False, ["a", "d"])
-
-
-async def test_what_answers_is_shown_before_what_the_search_had_first() -> None:
-    update = await node({"Storm": 0.9, "Keeper": 0.5}, [A, B, C, D])(
-        state(long_term=["a", "b", "c"])
-    )
-    assert (update["answerable"], update["long_term"]) == (True, ["a", "d", "c"])
 
 
 @pytest.mark.parametrize(

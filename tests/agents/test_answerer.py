@@ -10,13 +10,12 @@ from citeproof import LLM
 from citeproof.agents.answerer import Answerer
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.events import ClaimDelta
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.citations.cited_json import answer_json
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.types import Verdict
-from tests.agents.one_node import SlowLLM, told
-from tests.agents.states import A, B, state
+from tests.agents.one_node import SlowLLM, asking, noted, told
+from tests.agents.states import A, B, numbered, state
 
 SAID = "Ann Lee built the tower [1]. It was lit in 1871 [2][7]."
 JSON = {
@@ -29,8 +28,7 @@ FORMS = ["prose", "list", "short"]
 
 
 def answerer(reply: Any = SAID, **knobs: Any) -> tuple[Answerer, ScriptedChatModel]:
-    model = ScriptedChatModel([reply])
-    return Answerer(LLM(model), **knobs), model
+    return asking(Answerer, reply, **knobs)
 
 
 def in_json(reply: Any, **knobs: Any) -> tuple[Answerer, ScriptedChatModel]:
@@ -38,12 +36,8 @@ def in_json(reply: Any, **knobs: Any) -> tuple[Answerer, ScriptedChatModel]:
     return Answerer(LLM(model, answers_in_json=True), **knobs), model
 
 
-def read(claims: Any) -> list[tuple[str, list[int]]]:
-    return [(c.text, [x.number for x in c.citations]) for c in claims]
-
-
 async def claims_of(node: Answerer, **changes: Any) -> list[tuple[str, list[int]]]:
-    return read((await node(state(**changes)))["claims"])
+    return numbered((await node(state(**changes)))["claims"])
 
 
 # Claims
@@ -52,7 +46,7 @@ async def claims_of(node: Answerer, **changes: Any) -> list[tuple[str, list[int]
 async def test_sentences_become_unchecked_claims_with_their_citations() -> None:
     node, _ = answerer("Ann Lee built the tower [1]. It was lit in 1871 [2][1].")
     first, second = (await node(state()))["claims"]
-    assert read([first, second]) == [
+    assert numbered([first, second]) == [
         ("Ann Lee built the tower.", [1]),
         ("It was lit in 1871.", [2, 1]),
     ]
@@ -109,17 +103,14 @@ async def test_length_temperature_and_abstaining_are_knobs() -> None:
 # Events
 
 
-async def test_an_answer_in_marks_is_told_as_it_comes() -> None:
-    node, _ = answerer("It was lit [2].")
-    pieces = [event.text for event in await told(node, state()) if isinstance(event, ClaimDelta)]
-    assert pieces == ["It ", "was ", "lit ", "[2]."]
-
-
-@pytest.mark.parametrize("knobs", [{"samples": 2}, {"reasoning": True}])
-async def test_neither_samples_nor_reasoning_are_told_as_they_come(knobs: Any) -> None:
-    node = Answerer(LLM(ScriptedChatModel(["Answer: One [1].", "Two [2]."])), **knobs)
+@pytest.mark.parametrize(
+    ("knobs", "pieces"),
+    [({}, ["It ", "was ", "lit ", "[2]."]), ({"samples": 2}, []), ({"reasoning": True}, [])],
+)
+async def test_an_answer_is_told_as_it_comes_but_no_reasoning(knobs: Any, pieces: Any) -> None:
+    node, _ = asking(Answerer, *["It was lit [2]."] * 2, **knobs)
     events = await told(node, state())
-    assert [event.type for event in events] == ["llm_called"] * knobs.get("samples", 1)
+    assert [event.text for event in events if isinstance(event, ClaimDelta)] == pieces
 
 
 # Examples and short forms
@@ -197,9 +188,11 @@ async def test_reasoning_is_asked_for_shown_and_not_part_of_the_answer() -> None
 )
 async def test_reasoning_without_a_heading_is_noted(form: Any, claims: Any) -> None:
     node, _ = answerer(reasoning=True, form=form)
-    with use_meter(Meter()) as meter:
-        assert await claims_of(node) == claims
-    assert meter.notes == ["answerer: no heading parts the reasoning from the answer"]
+    found, notes = await noted(claims_of(node))
+    assert (found, notes) == (
+        claims,
+        ["answerer: no heading parts the reasoning from the answer"],
+    )
 
 
 # Samples
@@ -209,7 +202,7 @@ async def test_each_sample_is_an_answer_to_the_same_prompt() -> None:
     model = ScriptedChatModel(["One [1].", "Two [2].", "DONE"])
     node = Answerer(LLM(model), samples=3, temperature=1.0)
     update = await node(state())
-    assert sorted(read(claims) for claims in update["samples"]) == [
+    assert sorted(numbered(claims) for claims in update["samples"]) == [
         [],
         [("One.", [1])],
         [("Two.", [2])],
@@ -241,6 +234,7 @@ ASKED: Any = {"question": "Who built it?", "passages": [A]}
         ),
         ("list", "Ann Lee, Bo Ray", ["Ann Lee", "Bo Ray"]),
         ("short", "June 5, 1871.", ["June 5, 1871"]),
+        ("prose", "Ann Lee built it.\nQuestion: Why?\nAnswer: For fun.", ["Ann Lee built it."]),
         ("prose", "", []),
     ],
 )
@@ -248,7 +242,7 @@ async def test_a_closed_book_answer_is_claims_that_cite_nothing(
     form: Any, reply: str, texts: list[str]
 ) -> None:
     node, _ = answerer(reply, form=form, closed_book=True)
-    assert read((await node(ASKED))["claims"]) == [(text, []) for text in texts]
+    assert numbered((await node(ASKED))["claims"]) == [(text, []) for text in texts]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -264,11 +258,6 @@ async def test_the_prompt_of_a_closed_book_speaks_of_no_passages(form: Any, shot
     assert call.prompt.count("Question: ") == shots + 1
     assert (demonstrations(form)[0].question in call.prompt) is (shots > 0)
     assert call.arguments["temperature"] == 0.2
-
-
-async def test_questions_that_the_model_adds_to_a_closed_book_are_cut_off() -> None:
-    node, _ = answerer("Ann Lee built it.\nQuestion: Why?\nAnswer: For fun.", closed_book=True)
-    assert read((await node(ASKED))["claims"]) == [("Ann Lee built it.", [])]
 
 
 async def test_with_passages_nothing_is_cut_off() -> None:

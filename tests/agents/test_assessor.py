@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof import LLM
 from citeproof.agents.assessor import AGAIN, Assessor, ClaimsAssessor, read_assessment
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Reflection
-from citeproof.testing import ScriptedChatModel, TableEntailment
-from tests.agents.calm_states import BUILT, claim
-from tests.agents.r2_mga_states import FAULTY, reflecting
+from citeproof.testing import TableEntailment
+from citeproof.types import Claim
+from tests.agents.one_node import asking, noted
+from tests.agents.states import BUILT, FAULTY, claim, reflecting
 
 LINES = "Complete: no. It lacks [3].\nCorrect: yes.\nWell cited: no. [2] is wrong."
 
 
-def assessor(*replies: str) -> tuple[Assessor, ScriptedChatModel]:
-    model = ScriptedChatModel(replies)
-    return Assessor(LLM(model)), model
-
-
 async def test_the_assessment_becomes_a_round() -> None:
-    node, _ = assessor(LINES)
+    node, model = asking(Assessor, LINES)
     [done] = (await node(reflecting()))["rounds"]
+    assert "example" not in model.calls[0].prompt
     assert done == Reflection(
         number=1,
         answer="Ann Lee built the tower [2].",
@@ -49,6 +44,7 @@ async def test_the_assessment_becomes_a_round() -> None:
         ),
         ('"complete": true, say\n"correct": false\n"citations": true', (True, False, True)),
         ("Complete: no\nComplete: yes\nCorrect: yes\nCorrectly cited: no", (True, True, False)),
+        ("Complete: no.\n- the year\n- [2]\nCorrect: yes\nWell cited: yes", (False, True, True)),
     ],
 )
 def test_forms_of_a_readable_reply(reply: str, verdicts: tuple[bool, bool, bool]) -> None:
@@ -61,43 +57,26 @@ def test_forms_of_a_readable_reply(reply: str, verdicts: tuple[bool, bool, bool]
     ]
 
 
-def test_a_reason_may_go_on_over_several_lines() -> None:
-    found = read_assessment(
-        "Complete: no.\n- the year\n- [2]\nCorrect: yes\nWell cited: yes", 1, ""
-    )
-    assert found is not None
-    assert found.feedback.splitlines()[0] == "Complete: no. - the year - [2]"
-
-
 @pytest.mark.parametrize(
     "reply",
     ["", "Fine.", "Complete: yes\nCorrect: yes", "Complete: maybe\nCorrect: yes\nWell cited: no"],
 )
 async def test_what_cannot_be_read_is_asked_for_once_more(reply: str) -> None:
-    node, model = assessor(reply, LINES)
-    with use_meter(Meter()) as meter:
-        [done] = (await node(reflecting()))["rounds"]
+    node, model = asking(Assessor, reply, LINES)
+    update, notes = await noted(node(reflecting()))
     first, second = model.calls
     assert second.prompt == f"{first.prompt}\n\n{AGAIN}"
-    assert done.feedback == LINES
-    assert meter.notes == []
+    assert (update["rounds"][0].feedback, notes) == (LINES, [])
 
 
 async def test_then_there_is_no_feedback_and_no_need_to_refine() -> None:
-    node, model = assessor("?", "!")
-    with use_meter(Meter()) as meter:
-        earlier, done = (await node(reflecting(rounds=[FAULTY])))["rounds"]
-    assert earlier == FAULTY
-    assert done == Reflection(number=2, answer="Ann Lee built the tower [2].")
+    node, model = asking(Assessor, "?", "!")
+    update, [note] = await noted(node(reflecting(rounds=[FAULTY])))
+    done = Reflection(number=2, answer="Ann Lee built the tower [2].")
+    assert update["rounds"] == [FAULTY, done]
     assert not done.faulty
     assert len(model.calls) == 2
-    assert [note.split(":")[0] for note in meter.notes] == ["assessor"]
-
-
-async def test_without_a_demonstration_none_is_announced() -> None:
-    node, model = assessor(LINES)
-    await node(reflecting())
-    assert "example" not in model.calls[0].prompt
+    assert note.startswith("assessor:")
 
 
 # By entailment: sentences that nothing states, and those that cite wrongly
@@ -127,24 +106,42 @@ async def test_an_answer_that_its_citations_state_has_no_fault() -> None:
     assert done.answer == f"{BUILT[:-1]} [1]. {LIT[:-1]} [1][2]."
 
 
-async def test_a_wrong_citation_is_named_with_the_right_one() -> None:
-    done = await assessed(claims=[claim(BUILT, 2, 3), claim(LIT)])
-    assert (done.correct, done.cited, done.faulty) == (True, False, True)
-    assert done.feedback.splitlines()[1] == (
-        f"Well cited: no. [1] states this, not [2][3]: {BUILT} "
-        f"[2] states this, yet nothing is cited: {LIT}"
-    )
+@pytest.mark.parametrize(
+    ("claims", "verdicts", "feedback"),
+    [
+        (
+            [claim(BUILT, 2, 3), claim(LIT)],
+            (True, False),
+            f"Correct: yes. The passages state every sentence.\n"
+            f"Well cited: no. [1] states this, not [2][3]: {BUILT} "
+            f"[2] states this, yet nothing is cited: {LIT}",
+        ),
+        (
+            [claim(BUILT, 1), claim(BUILT, 2)],
+            (True, False),
+            "Correct: yes. The passages state every sentence.\n"
+            f"Well cited: no. [1] states this, not [2]: {BUILT}",
+        ),
+        (
+            [claim(MADE_UP, 1), claim(BUILT, 1)],
+            (False, False),
+            f"Correct: no. No passage states this: {MADE_UP}",
+        ),
+    ],
+    ids=["wrong citations", "two claims of one wording", "stated nowhere"],
+)
+async def test_faults_are_named(
+    claims: list[Claim], verdicts: tuple[bool, bool], feedback: str
+) -> None:
+    first, done = (await by_entailment()[0](reflecting(claims=claims, rounds=[FAULTY])))["rounds"]
+    assert (first, done.number) == (FAULTY, 2)
+    assert ((done.correct, done.cited), done.faulty) == (verdicts, True)
+    assert done.feedback == feedback
 
 
-async def test_of_two_claims_of_one_wording_each_has_its_own_citations() -> None:
-    done = await assessed(claims=[claim(BUILT, 1), claim(BUILT, 2)])
-    assert done.feedback.splitlines()[1] == f"Well cited: no. [1] states this, not [2]: {BUILT}"
-
-
-async def test_a_sentence_that_no_passage_states_is_named() -> None:
-    done = await assessed(claims=[claim(MADE_UP, 1), claim(BUILT, 1)])
-    assert (done.correct, done.cited, done.faulty) == (False, False, True)
-    assert done.feedback == f"Correct: no. No passage states this: {MADE_UP}"
+async def test_without_passages_nothing_is_stated() -> None:
+    done = await assessed(claims=[claim(BUILT)], passages=[], long_term=[])
+    assert not done.correct
 
 
 async def test_of_two_passages_that_state_it_the_first_is_named() -> None:
@@ -153,18 +150,7 @@ async def test_of_two_passages_that_state_it_the_first_is_named() -> None:
     assert "[1] states this" in done.feedback
 
 
-async def test_rounds_are_counted_on() -> None:
-    node, _ = by_entailment()
-    first, second = (await node(reflecting(rounds=[FAULTY])))["rounds"]
-    assert (first, second.number) == (FAULTY, 2)
-
-
 async def test_single_passages_are_asked_only_where_the_citations_fail() -> None:
     node, model = by_entailment()
     await node(reflecting(claims=[claim(BUILT, 1), claim(LIT, 1)]))
     assert len(model.pairs) == 2 + 3
-
-
-async def test_without_passages_nothing_is_stated() -> None:
-    done = await assessed(claims=[claim(BUILT)], passages=[], long_term=[])
-    assert not done.correct

@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from citeproof import Answer, Claim, Verdict
+from citeproof import Answer, Claim
 from citeproof.agents import case_recorder
 from citeproof.agents.assessor import read_assessment
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.errors import ModelError, StoreError
 from citeproof.memory.bank import Bank, Case
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Reflection
-from tests.agents.calm_states import BUILT, LIT, claim
-from tests.agents.r2_mga_states import FAULTY, reflecting
-from tests.agents.states import A, B, C
+from tests.agents.one_node import noted
+from tests.agents.states import BUILT, FAULTY, LIT, A, B, C, claim, judged, reflecting
 
 FINAL = f"{BUILT[:-1]} [1]. {LIT[:-1]} [2]."
 PLANNED = FAULTY.model_copy(update={"actions": ("Cite [1].", "Add the year [2].")})
@@ -27,11 +25,8 @@ PASSED = Reflection(
 
 def final(*statuses: str) -> list[Claim]:
     """The two claims of the final answer, with verdicts."""
-    verdicts = [Verdict.model_validate({"status": status}) for status in statuses]
-    return [
-        said.model_copy(update={"verdict": verdict})
-        for said, verdict in zip([claim(BUILT, 1), claim(LIT, 2)], verdicts, strict=True)
-    ]
+    claims = [claim(BUILT, 1), claim(LIT, 2)]
+    return [judged(said, status) for said, status in zip(claims, statuses, strict=True)]
 
 
 def finished(*statuses: str, **changes: Any) -> Any:
@@ -40,13 +35,6 @@ def finished(*statuses: str, **changes: Any) -> Any:
 
 
 PROVED = ("supported", "supported")
-
-
-async def test_what_the_answer_drops_is_no_part_of_the_case(bank: Bank) -> None:
-    half = finished("supported", "unsupported")
-    update = await CaseRecorder(bank, least_score=0.5, unverified="drop")(half)
-    assert (await bank.cases())[0].case.final == f"{BUILT[:-1]} [1]."
-    assert update["case_id"]
 
 
 async def test_the_case_has_the_first_round_and_the_final_answer(bank: Bank) -> None:
@@ -73,6 +61,24 @@ async def test_actions_that_led_to_no_other_answer_are_left_out(bank: Bank) -> N
     [entry] = await bank.cases()
     assert (entry.case.answer, entry.case.final, entry.case.actions) == (FINAL, FINAL, ())
     assert entry.case.feedback == PLANNED.feedback
+
+
+@pytest.mark.parametrize(
+    ("knobs", "final", "score"),
+    [
+        ({"gate": "nli", "least_score": 0.5}, FINAL, 0.5),
+        ({"gate": "nli", "least_score": 0.51}, None, None),
+        ({"least_score": 0.5, "unverified": "drop"}, f"{BUILT[:-1]} [1].", 0.5),
+        ({"gate": "llm"}, FINAL, None),
+    ],
+    ids=["enough", "too little", "the dropped claim is no part of it", "no score by the model"],
+)
+async def test_an_answer_of_which_half_is_proved(
+    bank: Bank, knobs: dict[str, Any], final: str | None, score: float | None
+) -> None:
+    await CaseRecorder(bank, **knobs)(finished("supported", "unsupported"))
+    kept = [(entry.case.final, entry.case.score) for entry in await bank.cases()]
+    assert kept == ([(final, score)] if final else [])
 
 
 WRONG = PASSED.model_copy(update={"correct": False})
@@ -109,17 +115,6 @@ async def test_the_gate(
     assert await bank.count() == int(kept)
 
 
-@pytest.mark.parametrize(("least", "kept"), [(0.5, True), (0.51, False)])
-async def test_the_least_share_of_supported_claims(bank: Bank, least: float, kept: bool) -> None:
-    await CaseRecorder(bank, gate="nli", least_score=least)(finished(*HALF))
-    assert [entry.case.score for entry in await bank.cases()] == ([0.5] if kept else [])
-
-
-async def test_without_the_entailment_model_there_is_no_score(bank: Bank) -> None:
-    await CaseRecorder(bank, gate="llm")(finished(*UNCHECKED))
-    assert [entry.case.score for entry in await bank.cases()] == [None]
-
-
 async def test_nothing_is_kept_read_only_or_without_feedback(bank: Bank) -> None:
     assert await CaseRecorder(bank, remember=False)(finished(*PROVED)) == {}
     assert await CaseRecorder(None)(finished(*PROVED)) == {}
@@ -137,9 +132,9 @@ async def test_a_bank_that_fails_costs_the_case_not_the_answer(
         raise error
 
     monkeypatch.setattr(Bank, "add", fail)
-    with use_meter(Meter()) as meter:
-        assert await CaseRecorder(bank)(finished(*PROVED)) == {"case_id": ""}
-    assert meter.notes == ["the case was not kept in the memory bank: The disk is full."]
+    update, notes = await noted(CaseRecorder(bank)(finished(*PROVED)))
+    assert update == {"case_id": ""}
+    assert notes == ["the case was not kept in the memory bank: The disk is full."]
 
 
 # The answer of another graph

@@ -2,10 +2,10 @@
 
 import pytest
 
-from citeproof import LLM, Claim, Verdict
+from citeproof import Claim, Verdict
 from citeproof.agents.claim_generator import ClaimGenerator, sentences
 from citeproof.state import Draft
-from citeproof.testing import ScriptedChatModel
+from tests.agents.one_node import asking
 from tests.agents.states import CLAIM, state
 
 LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if it were wrapped
@@ -20,17 +20,8 @@ LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if 
         ("Ann Lee built it. DONE", ["Ann Lee built it."]),
         ("Next sentence: Ann Lee built it [2].", ["Ann Lee built it."]),
         ('"Ann Lee built it."', ["Ann Lee built it."]),
-        ('"Weird Al" Yankovic sings.', ['"Weird Al" Yankovic sings.']),
-        ('Lennon wrote "Imagine."', ['Lennon wrote "Imagine."']),
-        ("*Hamlet* is a play.", ["*Hamlet* is a play."]),
-        ("- Ann Lee built it.", ["Ann Lee built it."]),
-        ("It was lit [passage 2].", ["It was lit."]),
         ("Done Deal was released in 1998.", ["Done Deal was released in 1998."]),
         ("Donegal is a county.", ["Donegal is a county."]),
-        (
-            "Dr. Lee built it in the 1870s, i.e. late.",
-            ["Dr. Lee built it in the 1870s, i.e. late."],
-        ),
         (f"{LONG}\nDONE", [LONG]),
         ("DONE", []),
         ("Done. The answer is complete.", []),
@@ -47,6 +38,6 @@ def test_the_sentences_of_a_reply(reply: str, found: list[str]) -> None:
 
 async def test_what_is_written_already_is_passed_over() -> None:
     accepted = [Claim(text=CLAIM, verdict=Verdict(status="unchecked"))]
-    node = ClaimGenerator(LLM(ScriptedChatModel([f"{CLAIM} It was lit in 1871."])))
+    node, _ = asking(ClaimGenerator, f"{CLAIM} It was lit in 1871.")
     draft = (await node(state(draft=None, claims=accepted)))["draft"]
     assert draft == Draft(text="It was lit in 1871.")

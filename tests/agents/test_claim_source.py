@@ -10,11 +10,9 @@ from typing_extensions import TypedDict
 from citeproof import Answer, Usage
 from citeproof.agents.claim_source import ClaimSource, DraftReader
 from citeproof.errors import InputError
-from citeproof.runtime.meter import Meter, use_meter
-from citeproof.state import Draft, GivenState, NodeCost, ProvedState
-from tests.agents.calm_states import BUILT, LIT, claim
-from tests.agents.one_node import graph_of
-from tests.agents.states import A, B, state
+from citeproof.state import Draft, GivenState, ProvedState, total_usage
+from tests.agents.one_node import graph_of, noted
+from tests.agents.states import BUILT, LIT, A, B, claim, state
 from tests.chain import chain
 
 GIVEN = [claim(BUILT, 2, 1), claim(LIT)]
@@ -26,28 +24,20 @@ def feeding(**changes: Any) -> GivenState:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "dropped", "draft"),
+    ("changes", "draft"),
     [
-        ([], [], Draft(text=BUILT, cited=("b", "a"))),
-        ([claim(BUILT, 1)], [], Draft(text=LIT)),
-        ([], [BUILT], Draft(text=LIT)),
-        ([claim(LIT, 2)], [BUILT], None),
+        ({}, Draft(text=BUILT, cited=("b", "a"))),
+        ({"rejected": [BUILT]}, Draft(text=BUILT, cited=("b", "a"))),
+        ({"claims": [claim(BUILT, 1)]}, Draft(text=LIT)),
+        ({"dropped": [BUILT]}, Draft(text=LIT)),
+        ({"claims": [claim(LIT, 2)], "dropped": [BUILT]}, None),
+        ({"given": []}, None),
     ],
 )
 async def test_the_next_claim_is_the_one_that_is_neither_accepted_nor_dropped(
-    accepted: list[Any], dropped: list[str], draft: Draft | None
+    changes: dict[str, Any], draft: Draft | None
 ) -> None:
-    update = await ClaimSource()(feeding(claims=accepted, dropped=dropped))
-    assert update == {"draft": draft}
-
-
-async def test_a_claim_that_failed_is_handed_in_again() -> None:
-    update = await ClaimSource()(feeding(rejected=[BUILT]))
-    assert update == {"draft": Draft(text=BUILT, cited=("b", "a"))}
-
-
-async def test_nothing_given_is_the_end() -> None:
-    assert await ClaimSource()(feeding(given=[])) == {"draft": None}
+    assert await ClaimSource()(feeding(**changes)) == {"draft": draft}
 
 
 # The answer of another graph is taken apart
@@ -63,33 +53,22 @@ def answer(**changes: Any) -> Answer:
         "method": "mine",
         "status": "answered",
         "claims": CLAIMS,
-        "passages": (B, A),
+        "passages": (B, A, B),
         "usage": COST,
         "notes": ("one",),
     }
     return Answer.model_validate({**base, **changes})
 
 
-def spent(usage: Usage) -> Usage:
-    """Without the seconds, which differ between two runs."""
-    return usage.model_copy(update={"seconds": 0.0})
-
-
 async def test_the_answers_claims_are_given_and_its_passages_the_memory() -> None:
-    with use_meter(Meter()) as meter:
-        update = await DraftReader()({"answer": answer()})
+    update, notes = await noted(DraftReader()({"answer": answer()}))
     assert update == {
         "passages": [B, A],
         "long_term": ["b", "a"],
         "given": list(CLAIMS),
         "stop": "",
     }
-    assert meter.notes == ["one"]
-
-
-async def test_a_passage_that_is_repeated_bears_one_number() -> None:
-    update = await DraftReader()({"answer": answer(passages=(A, B, A))})
-    assert (update["passages"], update["long_term"]) == ([A, B], ["a", "b"])
+    assert notes == ["one"]
 
 
 @pytest.mark.parametrize("given", [{}, {"answer": None}, {"answer": "Ann Lee"}])
@@ -108,13 +87,10 @@ class Own(TypedDict):
     answer: Answer
 
 
-def total(ledger: dict[str, NodeCost]) -> Usage:
-    return spent(sum((cost.usage for cost in ledger.values()), Usage()))
-
-
 async def test_the_cost_of_anybodys_graph_is_taken_from_its_answer() -> None:
     mine = chain(Own, mine=lambda _: {"answer": answer()}).compile()
     graph = chain(ProvedState, draft=mine, draft_reader=DraftReader()).compile()
     left = await graph.ainvoke({"question": "Who?"})
-    assert total(left["ledger"]) == COST
+    usage = total_usage(left["ledger"])
+    assert usage.model_copy(update={"seconds": 0.0}) == COST
     assert [cost.notes for cost in left["ledger"].values()] == [("one",)]

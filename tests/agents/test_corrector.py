@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM, Passage, Verdict
+from citeproof import Passage, Verdict
 from citeproof.agents.corrector import AGAIN, Corrector, InputPreparer
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Contrast, memory_passages
-from citeproof.testing import ScriptedChatModel
-from tests.agents.calm_states import BUILT, KEPT, LIT, candidate, claim
+from tests.agents.one_node import asking, noted
+from tests.agents.states import BUILT, KEPT, LIT, candidate, claim
 
 ROUND = Contrast(number=1, rouge_2=0.0, agreed=False, answer="", verifier_answer="", statements=())
 NEXT: dict[str, Any] = {
@@ -20,11 +19,6 @@ NEXT: dict[str, Any] = {
     "long_term": ["b"],
     "short_term": ["c", "d"],
 }
-
-
-def corrector(*replies: str, **knobs: Any) -> tuple[Corrector, ScriptedChatModel]:
-    model = ScriptedChatModel(replies)
-    return Corrector(LLM(model), **knobs), model
 
 
 @pytest.mark.parametrize(
@@ -42,7 +36,7 @@ def corrector(*replies: str, **knobs: Any) -> tuple[Corrector, ScriptedChatModel
 async def test_what_the_draft_rests_on(
     kept: list[Any], long_term: list[str], draft: str, rests: str
 ) -> None:
-    node, model = corrector("x [3].")
+    node, model = asking(Corrector, "x [3].")
     await node(candidate(kept=kept, long_term=long_term, short_term=["c"]))
     assert f"Draft: {draft}\n" in model.calls[0].prompt
     assert f"rests on {rests}." in model.calls[0].prompt
@@ -59,7 +53,7 @@ async def test_what_the_draft_rests_on(
 )
 async def test_the_answer_is_what_stands_after_the_last_heading(reply: str) -> None:
     """Citations of passages that are not shown in the round, such as 1, are dropped."""
-    node, _ = corrector(reply)
+    node, _ = asking(Corrector, reply)
     update = await node(candidate(**NEXT, verifier_claims=[claim(LIT, 2)]))
     [corrected] = update["claims"]
     assert (corrected.text, [c.number for c in corrected.citations]) == (KEPT, [3])
@@ -67,7 +61,7 @@ async def test_the_answer_is_what_stands_after_the_last_heading(reply: str) -> N
 
 
 async def test_the_trials_of_a_claim_are_the_answers_that_were_written() -> None:
-    node, _ = corrector("Bo Ray kept the light [3]. It was lit [2].")
+    node, _ = asking(Corrector, "Bo Ray kept the light [3]. It was lit [2].")
     claims = (await node(candidate(**NEXT, rounds=[ROUND, ROUND])))["claims"]
     unchecked = "nothing has checked this claim"
     verdict = Verdict(status="unchecked", trials=3, reason=unchecked)
@@ -75,29 +69,34 @@ async def test_the_trials_of_a_claim_are_the_answers_that_were_written() -> None
 
 
 async def test_a_reply_without_an_answer_is_asked_for_once_more() -> None:
-    node, model = corrector("Corrected answer:", f"{KEPT[:-1]} [3].")
-    with use_meter(Meter()) as meter:
-        [corrected] = (await node(candidate(**NEXT)))["claims"]
-    assert corrected.text == KEPT
+    node, model = asking(Corrector, "Corrected answer:", f"{KEPT[:-1]} [3].")
+    update, notes = await noted(node(candidate(**NEXT)))
+    assert [corrected.text for corrected in update["claims"]] == [KEPT]
     first, second = model.calls
     assert second.prompt == f"{first.prompt}\n\n{AGAIN}"
-    assert meter.notes == []
+    assert notes == []
 
 
-@pytest.mark.parametrize(("kept", "stands"), [([LIT], [LIT]), ([], [KEPT, LIT])])
+@pytest.mark.parametrize(
+    ("replies", "form", "kept", "stands"),
+    [
+        (["", "[2]"], "prose", [LIT], [LIT]),
+        (["", "[2]"], "prose", [], [KEPT, LIT]),
+        (["It is fine.", "Still fine."], "list", ["Ann Lee", "Bo Ray"], ["Ann Lee", "Bo Ray"]),
+    ],
+)
 async def test_then_the_draft_stands_or_else_the_answer_before(
-    kept: list[str], stands: list[str]
+    replies: list[str], form: Any, kept: list[str], stands: list[str]
 ) -> None:
-    node, _ = corrector("", "[2]")
+    node, model = asking(Corrector, *replies, form=form)
     state = candidate(**{**NEXT, "kept": [claim(text, 2) for text in kept]})
-    with use_meter(Meter()) as meter:
-        claims = (await node(state))["claims"]
-    assert [c.text for c in claims] == stands
-    assert [note.split(":")[0] for note in meter.notes] == ["corrector"]
+    update, [note] = await noted(node(state))
+    assert [c.text for c in update["claims"]] == stands
+    assert (len(model.calls), note.split(":")[0]) == (2, "corrector")
 
 
 async def test_no_passages_is_no_call() -> None:
-    node, model = corrector()
+    node, model = asking(Corrector)
     assert await node(candidate(short_term=[])) == {}
     assert model.calls == []
 
@@ -108,18 +107,13 @@ LIST: dict[str, Any] = {**NEXT, "kept": [claim("Ann Lee", 2), claim("Bo Ray", 2)
 
 
 async def test_the_assessment_before_a_list_is_not_read_as_names() -> None:
-    node, _ = corrector(
-        "The draft misses Cy Fox [3].\nFinal Answer: Ann Lee [2], Cy Fox [3].", form="list"
+    node, _ = asking(
+        Corrector,
+        "The draft misses Cy Fox [3].\nFinal Answer: Ann Lee [2], Cy Fox [3].",
+        form="list",
     )
     claims = (await node(candidate(**LIST)))["claims"]
     assert [(c.text, c.citations[0].number) for c in claims] == [("Ann Lee", 2), ("Cy Fox", 3)]
-
-
-async def test_a_list_without_its_heading_is_asked_for_once_more() -> None:
-    node, model = corrector("It is fine.", "Still fine.", form="list")
-    claims = (await node(candidate(**LIST)))["claims"]
-    assert [c.text for c in claims] == ["Ann Lee", "Bo Ray"]
-    assert len(model.calls) == 2
 
 
 # The input of a round: the kept passages, then unseen ones, k in all
@@ -153,17 +147,17 @@ async def test_kept_passages_are_filled_up_with_unseen_ones(
     assert "".join(passage.id for passage in read.values()) == long_term + short_term
 
 
-async def test_the_last_passages_of_the_pool_may_be_fewer_than_fit() -> None:
-    update = await InputPreparer(k=5)(candidate(passages=POOL, shown=6))
-    assert (update["short_term"], update["shown"]) == (["g"], 7)
-
-
-async def test_an_exhausted_pool_stops_the_run_and_says_so() -> None:
-    update = await InputPreparer(k=3)(candidate(passages=POOL, shown=7, kept=[claim(LIT, 1)]))
-    assert update == {"stop": "All 7 passages were read before the two models agreed."}
-
-
-async def test_a_full_draft_goes_on_without_unseen_passages() -> None:
-    kept = [claim(LIT, 1, 2)]
-    update = await InputPreparer(k=2)(candidate(passages=POOL, shown=7, kept=kept))
-    assert update == {"long_term": ["a", "b"], "short_term": [], "shown": 7}
+@pytest.mark.parametrize(
+    ("k", "shown", "cited", "update"),
+    [
+        (5, 6, [], {"long_term": [], "short_term": ["g"], "shown": 7}),
+        (3, 7, [1], {"stop": "All 7 passages were read before the two models agreed."}),
+        (2, 7, [1, 2], {"long_term": ["a", "b"], "short_term": [], "shown": 7}),
+    ],
+    ids=["fewer than fit", "an exhausted pool", "a full draft needs none"],
+)
+async def test_at_the_end_of_the_pool(
+    k: int, shown: int, cited: list[int], update: dict[str, Any]
+) -> None:
+    kept = [claim(LIT, *cited)]
+    assert await InputPreparer(k=k)(candidate(passages=POOL, shown=shown, kept=kept)) == update

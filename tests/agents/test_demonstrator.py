@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM, Passage
+from citeproof import Passage
 from citeproof.agents.demonstrator import FIRST, PART, QUOTED, WHY, Demonstrator, demonstration
 from citeproof.errors import StoreError
 from citeproof.memory.bank import Bank, Case, Kind
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
-from tests.agents.r2_mga_states import FAULTY, reflecting
-from tests.agents.states import A, B
+from tests.agents.one_node import asking, noted
+from tests.agents.states import FAULTY, A, B, reflecting
 
 KINDS: tuple[Kind, ...] = ("generation", "assessment", "planning")
 TOWER = Case(
@@ -39,8 +38,7 @@ GRAZE = SHEEP.model_copy(
 def demonstrator(
     *replies: str, bank: Bank | None = None, **knobs: Any
 ) -> tuple[Demonstrator, ScriptedChatModel]:
-    model = ScriptedChatModel(replies)
-    return Demonstrator(LLM(model), bank, **knobs), model
+    return asking(Demonstrator, *replies, bank=bank, **knobs)
 
 
 async def shown(node: Demonstrator, **changes: Any) -> str:
@@ -71,18 +69,14 @@ def test_a_generation_shows_how_the_answer_came_about() -> None:
     )
 
 
-def test_an_answer_that_needed_no_refinement_is_shown_alone() -> None:
-    text = demonstration("generation", GRAZE)
-    assert text.endswith("</passage>\n\nAnswer: Forty sheep graze [101].\n</example>")
-    assert "Draft" not in text
-
-
 def test_each_kind_ends_with_what_its_module_writes() -> None:
-    assessment, planning = demonstration("assessment", TOWER), demonstration("planning", TOWER)
-    assert assessment.endswith("Well cited: no.\n</example>")
-    assert "Answer: Di Hart built the old tower [103].\nAssessment:\nComplete" in assessment
-    assert planning.endswith("2. Cite [102], not passages 101 and 103.\n</example>")
-    assert "Answer: Di Hart built the old tower [103].\nAssessment:\nComplete" in planning
+    ends: dict[Kind, str] = {"assessment": "Well cited: no.", "planning": "103."}
+    for kind, end in ends.items():
+        text = demonstration(kind, TOWER)
+        assert text.endswith(f"{end}\n</example>")
+        assert "Answer: Di Hart built the old tower [103].\nAssessment:\nComplete" in text
+    unrefined = demonstration("generation", GRAZE)
+    assert unrefined.endswith("</passage>\n\nAnswer: Forty sheep graze [101].\n</example>")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,7 +89,6 @@ def test_nothing_in_a_case_ends_its_fence_or_speaks_in_a_role(kind: Kind) -> Non
         feedback=evil,
         actions=(evil,),
         final=evil,
-        score=None,
     )
     text = demonstration(kind, case)
     assert (text.count("</example>"), text.count("</passage>")) == (1, 1)
@@ -214,13 +207,6 @@ async def test_each_kind_has_its_own_query(
     ]
 
 
-async def test_the_same_example_is_shown_where_the_best_match_is_not_wanted(bank: Bank) -> None:
-    await bank.add(TOWER)
-    node, model = demonstrator(bank=bank, best_match=False)
-    assert "Marl Street" in await shown(node)
-    assert model.calls == []
-
-
 async def test_planning_passes_over_nearer_cases_without_actions(bank: Bank) -> None:
     near = GRAZE.model_copy(update={"question": "Who built the tower?", "passages": (A, B)})
     for case in (near, TOWER):
@@ -257,28 +243,28 @@ async def test_the_rationale_is_written_once_and_kept(bank: Bank) -> None:
     assert kept.rationale == "Passage 2 names Cy Fox [2].", "numbered as the case's passages are"
 
 
-async def test_without_rationales_none_is_written_or_shown(bank: Bank) -> None:
-    built_in, _ = demonstrator(rationale=False)
-    assert WHY not in await shown(built_in)
+@pytest.mark.parametrize("knobs", [{"rationale": False}, {"best_match": False}])
+async def test_parts_can_be_left_out_without_a_call(bank: Bank, knobs: dict[str, Any]) -> None:
     await bank.add(TOWER)
-    node, model = demonstrator(bank=bank, rationale=False)
-    assert WHY not in await shown(node)
+    node, model = demonstrator(bank=bank, **knobs)
+    text = await shown(node)
+    assert (WHY in text, "Marl Street" in text) == ("best_match" in knobs, "best_match" in knobs)
     assert model.calls == []
+    assert WHY not in await shown(demonstrator(rationale=False)[0]), "nor in the built-in one"
 
 
-async def test_read_only_a_rationale_is_written_but_not_kept(bank: Bank) -> None:
+@pytest.mark.parametrize(
+    ("first", "knobs", "ends"),
+    [("One.", {"remember": False}, ["One.", "Two."]), (" …", {}, ["</example>", "Two."])],
+    ids=["a bank that is read only", "an empty one"],
+)
+async def test_a_rationale_that_is_not_kept_is_written_again(
+    bank: Bank, first: str, knobs: dict[str, Any], ends: list[str]
+) -> None:
     await bank.add(TOWER)
-    node, _ = demonstrator("One.", "Two.", bank=bank, remember=False)
-    assert [(await shown(node))[-4:] for _ in range(2)] == ["One.", "Two."]
-
-
-async def test_an_empty_rationale_is_not_kept(bank: Bank) -> None:
-    await bank.add(TOWER)
-    node, model = demonstrator(" …", "Because.", bank=bank)
-    with use_meter(Meter()) as meter:
-        assert (await shown(node)).endswith("</example>")
-    assert [note.split(":")[0] for note in meter.notes] == ["demonstrator"]
-    assert (await shown(node)).endswith(f"{WHY} Because.")
+    node, model = demonstrator(first, "Two.", bank=bank, **knobs)
+    for end in ends:
+        assert (await shown(node)).endswith(end)
     assert len(model.calls) == 2
 
 
@@ -294,9 +280,7 @@ async def test_a_bank_that_fails_costs_its_part_not_the_answer(
 
     await bank.add(TOWER)
     monkeypatch.setattr(Bank, method, fail)
-    node, _ = demonstrator("Because.", bank=bank)
-    with use_meter(Meter()) as meter:
-        text = await shown(node)
+    text, [note] = await noted(shown(demonstrator("Because.", bank=bank)[0]))
     assert question in text
     assert f"{WHY} {why}" in text
-    assert [note.endswith("The disk is full.") for note in meter.notes] == [True]
+    assert note.endswith("The disk is full.")

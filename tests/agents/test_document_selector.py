@@ -7,35 +7,33 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM
 from citeproof.agents.document_selector import DocumentSelector
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
-from tests.agents.search_states import search_state
+from tests.agents.one_node import asking, noted
+from tests.agents.states import search_state
 from tests.graphs.llatrieval_scripts import shown
 
 
 def selector(*replies: Any, **knobs: Any) -> tuple[DocumentSelector, ScriptedChatModel]:
     said = [json.dumps({"numbers": r}) if isinstance(r, list) else r for r in replies]
-    model = ScriptedChatModel(said)
-    return DocumentSelector(LLM(model), **{"k": 2, "window": 3, **knobs}), model
+    return asking(DocumentSelector, *said, **{"k": 2, "window": 3, **knobs})
 
 
 async def test_d_stands_first_and_the_window_follows_in_retrieval_order() -> None:
-    node, model = selector([4, 2])
-    update = await node(search_state(long_term=["b", "a"], waiting=list("hcdefg")))
-    assert shown(model.calls[0].prompt) == ["b", "a", "h", "c", "d"]
-    assert "Choose 2 of these" in model.calls[0].prompt
-    assert "numbered 1 to 5." in model.calls[0].prompt
-    assert update["long_term"] == ["c", "a"]
-    assert update["waiting"] == ["e", "f", "g"]
+    """One that is in both is shown once."""
+    node, model = selector([4], k=3)
+    update = await node(search_state(long_term=["b", "a"], waiting=list("hacdefg")))
+    assert shown(model.calls[0].prompt) == ["b", "a", "h", "c"]
+    assert "Choose 3 of these" in model.calls[0].prompt
+    assert "numbered 1 to 4." in model.calls[0].prompt
+    assert update["long_term"] == ["c", "b", "a"]
+    assert update["waiting"] == ["d", "e", "f", "g"]
 
 
-async def test_a_passage_that_is_in_d_and_in_the_window_is_shown_once() -> None:
-    node, model = selector([3, 1])
-    update = await node(search_state(waiting=list("abcd")))
-    assert shown(model.calls[0].prompt) == ["a", "b", "c"]
-    assert update["long_term"] == ["c", "a"]
+async def test_after_d_the_window_fills_up_in_retrieval_order() -> None:
+    node, _ = selector([4], k=3)
+    update = await node(search_state(long_term=["a"], waiting=list("dcbe")))
+    assert update["long_term"] == ["b", "a", "d"]
 
 
 @pytest.mark.parametrize(
@@ -56,21 +54,12 @@ async def test_numbers_that_are_wrong_or_missing(numbers: list[int], chosen: lis
     assert (await node(search_state()))["long_term"] == chosen
 
 
-async def test_after_d_the_window_fills_up_in_retrieval_order() -> None:
-    node, _ = selector([4], k=3)
-    update = await node(search_state(long_term=["a"], waiting=list("dcbe")))
-    assert update["long_term"] == ["b", "a", "d"]
-
-
 @pytest.mark.parametrize("reply", ["the second one", '{"numbers": "two"}', '{"n": [1]}', "[3, 4]"])
 async def test_an_unreadable_reply_is_asked_for_once_more_then_d_stays(reply: str) -> None:
     node, model = selector(reply, reply)
-    with use_meter(Meter()) as meter:
-        update = await node(search_state())
-    assert len(model.calls) == 2
-    assert update["long_term"] == ["a", "b"]
-    assert update["waiting"] == ["f", "g", "h"]
-    assert [note.split(":")[0] for note in meter.notes] == ["document_selector"]
+    update, [note] = await noted(node(search_state()))
+    assert (update["long_term"], update["waiting"]) == (["a", "b"], ["f", "g", "h"])
+    assert (len(model.calls), note.split(":")[0]) == (2, "document_selector")
 
 
 async def test_with_no_more_than_k_there_is_nothing_to_ask() -> None:

@@ -1,22 +1,22 @@
 """The evidence finder replaces the short-term memory."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from citeproof import LLM, Passage
+from citeproof import Passage
 from citeproof.agents.evidence_finder import EvidenceFinder
 from citeproof.errors import RetrievalError
-from citeproof.testing import ListRetriever, ScriptedChatModel
+from citeproof.testing import ListRetriever
+from tests.agents.one_node import asking
 from tests.agents.states import CLAIM, A, B, C, state
 
 
 def finder(questions: list[str], **knobs: Any) -> tuple[EvidenceFinder, ListRetriever]:
     source = ListRetriever(lambda query: [C, B] if "keeper" in query else [B, A, C])
-    model = ScriptedChatModel([json.dumps({"questions": questions})])
-    return EvidenceFinder(LLM(model), source, **knobs), source
+    reply = {"questions": questions}
+    return asking(EvidenceFinder, reply, retriever=source, **knobs)[0], source
 
 
 async def test_the_passages_of_all_questions_in_order_without_repeats() -> None:
@@ -48,7 +48,7 @@ async def test_documents_that_came_with_the_question_replace_the_retriever(retri
 
 
 async def test_without_anything_to_search_no_question_is_asked() -> None:
-    node = EvidenceFinder(LLM(ScriptedChatModel([])), None)
+    node, _ = asking(EvidenceFinder)
     assert await node(state()) == {"short_term": []}
     assert await node(state(documents=[])) == {"short_term": []}
 
@@ -57,6 +57,6 @@ async def test_a_retriever_that_fails_is_an_error_and_not_an_empty_memory() -> N
     def fail(query: str) -> list[Passage]:
         raise RetrievalError("The index is gone")
 
-    node = EvidenceFinder(LLM(ScriptedChatModel(['{"questions": ["Who?"]}'])), ListRetriever(fail))
+    node = replace(finder(["Who?"])[0], retriever=ListRetriever(fail))
     with pytest.raises(RetrievalError, match="The index is gone"):
         await node(state())

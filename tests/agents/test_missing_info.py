@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM
 from citeproof.agents.missing_info import MissingInfo
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import ScriptedChatModel
-from tests.agents.search_states import FIRST, search_state
+from tests.agents.one_node import asking, noted
+from tests.agents.states import FIRST, search_state
 from tests.graphs.llatrieval_scripts import shown
 
 
 def node(reply: str, **knobs: Any) -> tuple[MissingInfo, ScriptedChatModel]:
-    model = ScriptedChatModel([reply])
-    return MissingInfo(LLM(model), **knobs), model
+    return asking(MissingInfo, reply, **knobs)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +64,5 @@ async def test_earlier_queries_are_shown_but_not_the_question_itself() -> None:
 @pytest.mark.parametrize("reply", ["", "  ", "Question:", "[1]", '""'])
 async def test_an_empty_reply_leaves_the_question(reply: str) -> None:
     writer, _ = node(reply)
-    with use_meter(Meter()) as meter:
-        assert await writer(search_state(query="x")) == {"query": "Who?"}
-    assert [note.split(":")[0] for note in meter.notes] == ["missing_info"]
+    update, [note] = await noted(writer(search_state(query="x")))
+    assert (update, note.split(":")[0]) == ({"query": "Who?"}, "missing_info")

@@ -24,38 +24,20 @@ from citeproof.state import (
 )
 from citeproof.testing import passage
 from citeproof.types import Answer, Passage, Usage
-from tests.agents.calm_states import BUILT, claim
-from tests.agents.r2_mga_states import FAULTY
-from tests.agents.states import A, state
+from tests.agents.states import BUILT, FAULTY, A, claim, state
 from tests.chain import chain
 
 ASKED: Any = {"question": "Who?"}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
+TEXTS = ("demonstration", "query", "case_id", "stop")
+CLAIMS = ("claims", "verifier_claims", "kept", "given", "first")
+LISTS = ("long_term", "short_term", "rejected", "dropped", "first_dropped", "waiting")
 EMPTY: dict[str, Any] = {
-    "long_term": [],
-    "short_term": [],
-    "claims": [],
-    "rejected": [],
-    "dropped": [],
-    "draft": None,
-    "demonstration": "",
-    "given": [],
-    "first": [],
-    "first_dropped": [],
+    **{key: [] for key in (*CLAIMS, *LISTS, "samples", "rounds", "swaps")},
+    **dict.fromkeys(TEXTS, ""),
+    **dict.fromkeys(("draft", "retrieval", "answerable", "doubt")),
     "shown": 0,
-    "verifier_claims": [],
-    "kept": [],
-    "query": "",
-    "waiting": [],
     "summaries": {},
-    "samples": [],
-    "rounds": [],
-    "swaps": [],
-    "retrieval": None,
-    "case_id": "",
-    "answerable": None,
-    "doubt": None,
-    "stop": "",
     "short_forms": {},
 }
 
@@ -86,13 +68,7 @@ async def test_each_methods_state_is_empty_for_the_next_question(kind: Any) -> N
     left: dict[str, Any] = {
         **state(),
         "shown": 3,
-        "verifier_claims": [claim(BUILT)],
-        "kept": [claim(BUILT)],
-        "given": [claim(BUILT)],
-        "first": [claim(BUILT)],
-        "first_dropped": ["x"],
         "samples": [[claim(BUILT)]],
-        "claims": [claim(BUILT)],
         "rounds": [FAULTY],
         "swaps": [FAULTY],
         "retrieval": FAULTY,
@@ -106,9 +82,9 @@ async def test_each_methods_state_is_empty_for_the_next_question(kind: Any) -> N
         "asked": "Who built it?",
         "follows_up": True,
         "earlier": [A],
-        **{key: ["x"] for key in ("rejected", "dropped", "waiting")},
-        **{key: ["a"] for key in ("short_term", "long_term")},
-        **dict.fromkeys(("demonstration", "query", "case_id", "doubt", "stop"), "x"),
+        **{key: [claim(BUILT)] for key in CLAIMS},
+        **{key: ["x"] for key in LISTS},
+        **dict.fromkeys((*TEXTS, "doubt"), "x"),
         "ledger": {"old:1": NodeCost()},
     }
     graph = reading(kind, checkpointer=InMemorySaver())

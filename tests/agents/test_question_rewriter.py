@@ -11,8 +11,8 @@ from langgraph.graph import MessagesState
 from citeproof import Answer
 from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.runtime.events import QuestionRewritten
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.testing import ScriptedChatModel
+from tests.agents.one_node import asking, noted
 from tests.chain import chain
 
 ASKED = "And who succeeded her?"
@@ -25,11 +25,10 @@ TURNS: list[AnyMessage] = [
 
 async def rewritten(reply: Any, question: str = ASKED, **more: Any) -> tuple[Any, Any, list[str]]:
     """What the node writes, the calls of its model, and the notes."""
-    model = ScriptedChatModel([reply])
+    node, model = asking(QuestionRewriter, reply)
     given: Any = {"question": question, "messages": [*TURNS, HumanMessage(question)], **more}
-    with use_meter(Meter()) as meter:
-        update = await QuestionRewriter(model)(given)
-    return update, model.calls, meter.notes
+    update, notes = await noted(node(given))
+    return update, model.calls, notes
 
 
 async def test_a_follow_up_becomes_a_question_that_stands_alone() -> None:
@@ -66,8 +65,9 @@ async def test_a_reply_that_is_no_question_leaves_the_one_that_was_asked(reply: 
 
 
 async def test_an_order_need_not_be_a_question() -> None:
-    update, _, notes = await rewritten("Tell me about Ann Lee's house.", "Tell me about her house.")
-    assert (update["question"], notes) == ("Tell me about Ann Lee's house.", [])
+    order = "Tell me about Ann Lee's house."
+    update, _, notes = await rewritten(order, "Tell me about her house.")
+    assert (update["question"], notes) == (order, [])
 
 
 @pytest.mark.parametrize("reply", ["How deep is the sea?", "how deep is the sea"])

@@ -6,31 +6,20 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM, Claim, Verdict
+from citeproof import Claim
 from citeproof.agents.refiner import AGAIN, DraftRefiner, RefinementSelector, Refiner
-from citeproof.runtime.meter import Meter, use_meter
-from citeproof.state import RefiningState, proved_share
-from citeproof.testing import ScriptedChatModel
-from tests.agents.calm_states import BROKE, BUILT, KEPT, LIT, claim
-from tests.agents.r2_mga_states import FAULTY, reflecting
+from citeproof.state import RefiningState
+from tests.agents.one_node import asking, noted
+from tests.agents.states import BROKE, BUILT, FAULTY, KEPT, LIT, claim, judged, numbered, reflecting
 
 PLANNED = FAULTY.model_copy(update={"actions": ("Cite [1].", "Say when it was lit [2].")})
 ONE, BOTH = "Ann Lee built the tower [1].", f"Ann Lee built the tower [1]. {LIT[:-1]} [2]."
 
 
-def refiner(*replies: str, **knobs: Any) -> tuple[Refiner, ScriptedChatModel]:
-    model = ScriptedChatModel(replies)
-    return Refiner(LLM(model), **knobs), model
-
-
-def told(claims: list[Claim]) -> list[tuple[str, list[int]]]:
-    return [(c.text, [citation.number for citation in c.citations]) for c in claims]
-
-
 async def test_all_actions_in_one_call() -> None:
-    node, model = refiner(f"Refined answer: {BOTH}", answer_tokens=77)
+    node, model = asking(Refiner, f"Refined answer: {BOTH}", answer_tokens=77)
     update = await node(reflecting(rounds=[PLANNED]))
-    assert told(update["claims"]) == [(BUILT, [1]), (LIT, [2])]
+    assert numbered(update["claims"]) == [(BUILT, [1]), (LIT, [2])]
     assert update["claims"][0].citations[0].sentence == BUILT
     [call] = model.calls
     assert "Answer: Ann Lee built the tower [2].\n" in call.prompt
@@ -40,9 +29,9 @@ async def test_all_actions_in_one_call() -> None:
 
 
 async def test_step_by_step_each_action_has_a_call_on_the_answer_so_far() -> None:
-    node, model = refiner(ONE, BOTH, execution="step-by-step")
+    node, model = asking(Refiner, ONE, BOTH, execution="step-by-step")
     update = await node(reflecting(rounds=[PLANNED]))
-    assert told(update["claims"]) == [(BUILT, [1]), (LIT, [2])]
+    assert numbered(update["claims"]) == [(BUILT, [1]), (LIT, [2])]
     first, second = model.calls
     assert "Answer: Ann Lee built the tower [2].\n\nActions:\n1. Cite [1].\n\n" in first.prompt
     assert f"Answer: {ONE}\n\nActions:\n1. Say when it was lit [2].\n\n" in second.prompt
@@ -59,39 +48,35 @@ async def test_step_by_step_each_action_has_a_call_on_the_answer_so_far() -> Non
 async def test_what_stands_after_the_heading_is_read_and_invented_numbers_are_dropped(
     reply: str,
 ) -> None:
-    node, _ = refiner(reply)
-    assert told((await node(reflecting(rounds=[PLANNED])))["claims"]) == [(BUILT, [1])]
+    node, _ = asking(Refiner, reply)
+    assert numbered((await node(reflecting(rounds=[PLANNED])))["claims"]) == [(BUILT, [1])]
 
 
 @pytest.mark.parametrize("reply", ["", "Refined answer:", "[1]", "I have cited it rightly now."])
 async def test_a_reply_that_holds_no_cited_answer_is_asked_for_once_more(reply: str) -> None:
-    node, model = refiner(reply, ONE)
-    with use_meter(Meter()) as meter:
-        update = await node(reflecting(rounds=[PLANNED]))
-    assert told(update["claims"]) == [(BUILT, [1])]
+    node, model = asking(Refiner, reply, ONE)
+    update, notes = await noted(node(reflecting(rounds=[PLANNED])))
+    assert (numbered(update["claims"]), notes) == ([(BUILT, [1])], [])
     assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{AGAIN}"
-    assert meter.notes == []
 
 
 async def test_then_the_answer_before_it_stands() -> None:
-    node, model = refiner("", "Done.")
-    with use_meter(Meter()) as meter:
-        update = await node(reflecting(rounds=[PLANNED]))
-    assert told(update["claims"]) == [(BUILT, [2])]
-    assert len(model.calls) == 2
-    assert [note.split(":")[0] for note in meter.notes] == ["refiner"]
+    node, model = asking(Refiner, "", "Done.")
+    update, [note] = await noted(node(reflecting(rounds=[PLANNED])))
+    assert numbered(update["claims"]) == [(BUILT, [2])]
+    assert (len(model.calls), note.split(":")[0]) == (2, "refiner")
 
 
 async def test_a_step_that_fails_leaves_the_others() -> None:
-    node, _ = refiner("", "", BOTH, execution="step-by-step")
+    node, _ = asking(Refiner, "", "", BOTH, execution="step-by-step")
     update = await node(reflecting(rounds=[PLANNED]))
-    assert told(update["claims"]) == [(BUILT, [1]), (LIT, [2])]
+    assert numbered(update["claims"]) == [(BUILT, [1]), (LIT, [2])]
 
 
 async def test_an_answer_without_citations_may_stay_without() -> None:
-    node, model = refiner("Bo Ray built it.")
+    node, model = asking(Refiner, "Bo Ray built it.")
     update = await node(reflecting(rounds=[PLANNED], claims=[claim(BUILT)]))
-    assert told(update["claims"]) == [("Bo Ray built it.", [])]
+    assert numbered(update["claims"]) == [("Bo Ray built it.", [])]
     assert len(model.calls) == 1
 
 
@@ -113,11 +98,11 @@ def refining(**changes: Any) -> RefiningState:
 
 
 async def test_the_refined_claims_are_given_and_those_before_them_put_by() -> None:
-    model = ScriptedChatModel(["Refined answer: Ann Lee built the tower [1]. It was lit [2][9]."])
-    update = await DraftRefiner(LLM(model), answer_tokens=77)(refining())
-    given = update.pop("given")
-    assert [claim.text for claim in given] == [BUILT, "It was lit."]
-    assert [[c.passage_id for c in claim.citations] for claim in given] == [["a"], ["b"]]
+    """No more of them than an answer may have."""
+    reply = "Refined answer: Ann Lee built the tower [1]. It was lit [2][9]. It is white [1]."
+    node, model = asking(DraftRefiner, reply, answer_tokens=77, max_claims=2)
+    update = await node(refining())
+    assert numbered(update.pop("given")) == [(BUILT, [1]), ("It was lit.", [2])]
     assert update == {
         "first": [WROTE],
         "first_dropped": ["Two."],
@@ -132,24 +117,18 @@ async def test_the_refined_claims_are_given_and_those_before_them_put_by() -> No
     "replies", [["Ann Lee built the tower [2]."], ["", "Done!"], [f"{LIT}", f"{LIT}"]]
 )
 async def test_a_refinement_that_changes_nothing_hands_in_none(replies: list[str]) -> None:
-    assert await DraftRefiner(LLM(ScriptedChatModel(replies)))(refining()) == {}
-
-
-async def test_sentences_beyond_the_most_are_left_out() -> None:
-    model = ScriptedChatModel(["Ann Lee built the tower [1]. It was lit [2]. It is white [1]."])
-    update = await DraftRefiner(LLM(model), max_claims=2)(refining())
-    assert [claim.text for claim in update["given"]] == [BUILT, "It was lit."]
+    assert await asking(DraftRefiner, *replies)[0](refining()) == {}
 
 
 # Which of two answers stands
 
 
 def yes(text: str) -> Claim:
-    return claim(text, 1).model_copy(update={"verdict": Verdict(status="supported")})
+    return judged(claim(text, 1), "supported")
 
 
 def no(text: str) -> Claim:
-    return claim(text, 1).model_copy(update={"verdict": Verdict(status="unsupported")})
+    return judged(claim(text, 1), "unsupported")
 
 
 def compared(**changes: Any) -> RefiningState:
@@ -180,20 +159,8 @@ async def test_the_one_that_was_proved_better_stands(
     stands: bool,
 ) -> None:
     state = compared(first=first, first_dropped=first_dropped, claims=claims, dropped=dropped)
-    with use_meter(Meter()) as meter:
-        update = await RefinementSelector()(state)
+    update, notes = await noted(RefinementSelector()(state))
     assert update == ({} if stands else {"claims": first, "dropped": first_dropped})
     told = ["the refined answer was not proved as well; the one before it stands"]
-    assert meter.notes == ([] if stands else told)
-
-
-async def test_without_a_refinement_there_is_no_choice() -> None:
-    with use_meter(Meter()) as meter:
-        assert await RefinementSelector()(compared(given=[], first=[], claims=[no(BUILT)])) == {}
-    assert meter.notes == []
-
-
-def test_the_share_of_supported_claims() -> None:
-    assert proved_share([]) == 0.0
-    assert proved_share([yes(BUILT), no(LIT)]) == 0.5
-    assert proved_share([yes(BUILT)], [LIT, KEPT, BROKE]) == 0.25
+    assert notes == ([] if stands else told)
+    assert await noted(RefinementSelector()({**state, "given": []})) == ({}, [])

@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
-from citeproof import LLM
 from citeproof.agents.retrieval_verifier import RetrievalRecorder, RetrievalVerifier
-from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import Retrieval, SearchRound, Swap
-from citeproof.testing import Choice, ScriptedChatModel
-from tests.agents.search_states import BY_NAME, FIRST, search_state
-
-
-def verifier(*replies: Any, **knobs: Any) -> tuple[RetrievalVerifier, ScriptedChatModel]:
-    model = ScriptedChatModel(replies)
-    return RetrievalVerifier(LLM(model), **knobs), model
+from citeproof.testing import Choice
+from tests.agents.one_node import asking, noted
+from tests.agents.states import BY_NAME, FIRST, search_state
 
 
 async def verdict(node: RetrievalVerifier) -> SearchRound:
@@ -35,17 +29,17 @@ async def verdict(node: RetrievalVerifier) -> SearchRound:
     ],
 )
 async def test_by_class(reply: Any, sufficient: bool) -> None:
-    node, _ = verifier(reply)
+    node, _ = asking(RetrievalVerifier, reply)
     done = await verdict(node)
     assert (done.sufficient, done.score) == (sufficient, None)
 
 
 @pytest.mark.parametrize("reply", ["Maybe", "Yesterday", "", "[YES]"])
 async def test_neither_yes_nor_no_is_not_verified(reply: str) -> None:
-    node, _ = verifier(reply, reply)
-    with use_meter(Meter()) as meter:
-        assert (await verdict(node)).sufficient is False
-    assert any(note.startswith("retrieval_verifier: counted as not") for note in meter.notes)
+    node, _ = asking(RetrievalVerifier, reply, reply)
+    done, notes = await noted(verdict(node))
+    assert done.sufficient is False
+    assert any(note.startswith("retrieval_verifier: counted as not") for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,7 @@ async def test_neither_yes_nor_no_is_not_verified(reply: str) -> None:
     [(7, 7.0, True), (6.9, 7.0, False), (0, 0.0, True), (10, 10.0, True), (9, 10.0, False)],
 )
 async def test_by_score(score: float, threshold: float, sufficient: bool) -> None:
-    node, _ = verifier({"score": score}, verification="score", threshold=threshold)
+    node, _ = asking(RetrievalVerifier, {"score": score}, verification="score", threshold=threshold)
     done = await verdict(node)
     assert (done.sufficient, done.score) == (sufficient, score)
 
@@ -63,22 +57,20 @@ async def test_by_score(score: float, threshold: float, sufficient: bool) -> Non
     ["seven", '{"score": "high"}', '{"score": 70}', '{"score": -1}', '{"score": NaN}', "{}"],
 )
 async def test_a_score_that_is_no_number_of_the_scale_is_not_verified(reply: str) -> None:
-    node, model = verifier(reply, reply, verification="score", threshold=0.0)
-    with use_meter(Meter()) as meter:
-        done = await verdict(node)
+    node, model = asking(RetrievalVerifier, reply, reply, verification="score", threshold=0.0)
+    done, [note] = await noted(verdict(node))
     assert (done.sufficient, done.score) == (False, None)
-    assert len(model.calls) == 2
-    assert [note.split(":")[0] for note in meter.notes] == ["retrieval_verifier"]
+    assert (len(model.calls), note.split(":")[0]) == (2, "retrieval_verifier")
 
 
 async def test_only_the_last_round_gets_the_verdict() -> None:
-    node, _ = verifier("Yes")
+    node, _ = asking(RetrievalVerifier, "Yes")
     update = await node(search_state(rounds=[FIRST, FIRST]))
     assert [done.sufficient for done in update["rounds"]] == [None, True]
 
 
 async def test_no_passages_suffice_for_nothing_without_a_call() -> None:
-    node, model = verifier()
+    node, model = asking(RetrievalVerifier)
     update = await node(search_state(long_term=[]))
     assert update["rounds"][-1].sufficient is False
     assert model.calls == []
@@ -117,7 +109,6 @@ async def test_chosen_passages_stand_in_their_order() -> None:
     ("changes", "reason"),
     [
         ({"rounds": [NO]}, "The passages were not found to suffice after 1 round."),
-        ({"rounds": [NO, NO]}, "The passages were not found to suffice after 2 rounds."),
         ({"rounds": [NO, OPEN]}, "The passages were not found to suffice after 2 rounds."),
         ({"rounds": [NO], "stop": SPENT}, SPENT),
         ({"rounds": [], "stop": SPENT, "long_term": [], "passages": []}, SPENT),
@@ -139,11 +130,3 @@ async def test_a_budget_spent_after_the_search_leaves_it_verified() -> None:
     update = await recorded(rounds=[YES], stop=SPENT)
     assert (update["retrieval"].verified, update["retrieval"].reason) == (True, SUFFICE)
     assert update["doubt"] == ""
-
-
-async def test_a_state_without_memory_has_chosen_nothing() -> None:
-    given = search_state(rounds=[NO], waiting=[])
-    del given["long_term"]
-    update: Any = await RetrievalRecorder()(given)
-    assert update["retrieval"].passages == ()
-    assert update["doubt"] == "No passage was found for the question."

@@ -12,8 +12,7 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, passage
 from citeproof.types import Passage
-from tests.agents.search_states import BY_NAME, FIRST, search_state
-from tests.agents.states import A, B, C
+from tests.agents.states import BY_NAME, FIRST, PASSAGES, A, B, C, search_state
 
 ASKED: Any = {"question": "Who built the tower?"}
 
@@ -23,9 +22,10 @@ def asked(**changes: Any) -> Any:
 
 
 async def test_the_k_best_passages_fill_the_long_term_memory() -> None:
-    source = ListRetriever(lambda query: [C, A, B] if query == "Who built the tower?" else [])
+    """Each once, if the retriever repeats itself."""
+    source = ListRetriever(lambda query: [C, A, C, B] if query == ASKED["question"] else [])
     with use_meter(Meter()) as meter:
-        update = await Retriever(source, k=2)(ASKED)
+        update = await Retriever(source, k=3)(ASKED)
     assert update == {
         "passages": [C, A],
         "long_term": ["c", "a"],
@@ -36,19 +36,14 @@ async def test_the_k_best_passages_fill_the_long_term_memory() -> None:
     assert meter.used.retrievals == 1
 
 
-async def test_documents_are_ranked_for_the_question() -> None:
-    documents = ["Bo Ray kept the light.", "Cats sleep all day.", "Ann Lee built the tower."]
-    source = ListRetriever([A])
-    update = await Retriever(source, k=1)(asked(documents=documents))
-    assert update["passages"] == [passage(documents[2], source="document 3")]
-    assert [document.text for document in update["corpus"]] == documents
-    assert source.queries == []
-
-
 async def test_the_corpus_goes_before_the_documents_and_the_retriever() -> None:
     source = ListRetriever([A])
     update = await Retriever(source)(asked(corpus=[B, C], documents=["The tower."]))
     assert (update["passages"], update["corpus"]) == ([B], [B, C])
+    documents = ["Bo Ray kept the light.", "Ann Lee built the tower."]
+    update = await Retriever(source, k=1)(asked(documents=documents))
+    assert update["passages"] == [passage(documents[1], source="document 2")]
+    assert [document.text for document in update["corpus"]] == documents
     assert source.queries == []
 
 
@@ -60,16 +55,7 @@ async def test_ranked_documents_are_taken_in_their_order_each_once() -> None:
     assert (source.queries, meter.used.retrievals) == ([], 0)
 
 
-async def test_a_retriever_that_repeats_itself_is_read_once() -> None:
-    update = await Retriever(ListRetriever(lambda _: [A, A, B, A]))(ASKED)
-    assert (update["passages"], update["long_term"]) == ([A, B], ["a", "b"])
-
-
 # What can be searched
-
-
-async def test_a_list_of_passages_is_searched() -> None:
-    assert (await Retriever([C, A], k=1)(ASKED))["passages"] == [A]
 
 
 def test_what_is_no_retriever_is_refused() -> None:
@@ -148,8 +134,7 @@ async def test_at_most_n_candidates_are_found(
 
 async def test_passages_of_earlier_rounds_do_not_wait_again() -> None:
     node, _ = candidates("cahb")
-    state: Any = search_state(passages=[BY_NAME[n] for n in "abc"], waiting=[], query="more")
-    update = await node(state)
+    update = await node(search_state(passages=PASSAGES[:3], waiting=[], query="more"))
     assert update["waiting"] == ["h"]
     assert update["long_term"] == ["a", "b"]
     assert update["rounds"] == [FIRST, SearchRound(query="more", found=4, new=1)]
@@ -157,7 +142,6 @@ async def test_passages_of_earlier_rounds_do_not_wait_again() -> None:
 
 async def test_with_reread_only_those_of_d_do_not_wait_again() -> None:
     node, _ = candidates("cahb", reread=True)
-    state: Any = search_state(passages=[BY_NAME[n] for n in "abc"], waiting=[])
-    update = await node(state)
+    update = await node(search_state(passages=PASSAGES[:3], waiting=[]))
     assert update["waiting"] == ["c", "h"]
     assert update["rounds"][-1].new == 1

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
-from citeproof.agents.summarizer import Summarizer, in_short, is_irrelevant
+from citeproof.agents.summarizer import Summarizer
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ScriptedChatModel
-from tests.agents.one_node import SlowLLM
-from tests.agents.search_states import PASSAGES, search_state
-from tests.agents.states import A, B, C, state
+from tests.agents.one_node import SlowLLM, noted
+from tests.agents.states import A, B, C, search_state, state
 
 
 def summarizer(
@@ -33,6 +32,7 @@ async def test_d_and_all_that_waits_are_summarised() -> None:
     update = await node(search_state(waiting=["d"]))
     assert update["summaries"] == {"a": "Sum: a.", "b": "Sum: b.", "d": "Sum: d."}
     assert {call.arguments["max_tokens"] for call in model.calls} == {33}
+    assert "Which facts of this passage help" in model.calls[0].prompt
     for call in model.calls:
         assert "Question: Who?" in call.prompt
         assert call.prompt.count("All about") == 1
@@ -56,10 +56,9 @@ async def test_they_are_written_in_parallel_up_to_a_limit(at_once: int) -> None:
 @pytest.mark.parametrize("reply", ["", " \n", "…", "--"])
 async def test_an_empty_summary_leaves_the_passages_own_text(reply: str) -> None:
     node, _ = summarizer([reply])
-    with use_meter(Meter()) as meter:
-        update = await node(search_state(long_term=["a"], waiting=[]))
+    update, notes = await noted(node(search_state(long_term=["a"], waiting=[])))
     assert update == {"summaries": {"a": "All about a."}}
-    assert meter.notes == ["summarizer: an empty summary, the passage's own text was read"]
+    assert notes == ["summarizer: an empty summary, the passage's own text was read"]
 
 
 async def test_an_outage_is_the_nodes_error_and_ends_the_other_calls() -> None:
@@ -83,25 +82,12 @@ async def test_the_budget_ends_it() -> None:
     assert len(model.calls) == meter.used.llm_calls == 3
 
 
-async def test_nothing_to_summarise_calls_nobody() -> None:
-    node, model = summarizer()
-    assert await node(search_state(long_term=[], waiting=[])) == {"summaries": {}}
-    assert model.calls == []
-
-
-def test_a_passage_in_short_is_its_summary_where_there_is_one() -> None:
-    a, b = PASSAGES[:2]
-    assert in_short(a, {"a": "Sum."}) == a.model_copy(update={"text": "Sum."})
-    assert in_short(b, {"a": "Sum."}) == b
-
-
 # Shortening the memory
 
 BY_PASSAGE = {A.text: "Lee built it.", B.text: "Irrelevant.", C.text: "Ray kept it."}
-STYLES = ["summary", "snippet"]
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", ["summary", "snippet"])
 async def test_each_passage_is_shortened_and_the_irrelevant_ones_are_forgotten(style: Any) -> None:
     node, model = summarizer(BY_PASSAGE, style=style)
     update = await node(state(long_term=["c", "a", "b"]))
@@ -113,34 +99,17 @@ async def test_each_passage_is_shortened_and_the_irrelevant_ones_are_forgotten(s
     assert all(call.prompt.count("<passage") == 1 for call in model.calls)
 
 
-async def test_where_none_is_relevant_the_first_is_read_in_full() -> None:
-    node, _ = summarizer(lambda _: "irrelevant", style="summary")
-    with use_meter(Meter()) as meter:
-        assert await node(state()) == {"short_forms": {}, "long_term": ["a"]}
-    told = "summarizer: no passage was called relevant; the first was read in full"
-    assert meter.notes == [told]
-
-
 @pytest.mark.parametrize(
-    ("style", "asked"),
-    [
-        ("", "Which facts of this passage help"),
-        ("summary", "Summarize what"),
-        ("snippet", "Copy from this passage"),
-    ],
+    ("style", "update"),
+    [("", {"summaries": {}}), ("summary", {"short_forms": {}, "long_term": []})],
 )
-async def test_what_is_asked_goes_by_the_style(style: Any, asked: str) -> None:
-    node, model = summarizer(lambda _: "x", style=style, summary_tokens=41)
-    await node(search_state(waiting=[]))
-    assert [asked in call.prompt for call in model.calls] == [True, True]
-    assert [call.arguments["max_tokens"] for call in model.calls] == [41, 41]
-
-
-@pytest.mark.parametrize("style", STYLES)
-async def test_an_empty_memory_calls_nobody(style: Any) -> None:
+async def test_nothing_to_summarise_calls_nobody(style: Any, update: Any) -> None:
     node, model = summarizer([], style=style)
-    assert await node(state(long_term=[])) == {"short_forms": {}, "long_term": []}
+    assert await node(search_state(long_term=[], waiting=[])) == update
     assert model.calls == []
+
+
+LONG = "The judge found the letter of the keeper irrelevant, and so the tower was sold at auction."
 
 
 @pytest.mark.parametrize(
@@ -149,18 +118,23 @@ async def test_an_empty_memory_calls_nobody(style: Any) -> None:
         ("irrelevant", True),
         ('"Irrelevant."', True),
         (
-            "Irrelevant. The passage is about cats and says nothing that would help in any way.",
+            "Irrelevant. The passage is on cats, and says nothing that would help with it at all.",
             True,
         ),
         ("The passage is irrelevant to the question.", True),
         ("This passage is not relevant.", True),
         ("Lee built the tower.", False),
-        (
-            "The judge found the letter of the keeper irrelevant, and so the old tower was sold at "
-            "auction to Ann Lee in 1871.",
-            False,
-        ),
+        (LONG, False),
     ],
 )
-def test_what_counts_as_irrelevant(text: str, irrelevant: bool) -> None:
-    assert is_irrelevant(text) is irrelevant
+async def test_what_counts_as_irrelevant(text: str, irrelevant: bool) -> None:
+    node, _ = summarizer([text], style="summary")
+    update = await node(state(long_term=["a"]))
+    assert update["short_forms"] == ({} if irrelevant else {"a": text})
+
+
+async def test_where_none_is_relevant_the_first_is_read_in_full() -> None:
+    node, _ = summarizer(lambda _: "irrelevant", style="summary")
+    update, notes = await noted(node(state()))
+    assert update == {"short_forms": {}, "long_term": ["a"]}
+    assert notes == ["summarizer: no passage was called relevant; the first was read in full"]

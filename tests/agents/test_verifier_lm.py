@@ -9,12 +9,12 @@ import pytest
 from citeproof import LLM
 from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.testing import ScriptedChatModel
-from tests.agents.calm_states import BUILT, LIT, candidate, claim
+from tests.agents.one_node import asking
+from tests.agents.states import BUILT, LIT, candidate, claim
 
 
 def verifier(*replies: str, **knobs: Any) -> tuple[VerifierLM, ScriptedChatModel]:
-    model = ScriptedChatModel(replies)
-    return VerifierLM(LLM(model), LLM(ScriptedChatModel([])), **knobs), model
+    return asking(VerifierLM, *replies, main_llm=LLM(ScriptedChatModel([])), **knobs)
 
 
 @pytest.mark.parametrize("claims", [[], [claim(BUILT), claim(LIT)]])
@@ -29,9 +29,3 @@ async def test_it_answers_in_the_form_and_length_of_the_main_lm() -> None:
     said = (await node(candidate(claims=[claim("Ann Lee", 1)])))["verifier_claims"]
     assert [c.text for c in said] == ["Ann Lee", "Bo Ray"]
     assert model.calls[0].arguments["max_tokens"] == 44
-
-
-@pytest.mark.parametrize("reply", ["", "  \n", "DONE", "[1]"])
-async def test_a_reply_that_says_nothing_is_an_empty_answer(reply: str) -> None:
-    node, _ = verifier(reply)
-    assert await node(candidate(claims=[claim(BUILT, 1)])) == {"verifier_claims": []}

@@ -18,16 +18,12 @@ from citeproof.errors import VerifierOutageError
 from citeproof.evaluation.results import read_results
 from citeproof.evaluation.runner import run
 from citeproof.graphs.vtg import build_vtg
-from citeproof.runtime.meter import Meter, use_meter
-from citeproof.settings import BudgetSettings
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
 from citeproof.tools.llm.model import no_llm
-from citeproof.types import Usage, Verdict
-from tests.agents.baseline_states import sampled
-from tests.agents.calm_states import BUILT, LIT, claim
-from tests.agents.r2_mga_states import reflecting
-from tests.agents.states import state
+from citeproof.types import Verdict
+from tests.agents.one_node import noted
+from tests.agents.states import BUILT, LIT, claim, reflecting, sampled, state
 from tests.evaluation.scripted import examples, toolbox
 from tests.graphs.scripts import Script
 
@@ -39,16 +35,9 @@ def gone(premise: str, hypothesis: str) -> NoReturn:
 OUT: Any = TableEntailment(gone)
 
 
-async def noted(node: Any, given: Any) -> tuple[Any, str]:
-    """What a node gives, and what it notes."""
-    meter = Meter(Usage(), BudgetSettings())
-    with use_meter(meter):
-        return await node(given), " ".join(meter.notes)
-
-
 async def test_a_draft_stays_unchecked_and_is_not_taken_back() -> None:
     draft = Draft(text=BUILT, cited=("a",))
-    update, note = await noted(MemoryVerifier(OUT), state(draft=draft))
+    update, [note] = await noted(MemoryVerifier(OUT)(state(draft=draft)))
     assert update["draft"].verdict.status == "unchecked"
     assert "rejected" not in update
     assert "http://gpu does not answer" in note
@@ -57,13 +46,13 @@ async def test_a_draft_stays_unchecked_and_is_not_taken_back() -> None:
 async def test_a_proved_draft_keeps_its_citations() -> None:
     proved = Verdict(status="supported", score=0.9)
     draft = Draft(text=BUILT, cited=("a", "b"), verdict=proved)
-    update, note = await noted(Simplifier(OUT), state(draft=draft))
+    update, [note] = await noted(Simplifier(OUT)(state(draft=draft)))
     assert update == {}
     assert "not trimmed" in note
 
 
 async def test_finished_claims_stay_unchecked() -> None:
-    update, note = await noted(ClaimsVerifier(OUT), reflecting(claims=[claim(BUILT, 1)]))
+    update, [note] = await noted(ClaimsVerifier(OUT)(reflecting(claims=[claim(BUILT, 1)])))
     assert [own.verdict.status for own in update["claims"]] == ["unchecked"]
     assert "not checked" in note
 
@@ -71,7 +60,7 @@ async def test_finished_claims_stay_unchecked() -> None:
 @pytest.mark.parametrize("definition", ["paper", "released"])
 async def test_the_first_sample_that_says_something_is_kept(definition: Any) -> None:
     samples = sampled([], [claim(BUILT, 1)], [claim(LIT, 2)])
-    update, note = await noted(AnswerReranker(OUT, definition=definition), samples)
+    update, [note] = await noted(AnswerReranker(OUT, definition=definition)(samples))
     [kept] = update["claims"]
     assert (kept.text, kept.verdict.status) == (BUILT, "unchecked")
     assert [citation.number for citation in kept.citations] == [1]
@@ -79,13 +68,14 @@ async def test_the_first_sample_that_says_something_is_kept(definition: Any) -> 
 
 
 async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
-    update, note = await noted(ClaimsAssessor(OUT), reflecting(claims=[claim(BUILT, 1)]))
-    assert (update["rounds"][-1].faulty, update["rounds"][-1].feedback) == (False, "")
+    update, [note] = await noted(ClaimsAssessor(OUT, "list")(reflecting(claims=[claim("Lee", 1)])))
+    [done] = update["rounds"]
+    assert (done.faulty, done.feedback, done.answer) == (False, "", "Lee [1]")
     assert "not assessed" in note
 
 
 async def test_passages_that_cannot_be_asked_may_answer() -> None:
-    update, note = await noted(AnswerabilityVerifier(no_llm(), answerability=OUT), state())
+    update, [note] = await noted(AnswerabilityVerifier(no_llm(), answerability=OUT)(state()))
     assert update == {"answerable": None}
     assert "not checked" in note
 

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
-from citeproof import Passage, Toolbox
+from citeproof import Passage
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.state import LLatrievalResult
-from citeproof.testing import ListRetriever, ScriptedChatModel
+from citeproof.testing import ListRetriever
+from tests.graphs.scripts import RoleScript
 
 QUESTION = "Who kept the light?"
 
-_TASKS = {
-    '{"numbers"': "document_selector",
-    '{"score"': "verifier_score",
-    "Answer Yes or No": "verifier",
-    "Which facts of this passage": "summarizer",
-    "as a short passage": "passage",
-    "one new question": "question",
-    "Answer this question from the passages": "answerer",
-    "List the answers to this question": "answerer",
-}
 _SHOWN = re.compile(r'<passage number="\d+" title="(.*?)">\n(.*?)\n</passage>', re.DOTALL)
 
 
@@ -44,51 +32,48 @@ def texts(prompt: str) -> list[str]:
     return [text for _, text in _SHOWN.findall(prompt)]
 
 
-@dataclass
-class Search:
-    """Replies of each kind of task: in order, or from a function of the prompt.
+def summary(prompt: str) -> str:
+    """What is said in short of a passage."""
+    return f"Sum of {shown(prompt)[0]}."
 
-    Summaries are made up from the passage unless `replies` has some.
+
+class Search(RoleScript):
+    """Every role has nothing to say, but for the summarizer.
+
+    Args:
+        found: Part of the query → names of what the retriever finds, or a function of the query.
+        replies: Role → its replies, in order or from a function of the prompt; lists of numbers
+            are the document selector's.
     """
 
-    found: Mapping[str, Sequence[str]] | Callable[[str], Sequence[str]]
-    """Part of the query → names of what the retriever finds; the longest part that fits."""
-    replies: Mapping[str, Sequence[Any] | Callable[[str], Any]] = field(default_factory=dict)
-    calls: Counter[str] = field(default_factory=Counter)
-    prompts: list[tuple[str, str]] = field(default_factory=list)
-    queries: list[str] = field(default_factory=list)
+    usual: ClassVar = {
+        "document_selector": (),
+        "retrieval_verifier": (),
+        "summarizer": summary,
+        "missing_info": (),
+        "answerer": (),
+    }
 
-    def reply(self, prompt: str) -> Any:
-        """The next reply to the task that ends the prompt."""
-        kind = next(kind for words, kind in _TASKS.items() if words in prompt)
-        self.prompts.append((kind, prompt))
-        number = self.calls[kind]
-        self.calls[kind] += 1
-        if kind == "summarizer" and kind not in self.replies:
-            return f"Sum of {shown(prompt)[0]}."
-        replies = self.replies[kind]
-        reply = replies(prompt) if callable(replies) else replies[number]
-        return json.dumps({"numbers": reply}) if isinstance(reply, list) else reply
+    def __init__(
+        self,
+        found: Mapping[str, Sequence[str]] | Callable[[str], Sequence[str]],
+        **replies: Any,
+    ) -> None:
+        if isinstance(chosen := replies.get("document_selector"), list):
+            replies["document_selector"] = [{"numbers": numbers} for numbers in chosen]
+        names = {} if callable(found) else found
+        passages = {part: pool(*some) for part, some in names.items()}
+        super().__init__(bank=None, passages=passages, **replies)
+        if callable(found):
+            self.retriever = ListRetriever(lambda query: pool(*found(query)))
 
-    def retrieve(self, query: str) -> list[Passage]:
-        """The passages for a query."""
-        self.queries.append(query)
-        if callable(self.found):
-            return pool(*self.found(query))
-        keys = [key for key in self.found if key in query]
-        return pool(*self.found[max(keys, key=len)]) if keys else []
-
-    def of(self, kind: str) -> list[str]:
-        """The prompts of a kind of task."""
-        return [prompt for other, prompt in self.prompts if other == kind]
-
-    def toolbox(self) -> Toolbox:
-        """Scripted tools."""
-        return Toolbox(ScriptedChatModel(self.reply), retriever=ListRetriever(self.retrieve))
+    def of(self, role: str) -> list[str]:
+        """The prompts of a role."""
+        return [call.prompt for call in self.calls(role)]
 
     def run(self, question: str = QUESTION, **parameters: Any) -> LLatrievalResult:
         """Invoke LLatrieval."""
-        graph = build_llatrieval(self.toolbox(), **{"prove": False, **parameters})
+        graph = build_llatrieval(self.toolbox(entailment=None), **{"prove": False, **parameters})
         result: LLatrievalResult = cast("Any", graph.invoke({"question": question}))
         return result
 

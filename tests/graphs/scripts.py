@@ -109,7 +109,7 @@ class RoleScript:
         replies: Role → its replies, where they are not those of `usual`.
     """
 
-    usual: ClassVar[dict[str, Sequence[Any]]]
+    usual: ClassVar[dict[str, Any]]
     """Role → its replies."""
     found: ClassVar[Mapping[str, Sequence[Passage]]] = {"": [A, B, C]}
     """Part of the query → what the retriever finds; the longest part that fits."""
@@ -119,20 +119,17 @@ class RoleScript:
         *,
         bank: Bank | None = None,
         passages: Mapping[str, Sequence[Passage]] | None = None,
-        **replies: Sequence[Any],
+        **replies: Any,
     ) -> None:
         assert replies.keys() <= self.usual.keys()
-        self.passages = self.found if passages is None else passages
+        passages = self.found if passages is None else passages
         self.bank = bank
         self.models = {
             role: ScriptedChatModel(said) for role, said in {**self.usual, **replies}.items()
         }
-        self.retriever = ListRetriever(self._found)
+        longest_first = sorted(passages, key=len, reverse=True)
+        self.retriever = ListRetriever({part: passages[part] for part in longest_first})
         self.entailment = TableEntailment(lambda text, claim: 0.9 if claim in text else 0.1)
-
-    def _found(self, query: str) -> Sequence[Passage]:
-        keys = [key for key in self.passages if key in query]
-        return self.passages[max(keys, key=len)] if keys else []
 
     def toolbox(self, **more: Any) -> Toolbox:
         """Tools in which any role but those of the script has nothing to say."""

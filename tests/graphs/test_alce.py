@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from citeproof import Answer, Toolbox, oracle_passages
+from citeproof import Answer, oracle_passages
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
-from citeproof.testing import Call, ListRetriever, ScriptedChatModel, TableEntailment
-from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D
+from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, D, RoleScript
 
 QUESTION = "Who built the tower?"
 GOOD = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
@@ -18,26 +17,22 @@ BAD = "Bo Ray built the tower [1]. Bo Ray kept the light [9]."
 SHORT = {A.text: "About Lee.", B.text: "About 1871.", C.text: "irrelevant", D.text: "Storm."}
 
 
-class Run:
-    """One baseline, with a scripted model for each role; a text alone is the answerer's."""
+class Run(RoleScript):
+    """One baseline; a text alone is the answerer's reply to everything."""
+
+    usual: ClassVar = {"answerer": (), "summarizer": (), "answer_selector": ()}
 
     def __init__(
         self, name: str, replies: Any = GOOD, *, found: Any = (A, B, C, D), **parameters: Any
     ) -> None:
-        replies = replies if isinstance(replies, dict) else {"answerer": replies}
-        self.models = {
-            role: ScriptedChatModel({"": said} if isinstance(said, str) else said)
-            for role, said in replies.items()
-        }
-        self.entailment = TableEntailment(lambda premise, claim: 0.9 if claim in premise else 0.1)
-        self.retriever = ListRetriever(found if isinstance(found, dict) else lambda _: list(found))
-        tools = Toolbox(
-            ScriptedChatModel([]),
-            retriever=self.retriever,
-            entailment=self.entailment,
-            roles=self.models,
+        said: dict[str, Any] = replies if isinstance(replies, dict) else {"answerer": replies}
+        passages = found if isinstance(found, dict) else {"": found}
+        super().__init__(
+            passages=passages,
+            bank=None,
+            **{role: {"": own} if isinstance(own, str) else own for role, own in said.items()},
         )
-        self.graph = METHODS[name].build(tools, **parameters)
+        self.graph = METHODS[name].build(self.toolbox(), **parameters)
 
     def __call__(self, **more: Any) -> Answer:
         result = self.graph.invoke({"question": QUESTION, **more})
@@ -45,18 +40,15 @@ class Run:
         assert isinstance(result["answer"], Answer)
         return result["answer"]
 
-    def calls(self, role: str = "answerer") -> list[Call]:
-        return self.models[role].calls
-
     @property
     def counts(self) -> dict[str, int]:
-        """Calls of each role."""
-        return {role: len(model.calls) for role, model in self.models.items()}
+        """Role → its calls, without the roles that were not asked."""
+        return {role: len(model.calls) for role, model in self.models.items() if model.calls}
 
     @property
     def shown(self) -> str:
         """What the answerer's last prompt shows of the run, without examples."""
-        prompt = self.calls()[-1].prompt
+        prompt = self.calls("answerer")[-1].prompt
         return prompt[prompt.index(f"Question: {QUESTION}") :]
 
     @property
@@ -128,7 +120,7 @@ def test_rerank_keeps_the_best_proved_of_four() -> None:
     assert answer.text == GOOD
     assert run.counts == {"answerer": 4}
     assert len(run.entailment.batches) == 1, "the choice and the verdicts come from one batch"
-    assert {call.arguments["temperature"] for call in run.calls()} == {1.0}
+    assert {call.arguments["temperature"] for call in run.calls("answerer")} == {1.0}
 
 
 def test_usc_lets_the_model_choose_among_nine() -> None:
@@ -184,7 +176,7 @@ def test_documents_are_searched_unless_they_are_ranked() -> None:
     for ranked, first in ((False, A.text), (True, C.text)):
         run = Run("vanilla", k=1, ranked=ranked)
         run(documents=[C.text, A.text])
-        assert first in run.calls()[0].prompt
+        assert first in run.calls("answerer")[0].prompt
 
 
 def test_closedbook_cites_nothing_and_reads_nothing() -> None:

@@ -121,14 +121,6 @@ async def test_a_proved_answer_demonstrates_how_the_next_question_is_answered(ba
     assert "Why two." in script.calls("assessor")[0].prompt
 
 
-async def test_demonstrate_false_writes_without_an_example(bank: Bank) -> None:
-    await Script(bank=bank).run()
-    script = Script(bank=bank)
-    await script.run(OTHER, demonstrate=False, refine=False)
-    assert "<example>" not in script.calls("claim_generator")[0].prompt
-    assert "demonstrator" not in script.counts
-
-
 # Proof and refinement
 
 
@@ -174,21 +166,23 @@ async def test_the_first_answer_stands_with_what_was_left_out_of_it() -> None:
 
 
 async def test_an_answer_of_which_nothing_is_left_is_not_assessed() -> None:
-    script = Script(
-        claim_generator=[WRONG, WRONG, "DONE"],
-        citation_generator=[cite(1)] * 2,
-        evidence_finder=[{"questions": ["?"]}],
-    )
+    nothing = {**HALF, "claim_generator": [WRONG, WRONG, "DONE"]}
+    script = Script(**nothing)
     answer = (await script.run(max_trials=0, unverified="drop"))["answer"]
     assert answer.reason == "No claim could be proved from the passages."
     assert "assessor" not in script.counts
 
 
-async def test_refine_false_ends_with_the_first_answer_and_leaves_no_case(bank: Bank) -> None:
+async def test_refinement_and_demonstration_can_be_left_out(bank: Bank) -> None:
     script = Script(bank=bank)
     result = await script.run(refine=False)
     assert script.counts == WRITING
     assert (result["rounds"], result["case_id"], await bank.count()) == ([], "", 0)
+    await Script(bank=bank).run()
+    script = Script(bank=bank)
+    await script.run(OTHER, demonstrate=False, refine=False)
+    assert "<example>" not in script.calls("claim_generator")[0].prompt
+    assert "demonstrator" not in script.counts
 
 
 async def test_without_the_verifier_claims_stay_unchecked() -> None:
@@ -244,12 +238,21 @@ async def reviewed(script: Script, decision: str, text: str = "", assess: str = 
     return answer
 
 
-async def test_claims_of_a_refinement_are_reviewed_as_well() -> None:
+@pytest.mark.parametrize(
+    ("decision", "edited", "text", "status"),
+    [
+        ("edit", LIT, BOTH, "answered"),
+        ("approve", "", f"{ONE} {WRONG[:-1]} [1]. [unverified]", "partial"),
+    ],
+)
+async def test_claims_of_a_refinement_are_reviewed_as_well(
+    decision: str, edited: str, text: str, status: str
+) -> None:
     script = refined(
         f"Refined answer: {ONE} {WRONG[:-1]} [1].", evidence_finder=[{"questions": ["Who?"]}]
     )
-    answer = await reviewed(script, "edit", text=LIT)
-    assert (answer.text, answer.status) == (BOTH, "answered")
+    answer = await reviewed(script, decision, text=edited)
+    assert (answer.text, answer.status, answer.notes) == (text, status, ())
     assert len(script.calls("refiner")) == 1
 
 
@@ -272,15 +275,6 @@ async def test_what_a_person_has_decided_is_not_refined(
     answer = await reviewed(script, decision, assess=assess)
     assert (answer.text, answer.status, answer.reason) == (text, "partial", reason)
     assert not {"assessor", "planner", "refiner"} & script.counts.keys()
-
-
-async def test_a_claim_of_a_refinement_that_a_person_approves_stands() -> None:
-    script = refined(
-        f"Refined answer: {ONE} {WRONG[:-1]} [1].", evidence_finder=[{"questions": ["?"]}]
-    )
-    answer = await reviewed(script, "approve")
-    assert answer.text == f"{ONE} {WRONG[:-1]} [1]. [unverified]"
-    assert (answer.status, answer.notes) == ("partial", ())
 
 
 # What every graph can do

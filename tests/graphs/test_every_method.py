@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -16,10 +13,10 @@ from citeproof.errors import InputError, SettingsError
 from citeproof.graphs.registry import METHODS
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
-from tests.agents.evidence_log import Log
+from tests.agents.one_node import Log
 from tests.graphs.scripts import timeless
 from tests.robustness.chaos import FACTS, QUESTION, Steady
-from tests.robustness.flows import ASKING, FLOWS, asked, seed
+from tests.robustness.flows import ASKING, FLOWS, asked, followed, seed
 
 LATER = "When was it lit?"
 EVERY = [name for name in FLOWS if name != "kept"]
@@ -54,6 +51,18 @@ def test_invoke_and_ainvoke_give_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_a_checkpointer_keeps_all_in_types_that_the_state_declares(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In strict mode, which the tests are in, LangGraph reads back no others."""
+    graph, _ = built(name, checkpointer=InMemorySaver())
+    result = graph.invoke(followed(name, QUESTION), THREAD)
+    kept = graph.get_state(THREAD).values
+    assert {key: kept[key] for key in result} == result
+    assert caplog.text == "", "such as of a type that was not read back"
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_a_second_question_on_a_thread_starts_from_nothing(name: str) -> None:
     graph, _ = built(name, checkpointer=InMemorySaver())
     graph.invoke(asked(name, QUESTION), THREAD)
@@ -64,27 +73,6 @@ def test_a_second_question_on_a_thread_starts_from_nothing(name: str) -> None:
     for one in (second, fresh):
         one["answer"] = one["answer"].model_copy(update={"usage": None})
     assert {**second, "ledger": 0, "messages": 0} == {**fresh, "ledger": 0, "messages": 0}
-
-
-STRICT = """
-from tests.graphs.test_every_method import *
-from tests.robustness.flows import followed
-
-for name in EVERY:
-    graph, _ = built(name, checkpointer=InMemorySaver())
-    result = graph.invoke(followed(name, QUESTION), THREAD)
-    kept = graph.get_state(THREAD).values
-    assert {key: kept[key] for key in result} == result, name
-"""
-
-
-def test_strict_checkpoints_can_be_read_again() -> None:
-    """In strict mode LangGraph reads back only types that the graph's state declares."""
-    strict = {**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"}
-    done = subprocess.run(
-        [sys.executable, "-c", STRICT], env=strict, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -178,34 +166,13 @@ def test_documents_with_the_question_replace_the_index(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "told"),
     [
-        ("vtg", {"trials": 1}, "Unknown parameter trials.*max_trials"),
         ("vtg", {"max_trials": -1}, "max_trials cannot be -1"),
         ("calm", {"theta": 0.5}, "Unknown parameter theta.*threshold"),
         ("calm", {"pool": 0}, "pool cannot be 0"),
-        ("calm", {"max_rounds": -1}, "max_rounds cannot be -1"),
         ("calm", {"threshold": 0.0}, "threshold cannot be 0"),
-        ("calm", {"statement_threshold": 1.1}, "statement_threshold cannot be"),
         ("calm", {"form": "poem"}, "form cannot be 'poem'"),
-        ("llatrieval", {"max_rounds": 0}, "max_rounds cannot be 0"),
-        ("llatrieval", {"candidates": 0}, "candidates cannot be 0"),
-        ("llatrieval", {"window": 0}, "window cannot be 0"),
-        ("llatrieval", {"k": 51}, "k cannot be 51"),
-        ("llatrieval", {"threshold": 11}, "threshold cannot be 11"),
-        ("llatrieval", {"first_query": "hyde"}, "first_query cannot be 'hyde'"),
-        ("llatrieval", {"verification": "both"}, "verification cannot be 'both'"),
-        ("llatrieval", {"query_style": "poem"}, "query_style cannot be 'poem'"),
         ("r2-mga", {"rank": 6}, "rank cannot be 6"),
-        ("r2-mga", {"rounds": 0}, "rounds cannot be 0"),
-        ("r2-mga", {"execution": "all"}, "execution cannot be 'all'"),
-        ("r2-mga", {"unverified": "hide"}, "unverified cannot be 'hide'"),
-        ("composed", {"search_rounds": 0}, "search_rounds cannot be 0"),
-        ("composed", {"candidates": 101}, "candidates cannot be 101"),
         ("composed", {"namespace": "a b"}, "namespace cannot be 'a b'"),
-        ("composed", {"least_score": 0.0}, "least_score cannot be 0"),
-        ("composed", {"answer_tokens": 1}, "answer_tokens cannot be 1"),
-        ("composed", {"max_trials": 21}, "max_trials cannot be 21"),
-        ("vanilla", {"shots": 3}, "shots cannot be 3"),
-        ("usc", {"samples": 0}, "samples cannot be 0"),
     ],
 )
 def test_unknown_and_impossible_parameters_are_errors(

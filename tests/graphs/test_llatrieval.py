@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from citeproof import Toolbox
 from citeproof.graphs.llatrieval import LLatrievalParameters, build_llatrieval
-from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.testing import TableEntailment
 from tests.graphs.llatrieval_scripts import QUESTION, Search, shown, texts
 
 SMALL: dict[str, Any] = {"k": 2, "window": 3, "candidates": 6, "prove": False}
@@ -18,55 +17,43 @@ def ids(passages: Any) -> str:
     return "".join(passage.id for passage in passages)
 
 
-def steps(search: Search) -> list[str]:
-    """Kinds of calls in order, repeats and summaries left out."""
-    kinds = [kind for kind, _ in search.prompts if kind != "summarizer"]
-    return [kind for n, kind in enumerate(kinds) if n == 0 or kinds[n - 1] != kind]
-
-
 def two_rounds(**replies: Any) -> Search:
     """a to f for the question; g, b and h for what is missing."""
     said: dict[str, Any] = {
         "document_selector": [[1, 3], [1, 5], [1, 4]],
-        "verifier": ["No", "Yes"],
-        "passage": ["Bo Ray kept it."],
-        "question": ["Who was Bo?"],
+        "retrieval_verifier": ["No", "Yes"],
+        "missing_info": ["Bo Ray kept it."],
         "answerer": ["It was kept by the boats [1]. Then came g [7]."],
     }
-    return Search({"": "abcdef", "Bo": "gbh"}, {**said, **replies})
+    return Search({"": "abcdef", "Bo": "gbh"}, **{**said, **replies})
 
 
 # The loop
 
 
 def test_windows_slide_over_all_candidates_with_d_first() -> None:
-    search = Search({"": "abcdef"}, {"document_selector": [[1, 3], [2, 5]], "verifier": ["Yes"]})
+    search = Search({"": "abcdef"}, document_selector=[[1, 3], [2, 5]], retrieval_verifier=["Yes"])
     found = search.search(**SMALL)
-    assert [shown(prompt) for prompt in search.of("document_selector")] == [
-        ["a", "b", "c"],
-        ["a", "c", "d", "e", "f"],
-    ]
+    windows = ["".join(shown(prompt)) for prompt in search.of("document_selector")]
+    assert windows == ["abc", "acdef"]
     assert [(s.round, ids(s.entered), ids(s.left)) for s in found.swaps] == [
         (1, "c", "b"),
         (1, "f", "a"),
     ]
-    assert shown(search.of("verifier")[0]) == ["c", "f"]
+    assert shown(search.of("retrieval_verifier")[0]) == ["c", "f"]
 
 
-def test_with_verify_first_passages_that_suffice_are_not_chosen_among() -> None:
-    search = Search({"": "abcdef"}, {"verifier": ["Yes"]})
+def test_with_verify_first_only_passages_that_do_not_suffice_are_chosen_among() -> None:
+    search = Search({"": "abcdef"}, retrieval_verifier=["Yes"])
     found = search.search(**SMALL, verify_first=True)
     assert (ids(found.passages), found.verified, found.candidates) == ("ab", True, 2)
-    assert steps(search) == ["verifier"]
-
-
-def test_with_verify_first_passages_that_do_not_suffice_are_chosen_among_and_judged_again() -> None:
-    search = two_rounds(verifier=["No", "No", "Yes"])
+    assert [role for role in search.usual if search.calls(role)] == ["retrieval_verifier"]
+    search = two_rounds(retrieval_verifier=["No", "No", "Yes"])
     found = search.search(**SMALL, verify_first=True)
-    assert [shown(prompt) for prompt in search.of("verifier")] == [
-        ["a", "b"],
-        ["a", "f"],
-        ["a", "h"],
+    assert ["".join(shown(prompt)) for prompt in search.of("retrieval_verifier")] == [
+        "ab",
+        "af",
+        "ah",
     ]
     assert [done.sufficient for done in found.rounds] == [False, True]
     assert (ids(found.passages), found.candidates) == ("ah", 8)
@@ -75,8 +62,8 @@ def test_with_verify_first_passages_that_do_not_suffice_are_chosen_among_and_jud
 def test_passages_that_do_not_suffice_lead_to_a_query_for_what_is_missing() -> None:
     search = two_rounds()
     found = search.search(**SMALL)
-    assert search.queries == [QUESTION, "Bo Ray kept it."]
-    assert shown(search.of("passage")[0]) == ["a", "f"]
+    assert search.retriever.queries == [QUESTION, "Bo Ray kept it."]
+    assert shown(search.of("missing_info")[0]) == ["a", "f"]
     assert (ids(found.passages), found.verified, found.candidates) == ("ah", True, 8)
     assert [(r.query, r.found, r.new, r.sufficient) for r in found.rounds] == [
         (QUESTION, 6, 6, False),
@@ -89,15 +76,13 @@ def test_after_t_rounds_the_passages_are_given_and_not_called_verified(rounds: i
     names = iter(["abc", "def", "ghi", "jkl"])
     search = Search(
         lambda _: next(names),
-        {
-            "document_selector": lambda _: [1, 3],
-            "verifier": lambda _: "No",
-            "passage": [f"Try {n}." for n in range(rounds)],
-        },
+        document_selector=lambda _: {"numbers": [1, 3]},
+        retrieval_verifier=lambda _: "No",
+        missing_info=[f"Try {n}." for n in range(rounds)],
     )
     found = search.search(**SMALL, max_rounds=rounds)
-    assert len(found.rounds) == search.calls["verifier"] == rounds
-    assert search.calls["passage"] == rounds - 1
+    assert len(found.rounds) == len(search.calls("retrieval_verifier")) == rounds
+    assert len(search.calls("missing_info")) == rounds - 1
     assert found.verified is False
     plural = "" if rounds == 1 else "s"
     assert found.reason == f"The passages were not found to suffice after {rounds} round{plural}."
@@ -107,27 +92,27 @@ def test_after_t_rounds_the_passages_are_given_and_not_called_verified(rounds: i
 def test_a_round_that_finds_nothing_new_is_neither_selected_nor_verified() -> None:
     search = Search(
         {"": "abc", "new": "de"},
-        {
-            "document_selector": [[1, 2], [3, 4]],
-            "verifier": ["No", "Yes"],
-            "passage": ["Old.", "Nothing, really.", "Something new."],
-        },
+        document_selector=[[1, 2], [3, 4]],
+        retrieval_verifier=["No", "Yes"],
+        missing_info=["Old.", "Nothing, really.", "Something new."],
     )
     found = search.search(**SMALL)
     assert [done.sufficient for done in found.rounds] == [False, None, None, True]
-    assert search.calls["document_selector"] == search.calls["verifier"] == 2
+    assert len(search.calls("document_selector")) == len(search.calls("retrieval_verifier")) == 2
     assert ids(found.passages) == "de"
-    last = search.of("passage")[-1]
+    last = search.of("missing_info")[-1]
     assert last.endswith("\n- Old.\n- Nothing, really."), "so that it writes something else"
 
 
 def test_no_more_than_k_candidates_are_verified_without_selection() -> None:
     search = Search(
         {"": "a", "Bo": "abc"},
-        {"verifier": ["No", "Yes"], "passage": ["Bo."], "document_selector": [[1, 3]]},
+        retrieval_verifier=["No", "Yes"],
+        missing_info=["Bo."],
+        document_selector=[[1, 3]],
     )
     found = search.search(**SMALL)
-    assert shown(search.of("verifier")[0]) == ["a"]
+    assert shown(search.of("retrieval_verifier")[0]) == ["a"]
     assert shown(search.of("document_selector")[0]) == ["a", "b", "c"]
     assert ids(found.passages) == "ac"
 
@@ -139,37 +124,35 @@ def test_the_papers_defaults() -> None:
     assert (defaults.verification, defaults.summarize, defaults.answer) == ("class", True, True)
     search = Search(
         lambda _: [f"p{n}" for n in range(60)],
-        {"document_selector": lambda _: [1, 2, 3, 4, 5], "verifier": ["Yes"]},
+        document_selector=lambda _: {"numbers": [1, 2, 3, 4, 5]},
+        retrieval_verifier=["Yes"],
     )
     found = search.search()
     assert [len(shown(prompt)) for prompt in search.of("document_selector")] == [20, 25, 15]
     assert (len(found.passages), found.candidates) == (5, 50)
-    assert search.calls["summarizer"] == 50
+    assert len(search.calls("summarizer")) == 50
 
 
 # Switches
 
 
 def test_a_hypothetical_answer_may_be_the_first_query() -> None:
-    search = two_rounds(verifier=["Yes"])
+    search = two_rounds(retrieval_verifier=["Yes"])
     search.search(**SMALL, first_query="passage")
-    assert search.queries == ["Bo Ray kept it."]
-    assert shown(search.of("passage")[0]) == []
+    assert search.retriever.queries == ["Bo Ray kept it."]
+    assert shown(search.of("missing_info")[0]) == []
 
 
-def test_the_selector_reads_summaries_and_the_verifier_the_passages() -> None:
+@pytest.mark.parametrize(("summarize", "said"), [(True, "Sum of"), (False, "All about")])
+def test_the_selector_may_read_summaries_and_the_verifier_the_passages(
+    summarize: bool, said: str
+) -> None:
     search = two_rounds()
-    search.search(**SMALL)
-    assert texts(search.of("document_selector")[0]) == ["Sum of a.", "Sum of b.", "Sum of c."]
-    assert texts(search.of("verifier")[0]) == ["All about a.", "All about f."]
-    assert texts(search.of("passage")[0]) == ["All about a.", "All about f."]
-
-
-def test_without_summaries_the_selector_reads_the_passages() -> None:
-    search = two_rounds()
-    search.search(**SMALL, summarize=False)
-    assert search.calls["summarizer"] == 0
-    assert texts(search.of("document_selector")[0])[0] == "All about a."
+    search.search(**SMALL, summarize=summarize)
+    assert texts(search.of("document_selector")[0]) == [f"{said} {name}." for name in "abc"]
+    assert texts(search.of("retrieval_verifier")[0]) == ["All about a.", "All about f."]
+    assert texts(search.of("missing_info")[0]) == ["All about a.", "All about f."]
+    assert bool(search.calls("summarizer")) is summarize
 
 
 def test_without_an_answer_the_passages_are_all() -> None:
@@ -193,15 +176,15 @@ def test_the_answer_cites_the_chosen_passages() -> None:
 
 
 def test_verifier_missing_info_and_answerer_share_their_beginning() -> None:
-    search = two_rounds(verifier=["No"])
+    search = two_rounds(retrieval_verifier=["No"])
     search.run(**SMALL, max_rounds=1)
-    [verifying], [answering] = search.of("verifier"), search.of("answerer")
+    [verifying], [answering] = search.of("retrieval_verifier"), search.of("answerer")
     shared = verifying[: verifying.rindex("</passage>")]
     assert "All about f." in shared
     assert answering.startswith(shared)
     later = two_rounds()
     later.search(**SMALL)
-    assert later.of("passage")[0].startswith(shared)
+    assert later.of("missing_info")[0].startswith(shared)
 
 
 # Malformed output
@@ -210,13 +193,11 @@ def test_verifier_missing_info_and_answerer_share_their_beginning() -> None:
 def test_a_run_of_nothing_but_nonsense_ends_with_the_first_candidates() -> None:
     search = Search(
         {"": "abcdef", "light": "abcdef"},
-        {
-            "document_selector": lambda _: "the best ones",
-            "verifier": lambda _: "Perhaps",
-            "passage": lambda _: "",
-            "summarizer": lambda _: "",
-            "answerer": ["[1][2]"],
-        },
+        document_selector=lambda _: "the best ones",
+        retrieval_verifier=lambda _: "Perhaps",
+        missing_info=lambda _: "",
+        summarizer=lambda _: "",
+        answerer=["[1][2]"],
     )
     result = search.run(**SMALL)
     assert ids(result["retrieval"].passages) == "ab"
@@ -255,14 +236,12 @@ def test_a_spent_budget_ends_the_run_with_what_is_chosen(
 
 def test_the_claims_of_the_answer_are_proved() -> None:
     search = Search(
-        {"": "ab"}, {"verifier": ["Yes"], "answerer": ["Ann Lee kept it [1]. Bo Ray lit it [2]."]}
+        {"": "ab"},
+        retrieval_verifier=["Yes"],
+        answerer=["Ann Lee kept it [1]. Bo Ray lit it [2]."],
     )
     entailment = TableEntailment(lambda _, claim: 0.9 if "Ann" in claim else 0.1)
-    tools = Toolbox(
-        ScriptedChatModel(search.reply),
-        retriever=ListRetriever(search.retrieve),
-        entailment=entailment,
-    )
+    tools = search.toolbox(entailment=entailment)
     answer = build_llatrieval(tools, k=2).invoke({"question": QUESTION})["answer"]
     assert [claim.verdict.status for claim in answer.claims] == ["supported", "unsupported"]
     assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,12 +107,10 @@ def test_a_whole_snippet_is_not_cut() -> None:
 def _search(**parameters: Any) -> Search:
     run = Search(
         {"": ALL},
-        {
-            "document_selector": lambda _: [1, 2, 3, 4, 5],
-            "verifier": lambda _: "No",
-            "passage": lambda _: "All of it.",
-            "answerer": ["T0 [1]"],
-        },
+        document_selector=lambda _: {"numbers": [1, 2, 3, 4, 5]},
+        retrieval_verifier=lambda _: "No",
+        missing_info=lambda _: "All of it.",
+        answerer=["T0 [1]"],
     )
     run.run(max_rounds=2, **parameters)
     return run
@@ -129,32 +126,27 @@ def test_the_chosen_passages_count_in_the_window() -> None:
 
 def test_the_verifier_may_read_summaries_and_an_example() -> None:
     plain, paper = _search(), _search(verify_summaries=True, verifier_example=True)
-    assert texts(plain.of("verifier")[0])[0] == "All about 0."
-    assert texts(paper.of("verifier")[0])[0] == "Sum of 0."
-    assert "An example of a question" not in plain.of("verifier")[0]
-    assert "An example of a question" in paper.of("verifier")[0]
+    assert texts(plain.of("retrieval_verifier")[0])[0] == "All about 0."
+    assert texts(paper.of("retrieval_verifier")[0])[0] == "Sum of 0."
+    assert "An example of a question" not in plain.of("retrieval_verifier")[0]
+    assert "An example of a question" in paper.of("retrieval_verifier")[0]
 
 
 def test_the_model_may_not_be_told_what_was_tried() -> None:
     run = Search(
         {"": ALL[:6], "more": ["x", "y"]},
-        {
-            "document_selector": lambda _: [1, 2, 3, 4, 5],
-            "verifier": ["No", "No", "No"],
-            "passage": ["One more.", "Two more."],
-            "answerer": ["T0 [1]"],
-        },
+        document_selector=lambda _: {"numbers": [1, 2, 3, 4, 5]},
+        retrieval_verifier=["No", "No", "No"],
+        missing_info=["One more.", "Two more."],
+        answerer=["T0 [1]"],
     )
-    hidden = replace(run, calls=type(run.calls)(), prompts=[], queries=[])
-    run.run(max_rounds=3)
-    hidden.run(max_rounds=3, tell_tried=False)
-    assert "One more." in run.of("passage")[1]
-    assert "One more." not in hidden.of("passage")[1]
+    run.run(max_rounds=3, tell_tried=False)
+    assert "One more." not in run.of("missing_info")[1]
 
 
 @pytest.mark.parametrize(("form", "text"), [("list", "T0 [1], T1 [2]"), ("short", "T0 [1]")])
 def test_the_passages_may_be_answered_with_names(form: Any, text: str) -> None:
-    run = Search({"": ["0", "1"]}, {"verifier": ["Yes"], "answerer": [text]})
+    run = Search({"": ["0", "1"]}, retrieval_verifier=["Yes"], answerer=[text])
     answer = run.run(form=form, shots=1)["answer"]
     assert answer.text == text
     assert run.of("answerer")[0].count("An example of an answer") == 1

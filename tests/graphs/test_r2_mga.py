@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from citeproof.memory.bank import Bank, Snippet
+from citeproof.memory.bank import Bank
 from citeproof.state import Reflection
 from tests.graphs.r2_mga_scripts import (
     ACTIONS,
@@ -17,19 +15,12 @@ from tests.graphs.r2_mga_scripts import (
     PLAN,
     QUESTION,
     Script,
-    empty_bank,
 )
 from tests.graphs.scripts import A, B, C
 
 ONLY = "Ann Lee built the tower [1]."
 """The first answer, numbered in order of first use."""
 OTHER = "Who built the tower, and when was it lit at last?"
-
-
-async def best(bank: Bank, kind: Any = "generation") -> Snippet:
-    found = await bank.best(kind, question=QUESTION, passages=[A, B, C])
-    assert found is not None
-    return found
 
 
 # The modules
@@ -47,12 +38,7 @@ async def test_an_answer_is_written_assessed_refined_and_verified() -> None:
         Reflection(number=1, answer=FIRST, feedback=BAD, correct=True, actions=ACTIONS)
     ]
     assert result["case_id"] == ""
-
-
-async def test_without_a_bank_nothing_is_assessed_again_and_nothing_is_reflected() -> None:
-    script = Script(assessor=[BAD])
-    await script.run()
-    assert script.counts == (1, 1, 1, 1, 0)
+    assert script.counts == (1, 1, 1, 1, 0), "without a bank nothing is assessed again"
 
 
 async def test_an_answer_that_needs_no_refinement_is_left_alone() -> None:
@@ -67,8 +53,14 @@ async def test_an_answer_that_needs_no_refinement_is_left_alone() -> None:
 
 
 async def test_a_right_answer_becomes_the_demonstration_of_the_next_question(bank: Bank) -> None:
-    result = await Script(bank=bank).run()
-    snippet = await best(bank)
+    """It is assessed again before it is kept."""
+    script = Script(bank=bank)
+    result = await script.run()
+    assert script.counts == (1, 2, 1, 1, 0)
+    assert [r.answer for r in result["rounds"]] == [FIRST, FINAL]
+    assert f"Answer: {FINAL}\n" in script.calls("assessor")[1].prompt
+    snippet = await bank.best("generation", question=QUESTION, passages=[A, B, C])
+    assert snippet is not None
     assert result["case_id"] == snippet.case_id != ""
     assert (snippet.case.answer, snippet.case.feedback) == (FIRST, BAD)
     assert (snippet.case.actions, snippet.case.final) == (ACTIONS, FINAL)
@@ -80,18 +72,8 @@ async def test_a_right_answer_becomes_the_demonstration_of_the_next_question(ban
     for prompt, reason in zip(shown.values(), ("one", "two", "three"), strict=True):
         assert f"<example>\nQuestion: {QUESTION}\n" in prompt
         assert f"Why {reason}." in prompt
-    assert (
-        "Answer: Ann Lee built the tower [101]. The tower was lit in 1871 [102]."
-        in (shown["answerer"])
-    )
-
-
-async def test_the_final_answer_is_assessed_again_before_it_is_kept(bank: Bank) -> None:
-    script = Script(bank=bank)
-    result = await script.run()
-    assert script.counts == (1, 2, 1, 1, 0)
-    assert [r.answer for r in result["rounds"]] == [FIRST, FINAL]
-    assert f"Answer: {FINAL}\n" in script.calls("assessor")[1].prompt
+    final = "Answer: Ann Lee built the tower [101]. The tower was lit in 1871 [102]."
+    assert final in shown["answerer"]
 
 
 async def test_without_the_entailment_model_the_answer_says_so(bank: Bank) -> None:
@@ -121,28 +103,22 @@ async def test_no_refinement_is_the_first_answer_and_no_case(bank: Bank) -> None
 
 
 @pytest.mark.parametrize(
-    ("rounds", "assessments", "counts"),
+    ("rounds", "assessments", "refined", "counts"),
     [
-        (1, [BAD], (1, 1, 1, 1, 0)),
-        (2, [BAD, BAD], (1, 2, 2, 2, 0)),
-        (3, [BAD, BAD, GOOD], (1, 3, 2, 2, 0)),
-        (10, [BAD, GOOD], (1, 2, 1, 1, 0)),
+        (1, [BAD], [ONLY], (1, 1, 1, 1, 0)),
+        (2, [BAD, BAD], [ONLY, FINAL], (1, 2, 2, 2, 0)),
+        (3, [BAD, BAD, GOOD], [ONLY, FINAL], (1, 3, 2, 2, 0)),
+        (10, [BAD, GOOD], [ONLY], (1, 2, 1, 1, 0)),
+        (5, [BAD], [FIRST], (1, 1, 1, 1, 0)),
     ],
 )
-async def test_rounds_go_on_until_nothing_is_to_be_refined(
-    rounds: int, assessments: list[str], counts: tuple[int, ...]
+async def test_rounds_go_on_until_nothing_is_refined(
+    rounds: int, assessments: list[str], refined: list[str], counts: tuple[int, ...]
 ) -> None:
-    refined = ["Ann Lee built the tower [1].", FINAL]
     script = Script(assessor=assessments, planner=[PLAN] * 2, refiner=refined)
     result = await script.run(rounds=rounds)
     assert script.counts == counts
     assert [r.number for r in result["rounds"]] == list(range(1, counts[1] + 1))
-
-
-async def test_a_refinement_that_changes_nothing_ends_the_rounds() -> None:
-    script = Script(assessor=[BAD], refiner=[FIRST])
-    await script.run(rounds=5)
-    assert script.counts == (1, 1, 1, 1, 0)
 
 
 # What goes wrong
@@ -173,8 +149,7 @@ async def test_a_budget_ends_the_run_with_the_answer_so_far(
     assert (answer.usage.llm_calls, result["case_id"]) == (calls, "")
 
 
-async def test_the_entailment_model_may_assess_in_place_of_the_language_model() -> None:
-    bank = empty_bank()
+async def test_the_entailment_model_may_assess_in_place_of_the_language_model(bank: Bank) -> None:
     script = Script(bank=bank, assessor=[])
     result = await script.run(assess="nli")
     first, second = result["rounds"]
@@ -184,4 +159,3 @@ async def test_the_entailment_model_may_assess_in_place_of_the_language_model() 
     assert script.counts == (1, 0, 1, 1, 0)
     [entry] = await bank.cases()
     assert result["case_id"] == entry.id
-    bank.close()

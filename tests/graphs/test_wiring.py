@@ -10,14 +10,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 
-from citeproof import LLM, Passage, Toolbox, Usage, build_vtg
+from citeproof import LLM, Passage, Toolbox, build_composed, build_vtg
 from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.runtime.events import AnswerReady
-from citeproof.runtime.moments import NodeStarted
-from citeproof.testing import ScriptedChatModel
+from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment, passage
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
-from tests.watching import finished, watch
 
 TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
 
@@ -47,38 +45,8 @@ async def test_events_tell_the_run_in_order() -> None:
     assert isinstance(events[-1], AnswerReady)
 
 
-async def test_every_node_call_tells_what_it_read_wrote_and_cost() -> None:
-    moments = await watch(build_vtg(script().toolbox()), {"question": "Who?"})
-    done = finished(moments)
-    assert [e.node for e in done][:6] == [
-        "question_reader",
-        "retriever",
-        "claim_generator",
-        "citation_generator",
-        "generation_verifier",
-        "simplifier",
-    ]
-    [first, *_] = [own.event for own in moments if isinstance(own.event, NodeStarted)]
-    assert first.reads["question"] == "Who?"
-    assert done[2].writes["draft"] == f"text={BUILT}"
-    assert sum((e.usage for e in done), Usage()).llm_calls == 5
-
-
-SENTENCES = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
-
-
-def long_run() -> Toolbox:
-    passages = [Passage(id=str(n), text=text) for n, text in enumerate(SENTENCES)]
-    script = Script(
-        claims=[*SENTENCES, "DONE"],
-        citations=[[n + 1] for n in range(9)],
-        passages={"": passages},
-    )
-    return script.toolbox()
-
-
 def test_a_callers_own_limit_of_steps_holds() -> None:
-    graph = build_vtg(long_run(), k=9, max_claims=9)
+    graph = build_vtg(script().toolbox())
     with pytest.raises(GraphRecursionError):
         graph.invoke({"question": "Who built the tower?"}, {"recursion_limit": 7})
 
@@ -128,10 +96,49 @@ def test_a_run_that_its_first_node_ends_has_nothing_of_an_earlier_one(asked_befo
     assert answer.usage.llm_calls == int(asked_before), "that of the question rewriter"
 
 
-@pytest.mark.parametrize("context", [{"max_trials": 0}, VTGParameters(max_trials=0)])
+@pytest.mark.parametrize("context", [{"max_trials": 1}, VTGParameters(max_trials=1)])
 def test_a_run_changes_only_the_parameters_that_it_sets(context: Any) -> None:
     wrong = Script(claims=["Cy Fox built the tower."] * 9, citations=[[1]] * 9)
     built_with: Any = {"max_claims": 1, "unverified": "keep", "diverse_queries": False}
     graph = build_vtg(wrong.toolbox(), **built_with)
     answer = graph.invoke({"question": "Who built the tower?"}, context=context)["answer"]
-    assert [claim.verdict.trials for claim in answer.claims] == [2]
+    assert [claim.verdict.trials for claim in answer.claims] == [3]
+
+
+# A run that loses its model
+
+
+def cut_off() -> Toolbox:
+    """A model that is gone once the first claim is proved."""
+    gone = ModelOutageError("No answer", why="the server is gone", fix="Start it.")
+    return Script(claims=[BUILT], citations=[[1]], lasts=2, failure=gone).toolbox()
+
+
+def test_an_outage_is_an_error_by_default() -> None:
+    with pytest.raises(ModelOutageError, match="the server is gone"):
+        build_vtg(cut_off()).invoke({"question": "Who built the tower?"})
+
+
+@pytest.mark.parametrize("how", ["defaults", "context"])
+def test_an_outage_may_end_the_run_with_what_is_proved(how: str) -> None:
+    asked: Any = {"question": "Who built the tower?"}
+    if how == "defaults":
+        answer = build_vtg(cut_off(), on_outage=True).invoke(asked)["answer"]
+    else:
+        answer = build_vtg(cut_off()).invoke(asked, context={"on_outage": True})["answer"]
+    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
+    assert "the server is gone" in answer.reason
+    assert answer.usage.llm_calls == 3, "the call that failed counts"
+
+
+def test_calls_of_a_graph_inside_count_when_its_model_is_lost() -> None:
+    model = ScriptedChatModel([Choice(Yes=0.1, No=0.9), ConnectionError("gone")])
+    tools = Toolbox(
+        LLM(model, retries=0),
+        retriever=ListRetriever({"": [passage("a"), passage("b")]}),
+        entailment=TableEntailment({}),
+    )
+    graph = build_composed(tools, on_outage=True, candidates=1, k=1)
+    answer = graph.invoke({"question": "Who built the tower?"})["answer"]
+    assert "gone" in answer.reason
+    assert answer.usage.llm_calls == 2

@@ -21,7 +21,7 @@ from citeproof.runtime import background
 from citeproof.settings import ChromaSettings
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment.cache import CachedEntailment
-from tests.agents.evidence_log import Log
+from tests.agents.one_node import Log
 from tests.graphs.r2_mga_scripts import GOOD, empty_bank
 from tests.graphs.r2_mga_scripts import QUESTION as TOWER
 from tests.graphs.r2_mga_scripts import Script as R2MGAScript

@@ -26,7 +26,7 @@ from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.entailment import Pair, cache
 from citeproof.tools.llm import replies
 from citeproof.tools.retrieval import retrieve_many
-from tests.agents.r2_mga_states import reflecting
+from tests.agents.states import reflecting
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B
 
 PROMPT = Prompt("", "", "Why?")

@@ -20,7 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START
 
 from citeproof.errors import ModelOutageError
-from tests.agents.evidence_log import Log
+from tests.agents.one_node import Log
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import ASKING, FLOWS, SWITCHED_OFF, asked, seed

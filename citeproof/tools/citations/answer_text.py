@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from citeproof.prompts import fill, template
@@ -74,29 +74,16 @@ def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> l
         passages: Number → passage.
         form: How many citations count: one of a name in a list, else the first three.
     """
-    read = {"prose": read_prose, "list": read_marked_list, "short": read_marked_name}[form]
-    return marked_claims(read(reply), passages, 1 if form == "list" else _MOST)
-
-
-def read_prose(reply: str) -> list[MarkedSentence]:
-    """The sentences of an answer, in whichever form the model wrote it."""
-    return read_answer_json(reply) if is_answer_json(reply) else read_reply(reply)
-
-
-def marked_claims(
-    pieces: Iterable[MarkedSentence], passages: Mapping[int, Passage], most: int = _MOST
-) -> list[Claim]:
-    """Claims that nothing has checked, in order.
-
-    Args:
-        pieces: Each a text and the numbers that it cites; those that no passage bears are dropped.
-        passages: Number → passage.
-        most: Most numbers of a piece that count.
-    """
+    read = {"prose": _read_prose, "list": read_marked_list, "short": read_marked_name}[form]
+    most = 1 if form == "list" else _MOST
     return [
-        marked_claim(piece.text, [n for n in piece.numbers if n in passages][:most], passages)
-        for piece in pieces
+        marked_claim(text, [n for n in numbers if n in passages][:most], passages)
+        for text, numbers in read(reply)
     ]
+
+
+def _read_prose(reply: str) -> list[MarkedSentence]:
+    return read_answer_json(reply) if is_answer_json(reply) else read_reply(reply)
 
 
 def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:

@@ -11,7 +11,9 @@ from citeproof import Answer, Citation, Claim, Passage, Verdict
 from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 
-TOWER = Passage(id="a", title="Tower", text="Ann Lee built the tower. It is high.", page=3)
+TOWER = Passage(
+    id="a", title="Tower", text="Ann Lee built the tower. It is high.", source="guide.pdf", page=3
+)
 LIGHT = Passage(id="b", text="It was lit in 1871.", source="https://example.org/light")
 
 
@@ -57,8 +59,14 @@ def test_each_citation_of_a_claim_is_an_annotation_of_its_sentence() -> None:
         "start_index": 0,
         "end_index": 31,
         "cited_text": "Ann Lee built the tower.",
-        "extras": {"passage_id": "a", "number": 1, "verdict": "supported", "score": 0.87},
-    }
+        "extras": {
+            "passage_id": "a",
+            "number": 1,
+            "source": "guide.pdf",
+            "verdict": "supported",
+            "score": 0.87,
+        },
+    }, "a path is no address"
     assert second["url"] == "https://example.org/light"
     assert second["extras"]["source"] == "https://example.org/light"
     assert third["extras"] == {
@@ -67,14 +75,6 @@ def test_each_citation_of_a_claim_is_an_annotation_of_its_sentence() -> None:
         "source": "https://example.org/light",
         "verdict": "unchecked",
     }
-
-
-def test_a_path_is_no_address() -> None:
-    here = TOWER.model_copy(update={"source": "guide.pdf"})
-    made = answer("It is [1].", claim("It is.", 1)).model_copy(update={"passages": (here, LIGHT)})
-    [one] = cited(answer_message(made))
-    assert "url" not in one
-    assert one["extras"]["source"] == "guide.pdf"
 
 
 @pytest.mark.parametrize("form", ["list", "short"])

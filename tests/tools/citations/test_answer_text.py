@@ -15,26 +15,18 @@ from citeproof.tools.citations.answer_text import (
     citing_instruction,
     introduce,
     marked_claim,
-    marked_claims,
     piece_teller,
     read_claims,
-    read_prose,
     written_out,
 )
 from citeproof.tools.citations.cited_json import answer_schema
-from citeproof.tools.citations.marked_text import MarkedSentence
 from citeproof.types import Citation, Claim, Verdict
-from tests.agents.calm_states import D
-from tests.agents.states import A, B, C
+from tests.agents.states import A, B, C, D, numbered
 from tests.chain import chain
 
 UNCHECKED = Verdict(status="unchecked", reason="nothing has checked this claim")
 PASSAGES = {1: A, 2: B, 3: C, 4: D}
 JSON = '{"answer": [{"sentence": "Ann built it.", "passages": [1, 9]}]}'
-
-
-def read(claims: Any) -> list[tuple[str, list[int]]]:
-    return [(c.text, [x.number for x in c.citations]) for c in claims]
 
 
 # How a model is told to cite
@@ -108,12 +100,6 @@ def test_a_claim_quotes_the_sentence_that_supports_it_where_there_is_one() -> No
     )
 
 
-def test_of_a_piece_so_many_numbers_count_that_a_passage_bears() -> None:
-    pieces = [MarkedSentence("One.", (9, 2, 1, 3, 4)), MarkedSentence("Two.", ())]
-    assert read(marked_claims(pieces, PASSAGES)) == [("One.", [2, 1, 3]), ("Two.", [])]
-    assert read(marked_claims(pieces, PASSAGES, 1)) == [("One.", [2]), ("Two.", [])]
-
-
 @pytest.mark.parametrize(
     ("form", "reply", "claims"),
     [
@@ -127,33 +113,26 @@ def test_of_a_piece_so_many_numbers_count_that_a_passage_bears() -> None:
     ],
 )
 def test_a_reply_is_read_by_its_form(form: Any, reply: str, claims: Any) -> None:
-    assert read(read_claims(reply, PASSAGES, form)) == claims
-
-
-@pytest.mark.parametrize("reply", ["Ann built it [1][9].", JSON])
-def test_prose_may_be_text_or_json(reply: str) -> None:
-    assert read_prose(reply) == [MarkedSentence("Ann built it.", (1, 9))]
+    assert numbered(read_claims(reply, PASSAGES, form)) == claims
 
 
 # Written out again
 
 
-def test_sentences_stand_with_their_marks() -> None:
-    claims = read_claims("One [2][1]. Two.", PASSAGES, "prose")
-    assert written_out(claims, "prose") == "One [2][1]. Two."
-    assert written_out([], "prose") == ""
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("prose", "One [2][1]. Two."),
+        ("prose", ""),
+        ("list", "Rome [1], Bonn [2], Oslo, Kyiv"),
+        ("short", "Rome [1]"),
+    ],
+)
+def test_what_is_written_out_is_read_again(form: Any, text: str) -> None:
+    assert written_out(read_claims(text, PASSAGES, form), form) == text
 
 
-@pytest.mark.parametrize("form", ["list", "short"])
-def test_names_without_marks_stand_last(form: Any) -> None:
-    claims = read_claims("Rome [1], Oslo [9], Bonn [2], Kyiv", PASSAGES, "list")
-    assert [claim.text for claim in claims] == ["Rome", "Oslo", "Bonn", "Kyiv"]
-    assert written_out(claims, form) == "Rome [1], Bonn [2], Oslo, Kyiv"
-
-
-def test_a_list_that_is_written_out_is_read_as_it_was() -> None:
-    claims = read_claims("Rome [1], Oslo [9], Bonn [2], Kyiv", PASSAGES, "list")
-    again = read_claims(written_out(claims, "list"), PASSAGES, "list")
-    assert sorted(again, key=lambda claim: claim.text) == sorted(
-        claims, key=lambda claim: claim.text
-    )
+def test_names_without_marks_stand_last() -> None:
+    claims = read_claims("Oslo [9], Bonn [2], Kyiv", PASSAGES, "list")
+    assert [claim.text for claim in claims] == ["Oslo", "Bonn", "Kyiv"]
+    assert written_out(claims, "list") == "Bonn [2], Oslo, Kyiv"

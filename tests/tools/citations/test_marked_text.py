@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.tools.citations.marked_text import read_marked, unwrap
+from citeproof.agents.claim_generator import sentences
+from citeproof.testing import passage
+from citeproof.tools.citations.answer_text import read_claims
+from citeproof.tools.citations.marked_text import mark_mentions, read_marked, unwrap
+
+NOTES = ("[a]", "[citation needed]", "[^1]", "【1†source】")
+"""Behind a stop, these end a sentence as well."""
 
 
 @pytest.mark.parametrize(
@@ -44,6 +50,7 @@ from citeproof.tools.citations.marked_text import read_marked, unwrap
         ("It is old [0].", (0,)),
         ("It is old.", ()),
         ("It is old [3-1].", ()),
+        ("It is old [1-999999].", tuple(range(1, 102))),
     ],
 )
 def test_a_sentence_and_its_numbers(text: str, numbers: tuple[int, ...]) -> None:
@@ -73,23 +80,13 @@ def test_a_sentence_and_its_numbers(text: str, numbers: tuple[int, ...]) -> None
         "•\tIt is old. [1]\no\tIt is white. [2]",
         "◦ It is old. [1]\n● It is white. [2]",
         "ii. It is old. [1]\niii. It is white. [2]",
+        *(f"It is old.{note}[1] It is white.[2]" for note in NOTES),
     ],
 )
 def test_each_mark_belongs_to_its_sentence(text: str) -> None:
-    assert [tuple(sentence) for sentence in read_marked(text)] == [
-        ("It is old.", (1,)),
-        ("It is white.", (2,)),
-    ]
-
-
-@pytest.mark.parametrize("note", ["[a]", "[citation needed]", "[^1]", "【1†source】"])
-def test_a_note_behind_a_stop_ends_the_sentence(note: str) -> None:
-    assert [
-        tuple(sentence) for sentence in read_marked(f"It is old.{note}[1] It is white.[2]")
-    ] == [
-        (f"It is old.{note}", (1,)),
-        ("It is white.", (2,)),
-    ]
+    first, second = read_marked(text)
+    assert (first.text[:10], first.numbers) == ("It is old.", (1,))
+    assert second == ("It is white.", (2,))
 
 
 def test_a_mark_at_the_end_of_a_line_ends_a_sentence_without_a_stop() -> None:
@@ -128,16 +125,19 @@ def test_nothing_but_marks_is_no_sentence(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["He wrote [sic] it.", "See array[3x].", f"It [{'9' * 500}] is old."]
+    "text",
+    [
+        "He wrote [sic] it.",
+        "See array[3x].",
+        f"It [{'9' * 500}] is old.",
+        "*Hamlet* is a play.",
+        "**Ann** and **Bo**",
+        "_Ann_ wrote it.",
+        '"It is old."',
+        "x.",
+    ],
 )
-def test_other_brackets_stay(text: str) -> None:
-    assert [tuple(sentence) for sentence in read_marked(text)] == [(text, ())]
-
-
-@pytest.mark.parametrize(
-    "text", ["*Hamlet* is a play.", "Kyd wrote *Hamlet*", "**Ann** and **Bo**", "_Ann_ wrote it."]
-)
-def test_emphasis_of_a_part_stays(text: str) -> None:
+def test_other_brackets_and_emphasis_of_a_part_stay(text: str) -> None:
     assert [tuple(sentence) for sentence in read_marked(text)] == [(text, ())]
 
 
@@ -169,14 +169,46 @@ def test_only_what_stands_around_all_of_it_goes(text: str, left: str) -> None:
     assert unwrap(text) == left
 
 
-def test_quotation_marks_may_stay() -> None:
-    assert unwrap('**"It is old."**', quotes=False) == '"It is old."'
+# Passages that a reply cites in words
 
 
-def test_a_wide_range_is_cut() -> None:
-    [sentence] = read_marked("It is old [1-999999].")
-    assert len(sentence.numbers) == 101
+@pytest.mark.parametrize(
+    ("reply", "marked"),
+    [
+        ("It has 24 judges, as stated in passage 1.", "It has 24 judges [1]."),
+        ("The passage states that it is old. It is white.", "It is old. It is white."),
+        ("According to the passages, it is old.", "It is old."),
+        ("Passage 2 says that it is old.", "It is old [2]."),
+        ("It is old (according to passage 2) and white.", "It is old [2] and white."),
+        (
+            "As shown in passage 3, it is old. Based on passage 1, it is white.",
+            "It is old [3]. It is white [1].",
+        ),
+        ("See it, according to passages 1, 2 and 3.", "See it [1][2][3]."),
+        ("A is 1.\nAccording to the passage [2], “b” is 2", "A is 1.\n“B” is 2 [2]"),
+    ],
+)
+def test_a_mention_becomes_a_mark(reply: str, marked: str) -> None:
+    assert mark_mentions(reply) == marked
 
 
-def test_a_letter_that_could_number_an_item_is_a_sentence_by_itself() -> None:
-    assert read_marked("x [2].") == [("x.", (2,))]
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Passage 1 is a poem.",
+        "The rite of passage 1 is old.",
+        "The passage of the bill shows that it is new.",
+        "The film is based on the passage.",
+        "He paid as stated in the passage 12 of the law.",
+        " " * 100_000 + "according to passage " * 10_000,
+    ],
+)
+def test_other_text_stays(reply: str) -> None:
+    assert mark_mentions(reply) == reply
+
+
+def test_claims_are_read_without_mentions() -> None:
+    reply = "The tower is old, as stated in passage 1."
+    [claim] = read_claims(reply, {1: passage("The tower is old.")}, "prose")
+    assert (claim.text, [c.number for c in claim.citations]) == ("The tower is old.", [1])
+    assert sentences(reply) == ["The tower is old."]

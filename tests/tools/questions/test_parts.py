@@ -34,11 +34,8 @@ def test_the_parts(question: str, parts: list[str] | None) -> None:
         (["Who wrote Dune?", "When was he born?"], "Wrote Dune: when was he born?"),
         (["Who wrote Dune?", "When did Herbert die?"], "When did Herbert die?"),
         (["Tell me.", "When was it?"], "When was it?"),
+        (["When was it built?"], "When was it built?"),
     ],
 )
 def test_a_part_with_a_pronoun_names_what_it_is_about(parts: list[str], asked: str) -> None:
-    assert name_topic(parts) == [parts[0], asked]
-
-
-def test_a_question_of_one_part_stays() -> None:
-    assert name_topic(["When was it built?"]) == ["When was it built?"]
+    assert name_topic(parts) == [*parts[:-1], asked]

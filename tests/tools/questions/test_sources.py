@@ -22,11 +22,8 @@ def test_an_empty_question_is_an_error(question: Any) -> None:
         validate_question(question)
 
 
-def test_a_question_is_taken_as_it_is() -> None:
-    assert validate_question(" Who? ") == " Who? "
-
-
 def test_a_question_has_an_end() -> None:
+    assert validate_question(" Who? ") == " Who? "
     assert validate_question("?" * 20_000)
     with pytest.raises(InputError, match=r"20,001 characters, and may have 20,000\. Give long"):
         validate_question("?" * 20_001)
@@ -66,8 +63,6 @@ def test_whatever_a_document_is_it_becomes_a_passage() -> None:
         ("", "it is empty"),
         (" ", ""),
         (None, "it is a NoneType"),
-        (7, "it is a int"),
-        (["x"], "it is a list"),
         (Document(" "), ""),
         ({"title": "T"}, "Field required"),
         ({"text": 3}, "Input should be a valid string"),
@@ -103,12 +98,6 @@ def test_half_of_a_surrogate_pair_is_replaced(of: type) -> None:
 # What is searched
 
 
-async def found(state: dict[str, Any]) -> list[Passage]:
-    source = select_source(state, ListRetriever([A]))
-    assert source is not None
-    return await source.retrieve("Who built the tower?", 5)
-
-
 @pytest.mark.parametrize(
     ("state", "passages"),
     [
@@ -122,8 +111,7 @@ async def found(state: dict[str, Any]) -> list[Passage]:
 async def test_what_came_with_the_question_goes_before_the_retriever(
     state: dict[str, Any], passages: list[Passage]
 ) -> None:
-    assert await found(state) == passages
-
-
-def test_there_may_be_nothing_to_search() -> None:
-    assert select_source({"documents": []}, None) is None
+    source = select_source(state, ListRetriever([A]))
+    assert source is not None
+    assert await source.retrieve("Who built the tower?", 5) == passages
+    assert (select_source(state, None) is None) == (passages == [A])

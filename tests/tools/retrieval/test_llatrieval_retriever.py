@@ -22,8 +22,11 @@ SMALL: dict[str, Any] = {"k": 2, "window": 3, "candidates": 6}
 
 
 def search(**replies: Any) -> Search:
-    said = {"document_selector": lambda _: [3, 1], "verifier": lambda _: "Yes"}
-    return Search({"": "abc"}, {**said, **replies})
+    said = {
+        "document_selector": lambda _: {"numbers": [3, 1]},
+        "retrieval_verifier": lambda _: "Yes",
+    }
+    return Search({"": "abc"}, **{**said, **replies})
 
 
 def retriever(script: Search, **parameters: Any) -> LLatrievalRetriever:
@@ -40,7 +43,7 @@ def check(documents: Any) -> None:
 
 
 def test_documents_that_were_not_verified_say_so() -> None:
-    script = search(verifier=lambda _: "No", passage=lambda _: "More.")
+    script = search(retrieval_verifier=lambda _: "No", missing_info=lambda _: "More.")
     documents = retriever(script, max_rounds=3).invoke("Who?")
     assert [(d.metadata["verified"], d.metadata["rounds"]) for d in documents] == [(False, 3)] * 2
 
@@ -52,7 +55,7 @@ async def test_an_empty_query_finds_nothing(query: str) -> None:
     assert source.invoke(query) == []
     assert await source.ainvoke(query) == []
     assert await source.retrieve(query, 3) == []
-    assert script.queries == []
+    assert script.retriever.queries == []
 
 
 async def test_nodes_ask_it_for_as_many_passages_as_they_need() -> None:
@@ -81,7 +84,7 @@ async def test_it_gives_the_chosen_documents_and_a_tracer_sees_the_graph(how: st
     source, config = retriever(script), {"callbacks": [tracer]}
     asked: Any = ("Who?", config)
     check(source.invoke(*asked) if how == "sync" else await source.ainvoke(*asked))
-    assert "answerer" not in script.calls, "though the graph was built to answer"
+    assert not script.calls("answerer"), "though the graph was built to answer"
     assert {"llatrieval", "document_selector"} <= set(tracer.names)
 
 
@@ -116,7 +119,7 @@ async def test_another_graph_stands_on_it(saved: bool, how: str) -> None:
     answer = state["answer"]
     assert answer.text == "All about c [1]."
     assert answer.passages == tuple(pool("c"))
-    first, *at_once = script.queries
+    first, *at_once = script.retriever.queries
     assert (first, set(at_once)) == ("Who?", {"What of c?", "What of a?"})
 
 
@@ -134,18 +137,18 @@ def test_a_search_keeps_no_state() -> None:
 def test_the_search_counts_towards_the_run_around_it() -> None:
     graph, script = below_vtg()
     usage = graph.invoke({"question": "Who?"})["answer"].usage
-    below = sum(script.calls.values())
+    below = sum(len(model.calls) for model in script.models.values())
     assert below == 15
     assert usage.llm_calls == below + 6
-    assert usage.retrievals == len(script.queries) == 3, "not once more for asking"
+    assert usage.retrievals == len(script.retriever.queries) == 3, "not once more for asking"
 
 
 async def test_searches_beyond_the_one_that_was_asked_for_are_reported() -> None:
-    script = search(verifier=lambda _: "No", passage=lambda _: "More.")
+    script = search(retrieval_verifier=lambda _: "No", missing_info=lambda _: "More.")
     source = retriever(script, max_rounds=3)
     for ask in (source.retrieve("Who?", 2), source.ainvoke("Who?")):
         with use_meter(Meter()) as meter:
-            script.queries.clear()
+            script.retriever.queries.clear()
             await ask
-        assert len(script.queries) == 3
+        assert len(script.retriever.queries) == 3
         assert meter.used.retrievals == 2
