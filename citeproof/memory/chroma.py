@@ -172,8 +172,11 @@ class ChromaPassages:
             words.close()
         self._store.close()
 
-    def _read(self) -> AbstractContextManager[list[Any]]:
-        return self._store.reading("searching", *self._names)
+    @contextmanager
+    def _read(self) -> Iterator[list[Any]]:
+        with self._store.reading("searching", *self._names) as found:
+            # Where only one is there, another process is just making both.
+            yield found if all(found) else [None, None]
 
     def _embedders(self, embedder: str) -> dict[str, str]:
         return dict(zip(self._names, (embedder, ""), strict=True))

@@ -26,6 +26,7 @@ from citeproof.memory.opening import open_store
 from citeproof.models.chroma_server import _answers
 from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.tools.retrieval.embeddings import embedder_name
 from tests.memory.fakes import GaussianEmbeddings, search
 from tests.memory.test_processes import all_are_found, check
 from tests.memory.worker import case, python, server, start
@@ -247,6 +248,21 @@ def test_threads_that_take_turns_do_not_take_each_other_for_dead(
     store.close()
 
 
+def test_an_index_that_another_process_is_just_making_is_empty(settings: ChromaSettings) -> None:
+    host, port = str(settings.host), settings.port
+    chromadb.HttpClient(host, port).create_collection(  # the first of two
+        settings.collection,
+        embedding_function=None,
+        metadata={"embedder": embedder_name(GaussianEmbeddings())},
+        configuration={"hnsw": {"space": "cosine"}},
+    )
+    index = opened(settings)
+    assert search(index, "tide", 3, "bm25") == []
+    assert search(index, "tide", 3) == []
+    assert index.count() == 0
+    index.close()
+
+
 async def test_what_was_acknowledged_outlives_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +306,7 @@ import json, sys
 from pathlib import Path
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.tools.retrieval.embeddings import embedder_name
 from tests.memory.fakes import GaussianEmbeddings, search
 
 settings = ChromaSettings(path=Path(sys.argv[1]), serve=True)
