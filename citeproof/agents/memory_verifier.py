@@ -26,6 +26,8 @@ class MemoryVerifier(GenerationVerifier):
     async def __call__(self, state: DraftState) -> Update:
         """Give the draft a verdict: a supported one cites what proves it, a failed one is rejected.
 
+        A failed one cites the passage that comes nearest, so that its reader looks at the right
+        place; where passages were only read together, what it cited before.
         An empty memory, as that of a draft which cites nothing, supports nothing. The draft stays
         unchecked where the entailment model's server does not answer.
         """
@@ -35,9 +37,11 @@ class MemoryVerifier(GenerationVerifier):
         checked, support = await self.verify(state, draft, memory_passages(state), "memory")
         if support is None:
             return {"draft": checked}
-        if support.holds:
+        if support.holds or len(support.passages) == 1:
             cited = tuple(passage.id for passage in support.passages.values())
-            return {"draft": checked.model_copy(update={"cited": cited})}
+            checked = checked.model_copy(update={"cited": cited})
+        if support.holds:
+            return {"draft": checked}
         if len(state["rejected"]) <= self.max_trials:
             reason = "neither its citations nor the memory entail it"
             emit(ClaimRejected(text=draft.text, reason=reason))

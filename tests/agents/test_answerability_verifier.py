@@ -57,6 +57,23 @@ async def test_two_passages_can_answer_together() -> None:
 
 
 @pytest.mark.parametrize(
+    ("whole", "sentence", "answerable"),
+    [(0.3, 0.8, True), (0.6, 0.3, False), (0.05, 0.99, False)],
+    ids=["lost among other things", "no sentence says it", "far from it"],
+)
+async def test_the_likeliest_passage_is_read_sentence_by_sentence(
+    whole: float, sentence: float, answerable: bool
+) -> None:
+    page = Passage(id="p", title="Manual", text="It cools fast. It lasts 9 hours. It has wheels.")
+    model = TableEntailment(
+        lambda text, _: whole if page.text in text else sentence if "lasts" in text else 0.1
+    )
+    verifier = AnswerabilityVerifier(no_llm(), answerability=model)
+    update = await verifier(state(passages=[page], long_term=["p"]))
+    assert update["answerable"] is answerable
+
+
+@pytest.mark.parametrize(
     "verifier",
     [
         AnswerabilityVerifier(no_llm()),
@@ -84,7 +101,7 @@ async def test_each_part_of_a_question_brings_its_passage_into_the_memory() -> N
     ("score", "yes", "calls", "answerable"),
     [
         (0.4, 0.7, 1, True),
-        (0.6, 0.4, 1, False),
+        (0.6, 0.3, 1, False),
         (0.6, 0.9, 1, True),
         (0.1, 0.9, 0, False),
         (0.9, 0.1, 0, True),

@@ -55,6 +55,13 @@ async def test_a_supported_claim_cites_what_proves_it() -> None:
     assert [pair.premise.count("Title:") for pair in entailment.pairs] == [1, 1, 1]
 
 
+@pytest.mark.parametrize(("premise", "cited"), [("fewest", "b"), ("whole", "a")])
+async def test_a_failed_claim_cites_what_comes_nearest(premise: Any, cited: str) -> None:
+    entailment = TableEntailment(lambda premise, claim: 0.4 if "Light" in premise else 0.1)
+    update: Any = await MemoryVerifier(entailment, premise)(state(short_term=["c"]))
+    assert (update["draft"].cited, update["rejected"]) == ((cited,), [CLAIM])
+
+
 async def test_a_memory_that_only_as_a_whole_entails_the_claim_does_not_prove_it() -> None:
     entailment = TableEntailment(lambda premise, claim: premise.count("Title:") / 10 + 0.1)
     update = await MemoryVerifier(entailment)(
