@@ -37,7 +37,8 @@ class MemoryVerifier(GenerationVerifier):
         checked, support = await self.verify(state, draft, memory_passages(state), "memory")
         if support is None:
             return {"draft": checked}
-        if support.holds or len(support.passages) == 1:
+        has_nearest = self.premise == "fewest" and len(support.passages) == 1
+        if support.holds or has_nearest:
             cited = tuple(passage.id for passage in support.passages.values())
             checked = checked.model_copy(update={"cited": cited})
         if support.holds:

@@ -78,8 +78,9 @@ class ProofParameters(Parameters):
     """False writes the evidence finder's queries from question, text and claim alone (appendix E,
     Prompt for Query Generation)."""
     quote_below: float = Field(default=0.0, ge=0.0, le=1.0)
-    """A claim that is proved with a lower score is replaced by the sentence of the passage that it
-    rests on, word for word, if this answers the question. 0 quotes nothing."""
+    """A claim with a lower score is replaced by a sentence of the passage that it rests on, word
+    for word, if this answers the question; one that failed, only with at least half of that score,
+    and where nobody reviews it. 0 quotes nothing."""
 
 
 def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:
@@ -157,7 +158,7 @@ def add_proof(
             return _accept(parameters)
         failed_before = len(state["rejected"]) - 1
         if failed_before > parameters.max_trials:
-            return "reviewer" if parameters.review else "claim_acceptor"
+            return "reviewer" if parameters.review else "quoter"
         return "evidence_finder" if parameters.memory else again(state, parameters)
 
     accepted = ("simplifier", "quoter")
@@ -168,7 +169,6 @@ def add_proof(
         "memory_verifier",
         after_memory_verifier,
         *accepted,
-        "claim_acceptor",
         "reviewer",
         "evidence_finder",
         *writers,

@@ -50,8 +50,9 @@ class VTGParameters(ProofParameters):
     """`list` and `short` name the answer, or a single one, out of the proved claims, in a last call
     (section 3.2: "prompted to provide the final answer")."""
     quote_below: float = Field(default=0.9, ge=0.0, le=1.0)
-    """A claim that is proved with a lower score is replaced by the sentence of the passage that it
-    rests on, word for word, if this answers the question. 0 quotes nothing; with a large writer it
+    """A claim with a lower score is replaced by a sentence of the passage that it rests on, word
+    for word, if this answers the question; one that failed, only with at least half of that score,
+    and where nobody reviews it. 0 quotes nothing. With a large writer it
     may be less."""
     show_rejected: bool = True
     """False hides claims that failed from the writer (Algorithm 1, line 6: it reads the accepted

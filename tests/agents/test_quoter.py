@@ -39,6 +39,10 @@ def answers(*sentences: str) -> TableEntailment:
     )
 
 
+def failed(score: float, status: Any = "unsupported") -> Verdict:
+    return Verdict(status=status, tier="memory", score=score, trials=2)
+
+
 async def quote(given: Any, *sentences: str, **parameters: Any) -> Draft | None:
     update = await Quoter(answers(*sentences or [SENATE]), **parameters)(given)
     return update.get("draft")
@@ -57,11 +61,28 @@ async def test_a_claim_in_doubt_becomes_the_sentence_that_answers() -> None:
         {"draft": None},
         {"draft": Draft(text=CLAIM, cited=("a",))},
         {"draft": Draft(text=CLAIM, verdict=Verdict(status="supported", score=0.7))},
-        {"draft": Draft(text=CLAIM, cited=("a",), verdict=Verdict(status="unsupported", score=0))},
+        {"draft": Draft(text=CLAIM, cited=("a",), verdict=failed(0.44))},
+        {"draft": Draft(text=CLAIM, cited=("a",), verdict=failed(0.5, "contradicted"))},
     ],
 )
 async def test_nothing_else_is_quoted(change: Any) -> None:
     assert await quote(in_doubt(**change)) is None
+
+
+async def test_a_claim_that_was_nearly_proved_becomes_the_sentence_that_answers() -> None:
+    draft = await quote(in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=failed(0.45))))
+    expected = Verdict(status="supported", tier="cited", score=1.0, trials=2, reason=QUOTED)
+    assert draft == Draft(text=SENATE, cited=("a",), verdict=expected)
+
+
+@pytest.mark.parametrize(("score", "quoted"), [(0.74, False), (0.75, True)])
+async def test_a_sentence_that_shares_nothing_with_the_claim_must_answer_surely(
+    score: float, quoted: bool
+) -> None:
+    model = TableEntailment(lambda text, _: score if text.endswith(f"\n{SENATE}") else 0.1)
+    given = in_doubt("It refused the Treaty of Versailles in 1920.")
+    update: Any = await Quoter(model)(given)
+    assert (update.get("draft", given["draft"]).text == SENATE) is quoted
 
 
 @pytest.mark.parametrize(("score", "quoted"), [(0.89, True), (0.9, False)])
