@@ -14,12 +14,17 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from citeproof.console.output import write_line, write_signed
-from citeproof.console.text import describe_proved, describe_tokens, describe_usage
+from citeproof.console.text import (
+    describe_proved,
+    describe_tokens,
+    describe_usage,
+    nearest_sentences,
+)
 from citeproof.errors import CiteproofError
 from citeproof.runtime import events
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
 from citeproof.text import count, find, plain, seconds
-from citeproof.types import Answer, Claim
+from citeproof.types import Answer, Claim, Passage
 
 _LOOK = {
     "supported": ("✓", "green", ""),
@@ -100,9 +105,7 @@ def conclude(answer: Answer, console: Console) -> None:
         if passage.source and plain(passage.source) != passage.place:
             write_line(console, passage.source, "dim", indent=4)
         for sentence in _sentences(answer, passage.id):
-            quoted = f"“{sentence}”"
-            shown = _highlight(passage.text, sentence) if console.is_terminal else quoted
-            write_line(console, shown, indent=4)
+            _write_quoted(console, passage, sentence)
     for number, claim in enumerate(answer.claims, start=1):
         for citation in claim.against:
             told = f"[{citation.number}] says otherwise about claim {number}"
@@ -110,9 +113,12 @@ def conclude(answer: Answer, console: Console) -> None:
     if answer.nearest:
         console.print()
         write_line(console, "What came nearest", "bold")
-    for passage in answer.nearest:
+    for passage, sentence in zip(answer.nearest, nearest_sentences(answer), strict=True):
         write_line(console, Text.assemble("- ", (passage.place, "bold")))
-        write_line(console, f"“{plain(passage.text)}”", "dim", indent=4)
+        if sentence:
+            _write_quoted(console, passage, plain(sentence))
+        else:
+            write_line(console, f"“{plain(passage.text)}”", "dim", indent=4)
     if answer.notes:
         console.print()
         write_line(console, "Notes", "bold")
@@ -274,6 +280,13 @@ def _sentences(answer: Answer, passage_id: str) -> list[str]:
         if citation.passage_id == passage_id
     )
     return [sentence for sentence in dict.fromkeys(found) if sentence]
+
+
+def _write_quoted(console: Console, passage: Passage, sentence: str) -> None:
+    """A sentence of a passage; on a terminal with what stands beside it."""
+    quoted = f"“{sentence}”"
+    shown = _highlight(passage.text, sentence) if console.is_terminal else quoted
+    write_line(console, shown, indent=4)
 
 
 def _highlight(passage: str, sentence: str) -> Text:

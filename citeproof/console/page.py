@@ -138,6 +138,7 @@ def _answer_values(
         "looks": _LOOKS,
         "found": found,
         "pictures": pictures,
+        "nearest": text.nearest_sentences(answer),
         "cost": text.describe_usage(answer.usage),
         "making": _making(moments),
         "facts": text.describe_call,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from citeproof.text import count, seconds
+from citeproof.tools.citations.marks import supporting_sentence
 from citeproof.types import Answer, Usage
 
 
@@ -37,3 +38,9 @@ def describe_usage(usage: Usage) -> list[str]:
         seconds(usage.seconds),
     ]
     return [part for part in parts if part]
+
+
+def nearest_sentences(answer: Answer) -> list[str]:
+    """Of each passage that came nearest, the sentence nearest to the question; empty if none is."""
+    asked = answer.asked or answer.question
+    return [supporting_sentence(passage, asked) for passage in answer.nearest]

@@ -161,6 +161,27 @@ async def test_an_abstention_has_a_reason_and_no_claims() -> None:
 
 
 @pytest.mark.parametrize("terminal", [False, True])
+async def test_of_what_came_nearest_the_sentence_nearest_to_the_question_is_shown(
+    terminal: bool,
+) -> None:
+    manual = Passage(id="m", title="Fridge", text="It cools. The battery lasts 9 hours. It rolls.")
+    other = Passage(id="o", title="Kettle", text="It boils.")
+    answer = Answer(
+        question="How long is the battery good for?",
+        method="vtg",
+        status="not_found",
+        nearest=(manual, other),
+    )
+    text = await shown((AnswerReady(answer=answer),), terminal=terminal)
+    assert "“It boils.”" in text
+    if terminal:
+        assert "\x1b[7mThe battery lasts 9 hours." in text
+    else:
+        assert "“The battery lasts 9 hours.”" in text
+        assert "It cools" not in text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
 async def test_what_strangers_wrote_is_neither_markup_nor_control(terminal: bool) -> None:
     evil = "[red]R[/red] \x1b]0;owned\x07\x1b[2J\u202eabc\u2066 e\nnd"
     harmless = "[red]R[/red] ]0;owned[2Jabc e nd"

@@ -35,7 +35,6 @@ from tests.console.sample import (
     ANSWER,
     CLAIMS,
     LENS,
-    QUESTION,
     Told,
     claim,
     finished,
@@ -372,11 +371,22 @@ def test_whatever_strangers_wrote_stays_text() -> None:
 
 
 def test_an_abstention_says_so() -> None:
-    answer = Answer(question=QUESTION, method="vtg", status="not_found", reason="Nothing found.")
+    near = Passage(id="n", title="Lens", text="It is of glass. Ann Lee built the tower. It shines.")
+    answer = Answer(
+        question="Who built the tower?",
+        method="vtg",
+        status="not_found",
+        reason="Nothing found.",
+        nearest=(near,),
+    )
     page = Page(render_page(answer))
-    for words in ("No answer", "Nothing found.", "none is given"):
+    for words in ("No answer", "Nothing found.", "What came nearest"):
         assert words in page.text
-    assert "Sources" not in page.text
+    for words in ("Sources", "none is given"):
+        assert words not in page.text
+    assert "<mark>Ann Lee built the tower.</mark>" in render_page(answer)
+    unsaid = Page(render_page(answer.model_copy(update={"reason": ""})))
+    assert "none is given" in unsaid.text
 
 
 def test_a_citation_without_its_passage_is_no_crash() -> None:
