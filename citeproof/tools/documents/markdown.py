@@ -26,6 +26,12 @@ _FRONT_MATTER = re.compile(
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.MULTILINE)
 _INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]|(?<!\w)_+|_+(?!\w)")
+_EMPHASIS = re.compile(
+    r"(?P<code>`[^`]+`|``.+?``)"
+    r"|(?<![\w*\\])(?P<stars>\*{1,3})(?=[^\s*])(?P<said>[^*\n]*[^\s*])(?P=stars)(?![\w*])"
+    r"|(?<![\w_\\])(?P<lines>_{1,3})(?=[^\s_])(?P<told>[^_\n]*[^\s_])(?P=lines)(?![\w_])"
+)
+"""Emphasised words; and inline code, in which no mark is one of emphasis."""
 _FIX = "Open it in Jupyter and save it anew."
 _MOST_OUTPUT = 2_000
 """Characters of what a cell has printed; more is data rather than text."""
@@ -33,7 +39,8 @@ _MOST_OUTPUT = 2_000
 
 def read_markdown(data: bytes, path: Path) -> Document:
     """Markdown: its headings part it; front matter gives the title and is left out."""
-    text, problems = decode_any(data, path)
+    raw, problems = decode_any(data, path)
+    text = _without_emphasis(raw)
     front = _FRONT_MATTER.match(text)
     begin = front.end() if front else 0
     headings = _markdown_headings(text, begin)
@@ -42,6 +49,23 @@ def read_markdown(data: bytes, path: Path) -> Document:
     terms, kept = outline(text)
     headings = sorted([*headings, *(term for term in terms if term[0] >= begin)])
     return outlined(path, text, headings, kept, title=title, problems=problems, begin=begin)
+
+
+def _without_emphasis(text: str) -> str:
+    """A text without the marks of emphasis, which no reader of a quote wants; code as it is."""
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+        elif mark:
+            fence = mark[1][:3]
+        elif not line.startswith(("    ", "\t")):
+            line = _EMPHASIS.sub(
+                lambda found: found["code"] or found["said"] or found["told"], line
+            )
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _main_heading(headings: Sequence[Heading]) -> str:
@@ -92,7 +116,7 @@ def read_ipynb(data: bytes, path: Path) -> Document:
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a sound notebook ({error!r})", _FIX) from error
-    text = whole("\n\n".join(filter(str.strip, blocks)))
+    text = _without_emphasis(whole("\n\n".join(filter(str.strip, blocks))))
     headings = _markdown_headings(text, 0)
     title = _main_heading(headings) or path.stem
     terms, kept = outline(text)

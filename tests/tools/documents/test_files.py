@@ -67,7 +67,7 @@ def test_markdown_sections(tmp_path: Path) -> None:
         f"{STORY}\n\n### By [ferry](http://x.y)\n\n{STORY}\n\n```\n# not a heading\n```\n\n"
         "Fares\n-----\nThe fare is two crowns.\n\n## Tides\nHigh at noon.\n",
     )
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8").replace("*", "")  # emphasis is no part of the text
     passages = read_file(path, 100)
     titles = list(dict.fromkeys(p.title for p in passages))
     assert titles == [

@@ -55,6 +55,25 @@ def test_the_pieces_of_a_long_list_are_named_for_what_introduces_it(name: str) -
     assert rest[-1].text.endswith("The end of it.")
 
 
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        ("**Budget.** It *rose* by __5%__ and _fell_.", "Budget. It rose by 5% and fell."),
+        ("***Both*** at once", "Both at once"),
+        ("Call `f(**options)` or `__init__`.", "Call `f(**options)` or `__init__`."),
+        ("* a list of *.py and *.md, 2 * 3 * 4", "* a list of *.py and *.md, 2 * 3 * 4"),
+        ("snake_case_name and a_b_", "snake_case_name and a_b_"),
+        (r"a \*star\* stays", r"a \*star\* stays"),
+        ("```\n**kept**\n```\n**not**", "```\n**kept**\n```\nnot"),
+        ("Code:\n\n    x = **y**", "Code:\n\n    x = **y**"),
+        ("Footnote*, and another*", "Footnote*, and another*"),
+    ],
+)
+def test_emphasis_in_markdown_is_not_part_of_the_text(raw: str, read: str) -> None:
+    [passage] = passages(raw, "a.md")
+    assert passage.text == read
+
+
 def test_the_pieces_of_a_long_markdown_table_are_named_by_its_head() -> None:
     rows = "\n".join(f"| {n} | the lamp was lit early that day |" for n in range(30))
     found = passages(f"# Log\n\n| Day | Lamp |\n|---|---|\n{rows}\n\nThe end.\n", "a.md")
