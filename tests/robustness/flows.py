@@ -69,11 +69,11 @@ ASKING = [name for name in FLOWS if name not in METHODS or METHODS[name].writes]
 
 
 _SEEDS = {
-    "vtg": 3,
+    "vtg": 9,
     "rerank": 1,
     "calm": 7,
     "r2-mga": 29,
-    "composed": 9,
+    "composed": 1,
     "vericite": 4,
     "proved": 4,
     "kept": 2,
