@@ -16,7 +16,7 @@ from citeproof.tools.entailment import Entailment, halfway, premise
 from citeproof.tools.entailment.base import blend_odds
 from citeproof.tools.entailment.close_reader import CloseReader
 from citeproof.tools.questions.answering import score_answers
-from citeproof.tools.questions.parts import question_parts
+from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 from citeproof.tools.questions.sources import select_source
 from citeproof.types import Passage
 
@@ -84,7 +84,9 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         scores = list(map(max, zip(*by_part, strict=True)))
         likeliest = _order(scores)[0]
         scores[likeliest] = await self._read_closely(question, read[likeliest])
-        doubtful = len(by_part) == 1 and _DOUBT[0] <= max(scores) <= _DOUBT[1]
+        # The embedded judge finds no answer to a question for yes or no where none says "yes".
+        for_judge = len(by_part) == 1 and not asks_yes_or_no(question)
+        doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
         if doubtful and (judged := await self._judge(question, best[0])) is not None:
             answerable = blend_odds((max(scores), judged), _BLEND) >= limit
         else:

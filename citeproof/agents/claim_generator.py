@@ -15,12 +15,17 @@ from citeproof.tools.citations.cited_json import is_answer_json
 from citeproof.tools.citations.marked_text import read_reply, unwrap
 from citeproof.tools.citations.marks import adds_nothing
 from citeproof.tools.llm.replies import END, is_end
+from citeproof.tools.questions.parts import asks_yes_or_no
 
 __all__ = ["UNLIMITED", "ClaimGenerator"]
 
 UNLIMITED = 100
 """A limit that no answer reaches; the writer is not told of it."""
 ABSTAIN = f"If the passages do not answer the question, write only {END}."
+STATES = "The passage states that"
+"""Begins the first sentence on a question for yes or no, and is no part of the claim. Small models
+say yes whatever the passages say, and are not told out of it in words: of 18 such questions on
+short documents the first sentence was right for nine, and so begun for 14."""
 REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they say:"
 
 _LABEL = re.compile(r"^\s*(?:(?:the\s+)?(?:next\s+)?sentence|answer|claim)\s*\d*\s*:\s*", re.I)
@@ -61,11 +66,15 @@ class ClaimGenerator(LLMNode):
             rejected="\n- ".join([REJECTED, *failed]) if failed else "",
         )
         passages = context(state["question"], memory_passages(state))
+        text = text_so_far(state)
+        begun = text or (STATES if self.llm.goes_on and asks_yes_or_no(state["question"]) else "")
         reply = await self.llm.text(
-            Prompt(self.template("system"), passages, task, begun=text_so_far(state)),
+            Prompt(self.template("system"), passages, task, begun=begun),
             max_tokens=self.claim_tokens,
             on_delta=lambda text: emit(ClaimDelta(text=text)),
         )
+        if begun != text:
+            reply = f"{begun} {reply.lstrip()}"
         new = (s for s in sentences(reply) if not (self.end_at_repetition and _repeats(s, state)))
         if (claim := next(new, None)) is None:
             return {"draft": None}

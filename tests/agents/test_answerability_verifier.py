@@ -120,3 +120,10 @@ async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
     judge = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
     verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: 0.6))
     assert (await verifier(state()))["answerable"] is True
+
+
+async def test_the_language_model_has_no_say_on_a_question_for_yes_or_no() -> None:
+    judge = ScriptedChatModel(lambda _: Choice(Yes=0.1, No=0.9))
+    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: 0.6))
+    assert (await verifier(state(question="Did Ann Lee build it?")))["answerable"] is True
+    assert not judge.calls

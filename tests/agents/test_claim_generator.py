@@ -1,10 +1,13 @@
 """The claim generator writes one sentence, or finishes."""
 
+from typing import Any
+
 import pytest
 
 from citeproof import Claim, Verdict
-from citeproof.agents.claim_generator import ClaimGenerator, sentences
+from citeproof.agents.claim_generator import STATES, ClaimGenerator, sentences
 from citeproof.state import Draft
+from citeproof.tools.llm.model import LLM
 from tests.agents.one_node import asking
 from tests.agents.states import CLAIM, state
 
@@ -41,3 +44,24 @@ async def test_what_is_written_already_is_passed_over() -> None:
     node, _ = asking(ClaimGenerator, f"{CLAIM} It was lit in 1871.")
     draft = (await node(state(draft=None, claims=accepted)))["draft"]
     assert draft == Draft(text="It was lit in 1871.")
+
+
+@pytest.mark.parametrize(
+    ("question", "accepted", "begun"),
+    [
+        ("Is subletting allowed?", [], STATES),
+        ("Is subletting allowed?", [CLAIM], CLAIM),
+        ("Who may sublet?", [], ""),
+    ],
+)
+async def test_the_first_sentence_on_a_question_for_yes_or_no_is_begun(
+    question: str, accepted: list[str], begun: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that goes on with a reply then states the rule; small ones say yes to anything."""
+    monkeypatch.setattr(LLM, "goes_on", True)
+    node, model = asking(ClaimGenerator, " subletting is forbidden.")
+    claims = [Claim(text=text, verdict=Verdict(status="unchecked")) for text in accepted]
+    update: Any = await node(state(question=question, draft=None, claims=claims))
+    assert update["draft"].text.lower() == "subletting is forbidden."
+    asked = model.calls[0].prompt
+    assert asked.endswith(f"\n\n{begun}") if begun else STATES not in asked

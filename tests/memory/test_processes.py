@@ -103,7 +103,7 @@ def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> N
         assert query in search(index, query, 3)
         assert query in search(index, query, 3, "bm25")
     assert len(index.update([tmp_path / "W"]).errors) == 0
-    assert index.count() == 60 * len(list((tmp_path / "W").iterdir()))
+    assert index.count() == 60 * len(list((tmp_path / "W").glob("*.jsonl")))
     index.close()
 
 

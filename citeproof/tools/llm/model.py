@@ -99,6 +99,11 @@ class LLM:
         """Whether there is no language model, so that every call fails."""
         return self.name == NO_LLM
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on with a reply that is begun; any other is asked in words to go on."""
+        return self._models.continues is not None
+
     def close(self) -> None:
         """Stop the embedded server, if this model started one; the roles' models as well."""
         for llm in (self._base, *self._roles.values()):
@@ -147,7 +152,7 @@ class LLM:
             BudgetExceededError: The budget allows no further call.
         """
         body: Mapping[str, bool] | None = None
-        if prompt.begun and self._models.continues is None:
+        if prompt.begun and not self.goes_on:
             task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=replies.END)
             prompt = replace(prompt, task=task, begun="")
         elif prompt.begun:

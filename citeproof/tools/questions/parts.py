@@ -15,8 +15,22 @@ _PRONOUN = re.compile(
 _AUXILIARY = re.compile(
     r"^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.I
 )
+_YES_OR_NO = re.compile(
+    r"^\W*(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should|shall)"
+    r"(?:n['’]t)?\s+(?!.*,?\s+or\b)",
+    re.I,
+)
 _WHOLE = 3
 """Words from which on a part says by itself what it asks."""
+
+
+def asks_yes_or_no(question: str) -> bool:
+    """Whether a question can be answered by yes or no; in English only.
+
+    >>> asks_yes_or_no("Is gas included in the rent?"), asks_yes_or_no("Is it red or blue?")
+    (True, False)
+    """
+    return bool(_YES_OR_NO.match(question))
 
 
 def question_parts(question: str) -> list[str]:

@@ -37,3 +37,19 @@ async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None
     model = TableEntailment(lambda text, _: 0.9 if SENTENCE in text else 0.3)
     said = [claim("It was Noble.", "unsupported")]
     assert await find_answered(model, ["Who?"], said, {"a": ""}) == ([False], [False])
+
+
+@pytest.mark.parametrize(
+    ("question", "answered"),
+    [
+        ("Is subletting allowed?", True),
+        ("Is smoking allowed in the flat?", False),
+        ("Who allows subletting?", False),
+    ],
+)
+async def test_a_claim_settles_a_question_for_yes_or_no_by_its_words(
+    question: str, answered: bool
+) -> None:
+    said = [claim("Subletting is forbidden.")]
+    found = await find_answered(TableEntailment({}), [question], said, {"a": ""})
+    assert found == ([answered], [False])

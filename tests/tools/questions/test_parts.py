@@ -2,7 +2,7 @@
 
 import pytest
 
-from citeproof.tools.questions.parts import name_topic, question_parts
+from citeproof.tools.questions.parts import asks_yes_or_no, name_topic, question_parts
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,18 @@ def test_the_parts(question: str, parts: list[str] | None) -> None:
 )
 def test_a_part_with_a_pronoun_names_what_it_is_about(parts: list[str], asked: str) -> None:
     assert name_topic(parts) == [*parts[:-1], asked]
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("Is subletting allowed?", True),
+        ("can I have a dog in the flat", True),
+        ("Isn't it open?", True),
+        ("Is it red or blue?", False),
+        ("Who may sublet?", False),
+        ("Mayors of Hull", False),
+    ],
+)
+def test_a_question_for_yes_or_no(question: str, asks: bool) -> None:
+    assert asks_yes_or_no(question) is asks
