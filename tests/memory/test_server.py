@@ -306,7 +306,6 @@ import json, sys
 from pathlib import Path
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from citeproof.tools.retrieval.embeddings import embedder_name
 from tests.memory.fakes import GaussianEmbeddings, search
 
 settings = ChromaSettings(path=Path(sys.argv[1]), serve=True)

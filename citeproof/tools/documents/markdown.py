@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,19 +53,24 @@ def read_markdown(data: bytes, path: Path) -> Document:
 
 def _without_emphasis(text: str) -> str:
     """A text without the marks of emphasis, which no reader of a quote wants; code as it is."""
-    lines, fence = [], ""
+    return "\n".join(
+        line
+        if is_code or line.startswith(("    ", "\t"))
+        else _EMPHASIS.sub(lambda found: found["code"] or found["said"] or found["told"], line)
+        for line, is_code in _lines(text)
+    )
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """The lines of a text, and whether each belongs to a block of code between fences."""
+    fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)
+        yield line, bool(fence or mark)
         if fence:
             fence = "" if mark and mark[1].startswith(fence) else fence
         elif mark:
             fence = mark[1][:3]
-        elif not line.startswith(("    ", "\t")):
-            line = _EMPHASIS.sub(
-                lambda found: found["code"] or found["said"] or found["told"], line
-            )
-        lines.append(line)
-    return "\n".join(lines)
 
 
 def _main_heading(headings: Sequence[Heading]) -> str:
@@ -75,15 +80,11 @@ def _main_heading(headings: Sequence[Heading]) -> str:
 def _markdown_headings(text: str, begin: int) -> list[Heading]:
     """The headings of a text from an offset on, as `sections` takes them."""
     found: list[Heading] = []
-    fence, place = "", begin
-    above, above_at = "", begin
-    for line in text[begin:].split("\n"):
-        mark = _FENCE.match(line)
-        if fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
+    place = above_at = begin
+    above = ""
+    for line, is_code in _lines(text[begin:]):
+        if is_code:
             above = ""
-        elif mark:
-            fence, above = mark[1][:3], ""
         elif match := _HEADING.match(line):
             found.append((place, place + len(line), len(match[1]), _plain(match[2])))
             above = ""

@@ -12,14 +12,11 @@ _ASKS = re.compile(rf"^{_BEFORE}{_WH}\b(?P<rest>.*)$", re.I)
 _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|hers?|it|its|they|them|theirs?|this|that|these)\b", re.I
 )
-_AUXILIARY = re.compile(
-    r"^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.I
+_AUXILIARY = (
+    "(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should|shall)"
 )
-_YES_OR_NO = re.compile(
-    r"^\W*(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should|shall)"
-    r"(?:n['’]t)?\s+(?!.*,?\s+or\b)",
-    re.I,
-)
+_BEGINS = re.compile(rf"^\s*{_AUXILIARY}\b", re.I)
+_YES_OR_NO = re.compile(rf"^\W*{_AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
 _WHOLE = 3
 """Words from which on a part says by itself what it asks."""
 
@@ -63,7 +60,7 @@ def name_topic(parts: Sequence[str]) -> list[str]:
     first = _ASKS.match(parts[0]) if parts else None
     if first is None:
         return list(parts)
-    topic = _AUXILIARY.sub("", first["rest"]).strip(" ?")
+    topic = _BEGINS.sub("", first["rest"]).strip(" ?")
     return [
         f"{topic[:1].upper()}{topic[1:]}: {part[:1].lower()}{part[1:]}"
         if number and topic and _PRONOUN.search(part)
