@@ -31,12 +31,16 @@ LIST_ITEM = re.compile(
     r"\s*(?:[-*+•◦‣▪●|>#]\s|o\t|(?:\d{1,3}[.)]|[a-zA-Z][.)]|[ivx]{2,5}[.)]|[IVX]{2,5}\))\s)"
 )
 """How a line begins that is an item of a list. `o` and a tab is what Word writes for a bullet."""
+_ROW = re.compile(r"(?:[^:;\n]{1,80}: )?[^;\n]+; [^:;\n]{1,80}: ")
+"""How a row of a table begins, as `tables.row_lines` writes it: `North; 2020: 12 crowns`."""
 _PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
 # "It closed.[3]:12 Then", "It closed.[citation needed] Then": sentencex sees no end there.
 _MARKED_END = re.compile(
     r"[.!?।؟۔][\"'”’»)]*"
     r"(?:\[[^\[\]\n]{1,40}\](?::\s?\d{1,4}(?:[–-]\d{1,4})?)?|【[^】\n]{1,60}】)+\s+(?=[^\sa-z])"
 )
+# "It is 5 m. Boats pass": sentencex takes a single letter for an initial.
+_UNIT_END = re.compile(r"\d\s?(?:km/h|[mglsht])\.\s+(?=[A-Z])")
 # "Guardians of the Galaxy Vol. 2", "c. 700 BC": what is counted stands behind the abbreviation.
 _COUNTED = re.compile(
     r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r|BWV|KV|RV)\.\s*$"
@@ -118,6 +122,8 @@ def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
     """Whether the line break at `stop` stands between two sentences."""
     if LIST_ITEM.match(text, after, after + 12):
         return True
+    if _ROW.match(text, line, stop) and _ROW.match(text, after):
+        return True
     following = text[after : after + 1]
     return stop - line < _WRAPPED and not following.islower()
 
@@ -137,7 +143,7 @@ def _cuts(block: str) -> list[int]:
     """Where a sentence begins inside the block, its first one apart."""
     # A line break would end a sentence; as a space it keeps all offsets.
     flat = re.sub(r"\s", " ", block)
-    cuts = {match.end() for match in _MARKED_END.finditer(flat)}
+    cuts = {match.end() for pattern in (_MARKED_END, _UNIT_END) for match in pattern.finditer(flat)}
     cuts |= {boundary["start_index"] for boundary in get_sentence_boundaries("en", flat)}
     number = _NUMBER.match(flat)
     first = number.end() if number else 0

@@ -87,7 +87,22 @@ def texts(text: str) -> list[str]:
             "She plays in Guardians, Vol. 2 (2017). See fig. 3 on pp. 10 to 12.",
             ["She plays in Guardians, Vol. 2 (2017).", "See fig. 3 on pp. 10 to 12."],
         ),
+        (
+            "Hedges may be 1.8 m, fences 1.5 m. Owners at 303 W. Comstock Street clear snow.",
+            [
+                "Hedges may be 1.8 m, fences 1.5 m.",
+                "Owners at 303 W. Comstock Street clear snow.",
+            ],
+        ),
         ("Then she hears KV. 550.", ["Then she hears KV. 550."]),
+        (
+            "part: Exam, oral; share: 20%\npart: Essay of 1,500 words; share: 25%; due: 2 May",
+            ["part: Exam, oral; share: 20%", "part: Essay of 1,500 words; share: 25%; due: 2 May"],
+        ),
+        (
+            "North; 2020: 12 crowns; 2021: 14 crowns and a half\nSouth; 2020: 3 crowns",
+            ["North; 2020: 12 crowns; 2021: 14 crowns and a half", "South; 2020: 3 crowns"],
+        ),
         (
             "A line that an editor has wrapped at some\nsixty characters. It ends.",
             ["A line that an editor has wrapped at some\nsixty characters.", "It ends."],

@@ -12,6 +12,7 @@ from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.html import read_html
+from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import text_outline
 
 _FIX = "Save it from the mail program anew."
@@ -83,8 +84,9 @@ def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...]
         said = "\n\n".join(page.parts[0].text for _ in page.parts[:1])
     else:
         said = _decode(content, charset, path) if content.strip() else ""
-    text = f"{head}\n\n{said.strip()}"
-    headings, kept = text_outline(text)
+    lines = f"{head}\n\n{said.strip()}".split("\n")
+    text, rows = write_out_tables((line, False) for line in lines)
+    headings, kept = text_outline(text, rows)
     return title, sections(text, headings, title, kept=kept, location=where), problems
 
 

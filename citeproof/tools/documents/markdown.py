@@ -11,6 +11,7 @@ from typing import Any
 from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, Heading, outlined, unusable, whole
 from citeproof.tools.documents.encodings import decode, decode_any
+from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import outline
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
@@ -40,13 +41,13 @@ _MOST_OUTPUT = 2_000
 def read_markdown(data: bytes, path: Path) -> Document:
     """Markdown: its headings part it; front matter gives the title and is left out."""
     raw, problems = decode_any(data, path)
-    text = _without_emphasis(raw)
+    text, rows = write_out_tables(_lines(_without_emphasis(raw)))
     front = _FRONT_MATTER.match(text)
     begin = front.end() if front else 0
     headings = _markdown_headings(text, begin)
     named = _FRONT_TITLE.search(front[1]) if front else None
     title = named[1] if named else _main_heading(headings)
-    terms, kept = outline(text)
+    terms, kept = outline(text, rows)
     headings = sorted([*headings, *(term for term in terms if term[0] >= begin)])
     return outlined(path, text, headings, kept, title=title, problems=problems, begin=begin)
 
@@ -117,10 +118,11 @@ def read_ipynb(data: bytes, path: Path) -> Document:
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a sound notebook ({error!r})", _FIX) from error
-    text = _without_emphasis(whole("\n\n".join(filter(str.strip, blocks))))
+    said = _without_emphasis(whole("\n\n".join(filter(str.strip, blocks))))
+    text, rows = write_out_tables(_lines(said))
     headings = _markdown_headings(text, 0)
     title = _main_heading(headings) or path.stem
-    terms, kept = outline(text)
+    terms, kept = outline(text, rows)
     return outlined(path, text, sorted([*headings, *terms]), kept, title=title)
 
 

@@ -1,13 +1,15 @@
-"""Reads plain text and reStructuredText, and finds lists and tables in text as it is written."""
+"""Reads plain text and reStructuredText, and finds lists in text as it is written."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from citeproof.tools.documents.base import TERM, Document, Heading, outlined, sections
 from citeproof.tools.documents.encodings import decode_any
+from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.sentences import LIST_ITEM, words
 
 _UNDERLINE = re.compile(r"[ \t]*([=~*#-])\1{2,}[ \t]*")
@@ -27,7 +29,6 @@ _ROLE = re.compile(
 _LONG = 60
 """Words from which on a list or a table is likely to be cut."""
 _MOST_NAME = 200
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
 _BLANKS = re.compile(r"[*`_]")
 
 
@@ -39,8 +40,9 @@ def read_text(data: bytes, path: Path) -> Document:
     Raises:
         DocumentError: It is not text.
     """
-    text, problems = decode_any(data, path)
-    headings, kept = text_outline(text)
+    raw, problems = decode_any(data, path)
+    text, rows = write_out_tables((line, False) for line in raw.split("\n"))
+    headings, kept = text_outline(text, rows)
     title = path.stem
     first = text.lstrip()
     line = first.partition("\n")[0].strip()
@@ -53,7 +55,9 @@ def read_text(data: bytes, path: Path) -> Document:
     return Document(str(path), title, sections(text, headings, title, kept=kept), problems)
 
 
-def text_outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
+def text_outline(
+    text: str, rows: Sequence[tuple[int, int]] = ()
+) -> tuple[list[Heading], list[tuple[int, int]]]:
     """The headings of plain text, and the stretches to be kept, as `sections` takes them."""
     found: list[Heading] = []
     lines, starts = _lines(text)
@@ -72,7 +76,7 @@ def text_outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
                 and _has_text(lines, number + 1)
             ):
                 found.append((place, place + len(line), level, said))
-    terms, kept = outline(text)
+    terms, kept = outline(text, rows)
     return sorted([*found, *terms]), kept
 
 
@@ -148,11 +152,16 @@ def _lines(text: str) -> tuple[list[str], list[int]]:
     return lines, [0, *accumulate(len(line) + 1 for line in lines)]
 
 
-def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """Headings for the pieces of long lists and tables, and stretches to be kept.
+def outline(
+    text: str, rows: Sequence[tuple[int, int]] = ()
+) -> tuple[list[Heading], list[tuple[int, int]]]:
+    """Headings for the pieces of long lists, and stretches to be kept, as `sections` takes them.
 
-    A list that a line with a colon introduces, and a table in bars, may be cut; what introduces
-    them, and the table's head, then head the pieces. Both as `sections` takes them.
+    A list that a line with a colon introduces may be cut; that line then heads the pieces.
+
+    Args:
+        text: The text.
+        rows: Where the rows of its tables are, from `write_out_tables`; these are kept too.
     """
     headings: list[Heading] = []
     kept: list[tuple[int, int]] = []
@@ -174,21 +183,19 @@ def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
                     headings.append((starts[end], starts[end], TERM, ""))
                 number = end
                 continue
-        if number and "|" in line and _RULE.fullmatch(line) and "|" in lines[number - 1]:
-            end = number + 1
-            while end < len(lines) and "|" in lines[end]:
-                head = number - 1 if end == number + 1 else end  # stays with the first row
-                kept.append((starts[head], starts[end] + len(lines[end])))
-                end += 1
-            name = _BLANKS.sub("", lines[number - 1]).strip().strip("|").strip()
-            if len(words(text[starts[number] : starts[end]])) >= _LONG and len(name) <= _MOST_NAME:
-                headings.append((starts[number - 1], starts[number - 1], TERM, name))
-                below = min(starts[end], len(text))
-                headings.append((below, below, TERM, ""))
-            number = end
-            continue
         number += 1
-    return headings, kept
+    return headings, _joined(sorted([*kept, *rows]))
+
+
+def _joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches that overlap become one, as of a line that introduces a table's first row."""
+    joined: list[tuple[int, int]] = []
+    for start, end in stretches:
+        if joined and start < joined[-1][1]:
+            start, last = joined.pop()
+            end = max(end, last)
+        joined.append((start, end))
+    return joined
 
 
 def _list_end(lines: list[str], first: int) -> int:

@@ -74,12 +74,43 @@ def test_emphasis_in_markdown_is_not_part_of_the_text(raw: str, read: str) -> No
     assert passage.text == read
 
 
-def test_the_pieces_of_a_long_markdown_table_are_named_by_its_head() -> None:
+TABLE = "| part | share | due |\n|:--|--:|---|\n"
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.txt"])
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        (
+            f"Marks:\n\n{TABLE}| Essay, 1,500 words | 25% | 2 May |\n| Exam | 75% | |\n\nDone.",
+            "Marks:\n\npart: Essay, 1,500 words; share: 25%; due: 2 May\npart: Exam; share: 75%"
+            "\n\nDone.",
+        ),
+        (f"{TABLE}| a\\|b | 1 |", "part: a|b; share: 1"),
+        ("Day | Lamp\n--- | ---\n1 | lit\nThe end.", "Day: 1; Lamp: lit\nThe end."),
+        ("| | 2020 |\n|---|---|\n| North | 12 |", "North; 2020: 12"),
+        (TABLE.strip(), TABLE.strip()),
+        ("Either | or\nnot a | table", "Either | or\nnot a | table"),
+    ],
+)
+def test_a_row_of_a_pipe_table_can_be_read_alone(raw: str, read: str, name: str) -> None:
+    [passage] = passages(raw, name)
+    assert passage.text == read
+
+
+def test_a_pipe_table_in_code_stays_as_it_is() -> None:
+    raw = f"```\n{TABLE}| Essay | 25% | 2 May |\n```"
+    [passage] = passages(raw, "a.md")
+    assert passage.text == raw
+
+
+def test_no_row_of_a_long_markdown_table_is_cut() -> None:
     rows = "\n".join(f"| {n} | the lamp was lit early that day |" for n in range(30))
     found = passages(f"# Log\n\n| Day | Lamp |\n|---|---|\n{rows}\n\nThe end.\n", "a.md")
-    assert found[0].text.startswith("| Day | Lamp |")
-    assert {p.title for p in found[1:-1]} == {"Log – Day | Lamp"}
-    assert all(p.text.startswith("| ") and p.text.endswith(" |") for p in found[1:-1])
+    assert len(found) > 2
+    assert {p.title for p in found} == {"Log"}
+    lines = [line for p in found for line in p.text.splitlines() if line]
+    assert lines[:-1] == [f"Day: {n}; Lamp: the lamp was lit early that day" for n in range(30)]
 
 
 def test_restructuredtext_has_its_levels_by_the_order_of_their_marks() -> None:

@@ -1,0 +1,61 @@
+"""Writes out the pipe tables of Markdown, so that each row can be read alone."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+
+from citeproof.tools.documents.tables import Cell, cell_of, row_lines
+
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
+"""The line of dashes below the names of the columns."""
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+def write_out_tables(lines: Iterable[tuple[str, bool]]) -> tuple[str, list[tuple[int, int]]]:
+    """Replace each row of a pipe table by a line such as `North; 2020: 12 crowns`.
+
+    Args:
+        lines: The lines of a text, each with whether it is code, which stays as it is.
+
+    Returns:
+        The text, and where its rows begin and end in it.
+    """
+    said = list(lines)
+    written: list[str] = []
+    rows: list[tuple[int, int]] = []
+    place = number = 0
+    while number < len(said):
+        end = _table_end(said, number)
+        found = _written_out([row for row, _ in said[number:end]]) if end else [said[number][0]]
+        for line in found:
+            if end:
+                rows.append((place, place + len(line)))
+            place += len(line) + 1
+        written += found
+        number = end or number + 1
+    return "\n".join(written), rows
+
+
+def _table_end(lines: Sequence[tuple[str, bool]], number: int) -> int:
+    """The line after the last row of the table whose columns this line names; 0 for other lines."""
+
+    def is_row(place: int) -> bool:
+        return place < len(lines) and "|" in lines[place][0] and not lines[place][1]
+
+    if not (all(map(is_row, range(number, number + 3))) and _RULE.fullmatch(lines[number + 1][0])):
+        return 0
+    return next(end for end in itertools.count(number + 3) if not is_row(end))
+
+
+def _written_out(table: Sequence[str]) -> list[str]:
+    names = _cells(table[0])
+    return [line for row in table[2:] for line in row_lines([names, _cells(row)], 1)]
+
+
+def _cells(line: str) -> list[Cell]:
+    said = line.strip().removeprefix("|")
+    if said.endswith("|") and not said.endswith(r"\|"):
+        said = said[:-1]
+    return [cell_of(cell.replace(r"\|", "|")) for cell in _BAR.split(said)]
