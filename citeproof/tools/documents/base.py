@@ -96,9 +96,10 @@ def sections(
 ) -> tuple[Part, ...]:
     """Split a text into parts at its headings.
 
-    A heading without a body makes no part, but stands above the parts below it. If its body begins
-    at its own start, its words stay in the body, like a term before its definition. A heading
-    without a name ends the previous one of its level. A text of nothing but headings is one part.
+    A heading without a body makes no part, but is among the headings of the parts below it. A
+    heading whose body begins at its own start stays in the body, like a term before its definition.
+    A heading without a name ends the previous one of its level. If there are only headings, the
+    whole text is one part.
     """
     parts: list[Part] = []
     above: list[tuple[int, str]] = []
@@ -196,7 +197,7 @@ def from_json(data: bytes) -> Document:
     """Read the JSON of `to_json`.
 
     Raises:
-        CiteproofError: The JSON holds this error.
+        CiteproofError: The JSON holds an error, which is raised.
     """
     value: dict[str, Any] = json.loads(data)
     if "error" in value:

@@ -39,7 +39,7 @@ class _Block:
     page: int
     lines: tuple[_Line, ...] = ()
     """Empty for a picture or table in which nothing was read. A paragraph has one line for each
-    column that it stands in."""
+    column that it spans."""
     level: int = 0
     """Level of a heading: 1 is the document's title, 0 no heading."""
     listed: bool = False
@@ -124,7 +124,7 @@ def _table(table: Any, document: Any) -> Iterator[_Block]:
 def _rows(table: Any, document: Any) -> Iterator[_Block]:
     grid = table.data.grid
     known = {id(one): cell_of(whole(one.text)) for row in grid for one in row}
-    cells = [[known[id(one)] for one in row] for row in grid]  # a merged cell stands in all its places
+    cells = [[known[id(one)] for one in row] for row in grid]  # merged cells repeated
     head = len(list(takewhile(_names, grid)))
     if not 0 < head < len(grid):
         head = int(looks_like_header(cells))
@@ -167,7 +167,7 @@ def _noted_blocks(document: PdfDocument) -> Iterator[_Block]:
         try:
             page = document[number]
         except PdfiumError:
-            continue  # docling reports such a page itself
+            continue  # docling itself reports such a page
         for note in read_notes(page, Displayed(page)):
             yield _Block(number + 1, (_Line(note.text, note.area),))
         page.close()

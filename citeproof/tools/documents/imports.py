@@ -1,4 +1,4 @@
-"""Imports passages with ready vectors: from Python, from JSONL with NumPy, or from Parquet.
+"""Imports passages together with their vectors: from Python, JSONL with NumPy, or Parquet.
 
 An import is split into pieces of `ROWS` passages, each a document of the index. A million passages
 are thus read and stored piece by piece, and an interrupted import resumes where it stopped.

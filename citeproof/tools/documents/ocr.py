@@ -26,7 +26,7 @@ _ENDED = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 
 
 def recognize(program: str, picture: Image) -> list[Line]:
-    """Run Tesseract, which is `program`, and return the lines of a page in its order.
+    """Recognise the lines of a page, in the order in which Tesseract (`program`) returns them.
 
     It reads English unless it was built or configured otherwise.
 

@@ -33,7 +33,7 @@ def cut(document: Document, passage_words: int = 100) -> list[Passage]:
     """Cut a document into passages, in order; every id occurs once.
 
     A passage never crosses pages or the objects of a JSONL file, and crosses sections only if they
-    are tiny. Its text is `part.text[start:end]`, so its offsets are valid in the document.
+    are tiny. Its text is `part.text[start:end]`: its offsets are those of the document.
 
     Args:
         document: A reader's result.
@@ -100,7 +100,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     kept = [stretch for part in group for stretch in part.kept]
     boxes = [box for part in group for box in part.boxes]
     spans = list(_spans(text, start, end, kept, most))
-    if not first.id:  # an object's pieces must not change, since ids name them
+    if not first.id:  # an object's pieces must stay as they are: ids refer to them
         spans = list(_leaning_together(text, spans, most // 2))
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):

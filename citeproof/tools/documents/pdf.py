@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDest, PdfDocument, PdfPage
 
 _LARGE = 0.1
-"""An image without text that covers this share of its page is reported."""
+"""An image without text is reported if it covers at least this share of its page."""
 _SCALE = 300 / 72
 """Pixels per point for text recognition."""
 _TOP = 0.85

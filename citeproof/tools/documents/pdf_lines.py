@@ -30,7 +30,7 @@ _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " "}
 )
 _NARROW = "\u2e7f"
-"""If a text has a character beyond this one, some may need more than 16 bits."""
+"""Only texts with characters beyond this one may have some that need more than 16 bits."""
 _WORD = re.compile(r"\S+")
 _FOOTNOTE = re.compile(r"^(\d{1,3})(?=[A-Z][a-z])")
 _GAP = 1.1
@@ -151,7 +151,7 @@ def _clean(text: str) -> str:
 
 
 def _in_columns(rows: Sequence[Sequence[Line]]) -> Iterator[Line]:
-    """Yield the lines row by row; where rows span two columns of text, first all of the left."""
+    """Yield the lines row by row; of two columns of text, the left one comes first."""
     gutter = _gutter(rows)
     left: list[Line] = []
     right: list[Line] = []

@@ -81,7 +81,7 @@ class Pieces:
                 start = None
 
     def table(self, grid: Grid, header: int) -> None:
-        """Add a table with `header` header rows; if 0, its first row may still look like one."""
+        """Add a table; if `header` is 0, the first row is its header if it looks like one."""
         self.end_line("\n\n")
         self.rows(grid.lines(header or int(looks_like_header(grid.rows))))
         self.end_line("\n\n")

@@ -10,7 +10,7 @@ from itertools import accumulate
 from citeproof.tools.documents.base import Part
 
 _MOST_SPAN = 200
-"""Maximum rows or columns of a merged cell; a file may claim a billion."""
+"""Maximum number of rows or columns of a merged cell; a file may claim a billion."""
 _MOST_WIDE = 2_000
 _NUMBER = re.compile(r"[\s(+\-−–$€£¥]*\d[\d\s.,:/%°()+\-−–$€£¥]*[A-Za-z%°]{0,3}")
 _YEAR = re.compile(r"(?:18|19|20)\d\d")
@@ -64,7 +64,7 @@ class Grid:
             row.append(cell)
 
     def lines(self, header: int | None = None) -> list[str]:
-        """Return `row_lines` of the rows; by default all-header rows at the top are the header."""
+        """Return `row_lines` of the rows; leading all-header rows are the default header."""
         self._fill(len(self._here))
         if header is None:
             header = 0
@@ -114,8 +114,8 @@ def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
 def looks_like_header(rows: Sequence[Sequence[Cell]]) -> bool:
     """Return whether the first row names the columns of the others.
 
-    Its cells must be short and distinct, and no numbers except years. There must be three columns,
-    or a number below: in two columns of words, the first row may be a row like the others.
+    Its cells must be short and distinct, and must not be numbers except years. There must be at
+    least three columns, or a number below: two columns of words may have no header.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
@@ -180,7 +180,7 @@ def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         ends = place == len(rows)
         if not ends and rows[place].number > rows[place - 1].number + 1:
             below = _grid(rows[place : place + _LOOK_AT])
-            # The gap is within a table, unless column names or a narrower row follow.
+            # A gap ends a table of one row, and any table if column names or a lone cell follow.
             ends = looks_like_header(below) or len(rows[place].cells) < 2 or place - begin < 2
         if ends:
             yield rows[begin:place]

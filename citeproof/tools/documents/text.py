@@ -1,4 +1,4 @@
-"""Reads plain text and reStructuredText, and finds lists and tables in text as it is written."""
+"""Reads plain text and reStructuredText, and finds lists and tables in unparsed text."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _ROLE = re.compile(
     r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
 )
 _LONG = 60
-"""Words from which on a list or a table is likely to be cut."""
+"""A list or table of this many words is likely to be cut."""
 _MOST_NAME = 200
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
 _BLANKS = re.compile(r"[*`_]")
 
 
 def read_text(data: bytes, path: Path) -> Document:
-    """Plain text: headings are lines that are underlined, or numbered and stand alone.
+    """Read plain text. Underlined lines are headings, and so are numbered lines that stand alone.
 
-    A first line that is short and stands alone is the title.
+    A short first line that stands alone is the title.
 
     Raises:
-        DocumentError: It is not text.
+        DocumentError: The file is not text.
     """
     text, problems = decode_any(data, path)
     headings, kept = text_outline(text)
@@ -54,7 +54,7 @@ def read_text(data: bytes, path: Path) -> Document:
 
 
 def text_outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """The headings of plain text, and the stretches to be kept, as `sections` takes them."""
+    """Return the headings of plain text and the stretches to keep, as `sections` takes them."""
     found: list[Heading] = []
     lines, starts = _lines(text)
     for number, (line, place) in enumerate(zip(lines, starts, strict=False)):
@@ -77,7 +77,7 @@ def text_outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
 
 
 def _numbered_level(line: str) -> int:
-    """The level of a heading by its number, as 2 for `3.1 Tides`; 0 for other lines."""
+    """Return the level of a numbered heading, such as 2 for `3.1 Tides`; 0 for other lines."""
     match = _NUMBERED.match(line)
     ended = line.rstrip('"”’»)')[-1:] in {*".!?,;…:", ""}
     if not match or (ended and not _LABELLED.match(line)):
@@ -89,7 +89,7 @@ def _numbered_level(line: str) -> int:
 
 
 def _has_text(lines: list[str], number: int) -> bool:
-    """Whether running text follows, so that the items of a list are not taken for headings."""
+    """Return whether running text follows, which tells a heading from the item of a list."""
     paragraph: list[str] = []
     for line in lines[number : number + 12]:
         if line.strip():
@@ -107,10 +107,10 @@ def _is_title(line: str, text: str) -> bool:
 
 
 def read_rst(data: bytes, path: Path) -> Document:
-    """reStructuredText: its text as it is written, parted by its underlined headings.
+    """Read reStructuredText: its source text, split at underlined headings.
 
     Raises:
-        DocumentError: It is not text.
+        DocumentError: The file is not text.
     """
     text, problems = decode_any(data, path)
     headings = _rst_headings(text)
@@ -119,11 +119,11 @@ def read_rst(data: bytes, path: Path) -> Document:
 
 
 def _rst_headings(text: str) -> list[Heading]:
-    """Lines that are underlined, and maybe overlined; the order of their marks gives the level."""
+    """Return underlined lines, which may be overlined; the order of their marks gives the level."""
     found: list[Heading] = []
     styles: list[tuple[str, bool]] = []
     lines, starts = _lines(text)
-    last = -1  # an underline overlines no other heading
+    last = -1  # an underline is never the overline of the next heading
     for number, line in enumerate(lines[1:], start=1):
         mark, above = _ADORNED.fullmatch(line), lines[number - 1]
         before = lines[number - 2] if number > 1 and number - 2 != last else ""
@@ -143,16 +143,17 @@ def _rst_headings(text: str) -> list[Heading]:
 
 
 def _lines(text: str) -> tuple[list[str], list[int]]:
-    """The lines of a text, and where each begins; a last one would begin behind it."""
+    """Return the lines of a text and their offsets, plus the offset of a line after the last."""
     lines = text.split("\n")
     return lines, [0, *accumulate(len(line) + 1 for line in lines)]
 
 
 def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """Headings for the pieces of long lists and tables, and stretches to be kept.
+    """Return headings for the pieces of long lists and tables, and the stretches to keep.
 
-    A list that a line with a colon introduces, and a table in bars, may be cut; what introduces
-    them, and the table's head, then head the pieces. Both as `sections` takes them.
+    A list that a line with a colon introduces may be cut, and so may a table drawn with bars. The
+    pieces then get the introduction, or the table's header row, as their heading. Both results are
+    as `sections` takes them.
     """
     headings: list[Heading] = []
     kept: list[tuple[int, int]] = []
@@ -177,7 +178,7 @@ def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
         if number and "|" in line and _RULE.fullmatch(line) and "|" in lines[number - 1]:
             end = number + 1
             while end < len(lines) and "|" in lines[end]:
-                head = number - 1 if end == number + 1 else end  # stays with the first row
+                head = number - 1 if end == number + 1 else end  # header stays with first row
                 kept.append((starts[head], starts[end] + len(lines[end])))
                 end += 1
             name = _BLANKS.sub("", lines[number - 1]).strip().strip("|").strip()
@@ -192,7 +193,7 @@ def outline(text: str) -> tuple[list[Heading], list[tuple[int, int]]]:
 
 
 def _list_end(lines: list[str], first: int) -> int:
-    """The line after the last item of the list that begins at `first`."""
+    """Return the number of the line after the list that begins at `first`."""
     if first >= len(lines) or not LIST_ITEM.match(lines[first]):
         return first
     number = end = first
@@ -209,7 +210,7 @@ def _list_end(lines: list[str], first: int) -> int:
 
 
 def _paragraph(lines: list[str], number: int) -> int:
-    """Where the paragraph of a line begins, unless that is far away."""
+    """Return the first line of a line's paragraph, or the line if that is over 3 lines above."""
     first = number
     while first and number - first < 3 and lines[first - 1].strip():
         first -= 1

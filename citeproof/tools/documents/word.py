@@ -21,7 +21,7 @@ _UNSAID = {
     *(_W + name for name in ("del", "moveFrom", "txbxContent", "pPr", "rPr")),
     _MC + "Fallback",
 }
-"""Elements skipped when tracked changes are accepted; text boxes are read separately."""
+"""Elements without text once tracked changes are accepted; text boxes are read separately."""
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 """Type of relationship → name of the element."""
 _MOST_STYLES = 50
@@ -194,7 +194,7 @@ class _Writer:
         self._aside(paragraph)
 
     def _table(self, table: Any) -> None:
-        """Add the rows with column names; a table that only lays out the page gives paragraphs."""
+        """Add the rows with column names, or paragraphs if the table only lays out the page."""
         grid, header = Grid(), 0
         rows = table.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=_NAMES)
         is_one = len(rows) == 1 == len(rows[0].findall(_W + "tc"))
