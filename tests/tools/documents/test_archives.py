@@ -87,7 +87,7 @@ def test_opendocument_sheets_have_repeated_cells() -> None:
 
 
 def test_another_kind_of_opendocument_is_refused() -> None:
-    assert "no OpenDocument text" in refused(opendocument("<office:spreadsheet/>"), "/a.odt")
+    assert "not an OpenDocument text" in refused(opendocument("<office:spreadsheet/>"), "/a.odt")
 
 
 def book(chapters: dict[str, str], spine: list[str]) -> bytes:
