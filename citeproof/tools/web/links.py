@@ -30,7 +30,7 @@ def normalize(url: str) -> str:
     if parsed.userinfo:
         raise InputError(
             f"A page at {parsed.host} is not fetched",
-            why="its URL contains a user name or password, which answers would show",
+            why="its URL holds a user name or password, which answers would show",
             fix="Save the page, and index the file.",
         )
     return str(parsed.copy_with(raw_path=parsed.raw_path))  # an empty path becomes "/"
