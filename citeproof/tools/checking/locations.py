@@ -87,7 +87,7 @@ def _line(text: str, wanted: set[str], after: int) -> Span | None:
 
 
 def _widen(text: str, start: int, end: int) -> Span:
-    """Extend a span by the quotation marks around it, its full stop and its citation marks."""
+    """Extend a span to include its quotation marks, full stop and citation marks."""
     line = text.rfind("\n", 0, start) + 1
     opening = _OPENING.search(text, line, start)
     closing = _CLOSING.match(text, end)

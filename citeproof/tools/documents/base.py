@@ -197,7 +197,7 @@ def from_json(data: bytes) -> Document:
     """Read the JSON of `to_json`.
 
     Raises:
-        CiteproofError: The JSON holds an error, which is raised.
+        CiteproofError: The error that the JSON holds, if it holds one.
     """
     value: dict[str, Any] = json.loads(data)
     if "error" in value:

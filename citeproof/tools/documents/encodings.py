@@ -18,7 +18,7 @@ _WIDE = {
 _SAMPLE = 1 << 16
 """Bytes from which an encoding is guessed; the time of a guess grows with them."""
 _FEW = 16
-"""Fewer bytes than this outside ASCII say nothing of the encoding; most such files are Western."""
+"""Fewer non-ASCII bytes than this say nothing about the encoding; most such files are Western."""
 _DECLARED = re.compile(
     rb"<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]{0,400}charset\s*=\s*[\"']?([\w.:-]+)",
     re.IGNORECASE,
@@ -50,7 +50,7 @@ def decode(data: bytes, path: Path) -> str:
 
 
 def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
-    """Decode a file in any encoding; a guessed one gives a problem.
+    """Decode a file in any encoding, and report a guessed encoding as a problem.
 
     Raises:
         DocumentError: No encoding fits, or the file is binary.

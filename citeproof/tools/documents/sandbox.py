@@ -40,7 +40,7 @@ class Sandbox:
     processor_seconds: int = 120
     wall_seconds: float = 300.0
     settings: DocumentSettings = field(default_factory=DocumentSettings)
-    """Select the readers."""
+    """Settings that select the readers."""
     _running: tuple[subprocess.Popen[bytes], Connection] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

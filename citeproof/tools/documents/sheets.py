@@ -32,7 +32,7 @@ _ASIDE = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 def read_xlsx(data: bytes, path: Path) -> Document:
     """Read an Excel workbook: a part per table, and a line per row, with the column names.
 
-    Values are those that Excel last computed, formatted as Excel shows them as far as possible.
+    Values are the last that Excel computed, formatted as Excel shows them where possible.
 
     Raises:
         DocumentError: The file is not a valid workbook.

@@ -96,7 +96,7 @@ def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list
 def _in_reading_order(shapes: Any, depth: int) -> Iterator[Any]:
     """Yield shapes from top to bottom and left to right, with groups flattened in place."""
     placed = [(shape.top, shape.left, shape) for shape in shapes]
-    if not any(top is None for top, *_ in placed):  # a placeholder may lack a place of its own
+    if not any(top is None for top, *_ in placed):  # a placeholder may have no position
         placed.sort(key=lambda one: (one[0] // _LINE, one[1]))
     for *_, shape in placed:
         inner = getattr(shape, "shapes", None)

@@ -29,7 +29,7 @@ def main(pipe: Connection, memory: int, seconds: int, settings: DocumentSettings
         pipe: The connection to the other process.
         memory: Maximum bytes of address space; 0 for no limit.
         seconds: Maximum processor time per document.
-        settings: Select the readers.
+        settings: Settings that select the readers.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
