@@ -169,7 +169,7 @@ def test_pages_are_crawled() -> None:
         assert "private network" in refused.stdout
         result = index(site.url, "--crawl", "--max-pages", "1", "--allow-private")
         assert result.exit_code == 0, result.output
-        assert "left out (1): there are more pages, 1 of them known of" in result.stdout
+        assert "left out (1): there are more pages (1 known)" in result.stdout
         index(site.url, "--crawl", "--allow-private")
         listed = json.loads(index("--list", "--json").stdout)
         assert [one["document"] for one in listed] == [f"{site.url}/", f"{site.url}/sheep"]

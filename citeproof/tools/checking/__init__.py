@@ -1,1 +1,1 @@
-"""Checks a text that any other system wrote, sentence by sentence."""
+"""Checks texts from other systems, sentence by sentence."""

@@ -1,4 +1,4 @@
-"""Checks a text that any other system wrote: which passages support which of its sentences."""
+"""Checks a text from another system: which passages support which of its sentences."""
 
 from __future__ import annotations
 
@@ -37,31 +37,36 @@ async def check(
     retriever: Retriever | None = None,
     k: int = 5,
 ) -> CheckReport:
-    """Check each sentence of a text: which passages support it, and whether it cites them.
+    """Check which passages support each sentence of a text, and whether it cites them.
 
-    A sentence is tried against every passage that it cites, against two and three of them together
-    if none entails it alone, and against `k` others that the retriever finds for it; all sentences
-    go to the entailment model at once. If a number stands for more than `k` passages, the `k` that
-    share the most words with the sentence count.
+    Each sentence is tested against every passage that it cites. If none of them entails it alone,
+    two and three of them together are tested. The sentence is also tested against `k` other
+    passages that the retriever finds for it. If a number stands for more than `k` passages, only
+    the `k` that share the most words with the sentence are used. The entailment model gets all
+    sentences at once.
 
-    The text is read as Markdown. Parts that state nothing are not checked: sentences that end with
-    a question mark or a colon; code in fences that name its language; the names of a table's
-    columns; headings, an underlined one if it is one line and ends without a stop; and a paragraph
-    of one line, or a line of bold type, of at most 12 words, without citation or closing
-    punctuation, that something follows. A row of a table is one sentence.
+    The text is read as Markdown; a table row is one sentence. Parts that state nothing are not
+    checked:
+
+    - sentences that end with a question mark or a colon
+    - code in a fence that names its language
+    - the column names of a table
+    - headings; an underlined one only if it is one line and ends without a stop
+    - a one-line paragraph or a line in bold type, if text follows it and it has at most 12 words,
+      no citation and no closing punctuation
 
     Args:
         text: Sentences with citation marks such as `[1]`, `[1][2]`, `[1, 2]` and `[1-3]`, or
             without any.
         sources: Number → the passages that it cites; or passages, numbered from 1.
-        entailment: Says whether a premise entails a sentence.
-        retriever: Finds further passages; by default those of `sources` are searched by words.
-        k: How many it finds for each sentence, at least 1.
+        entailment: Scores whether a premise entails a sentence.
+        retriever: Finds further passages; the default searches `sources` by words.
+        k: Number of passages that the retriever finds for each sentence, at least 1.
 
     Raises:
         InputError: `k` is less than 1.
         RetrievalError: The search failed.
-        ModelError: The entailment model cannot be had.
+        ModelError: The entailment model cannot be loaded or reached.
     """
     if k < 1:
         raise InputError(f"{k} passages cannot be tried", fix="Try at least one.")
@@ -106,7 +111,7 @@ async def check(
             against += [own[place] for place in support.against]
             for passage in others:
                 likely = next(score)
-                # What is found counts as cited where a number of the sentence stands for it.
+                # A found passage counts as cited if a number of the sentence stands for it.
                 citing = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
                 number = numbers.get(passage.id) if citing is None else citing
                 holds = likely >= entailment.threshold
@@ -123,22 +128,22 @@ class _Said:
     paragraph: int
     numbers: tuple[int, ...]
     states: bool
-    """Whether it can be true or false."""
+    """Whether the sentence can be true or false."""
 
 
 @dataclass(frozen=True)
 class _Try:
-    """Passages that were read as one premise."""
+    """Passages that were tested as one premise."""
 
     passages: tuple[_Numbered, ...]
     cited: bool
     score: float
     holds: bool
-    """Whether they entail the sentence."""
+    """Whether the passages entail the sentence."""
 
 
 def _read(text: str) -> Iterator[_Said]:
-    """The sentences of a text, in order."""
+    """Yield the sentences of a text, in order."""
     for paragraph in paragraphs(strip_flags(text)):
         if paragraph.kind == "code":
             yield _Said(paragraph.text, paragraph.number, (), states=False)
@@ -157,7 +162,7 @@ def _read(text: str) -> Iterator[_Said]:
 async def _cited_passages(
     asked: Sequence[_Said], sources: Mapping[int, Sequence[Passage]], k: int
 ) -> list[list[_Numbered]]:
-    """For each sentence what it cites, with at most `k` passages of a number, and each id once."""
+    """Return what each sentence cites: at most `k` passages per number, and each id once."""
     cited: list[dict[str, _Numbered]] = [{} for _ in asked]
     for number in sorted({n for sentence in asked for n in sentence.numbers if n in sources}):
         citing = [place for place, sentence in enumerate(asked) if number in sentence.numbers]
@@ -172,7 +177,7 @@ async def _cited_passages(
 async def _nearest(
     passages: Sequence[Passage], queries: Sequence[str], k: int
 ) -> list[Sequence[Passage]]:
-    """For each query the `k` passages that share the most words with it."""
+    """Return for each query the `k` passages that share the most words with it."""
     if len(passages) <= k:
         return [passages for _ in queries]
     found = await retrieve_many(from_passages(passages), queries, k)
@@ -182,7 +187,7 @@ async def _nearest(
 async def _others(
     asked: Sequence[_Said], cited: Sequence[Sequence[_Numbered]], retriever: Retriever, k: int
 ) -> list[list[Passage]]:
-    """For each sentence at most `k` passages beside those that it cites."""
+    """Return for each sentence at most `k` passages other than those that it cites."""
     known = [{passage.id for _, passage in own} for own in cited]
     deep = k + max(map(len, known), default=0)
     found = await retrieve_many(retriever, [sentence.text for sentence in asked], deep)
@@ -203,7 +208,7 @@ def _judge(
         verdict = "contradicted" if against else "unsupported"
     score, best = max((one.score for one in tries), default=None), None
     if holding := [one for one in tries if one.holds]:
-        # Its own citations go first, then what is more certain.
+        # Cited passages come first, then higher scores.
         best = min(holding, key=lambda one: (not one.cited, -one.score))
         score = best.score
         verdict = "misattributed" if sentence.numbers else "uncited"

@@ -1,6 +1,6 @@
-"""Finds the sentences of a check in the original text.
+"""Locates checked sentences in the original text.
 
-A checked sentence is without marks, bullets and emphasis, so it is found by its words.
+A checked sentence has lost its marks, bullets and emphasis, so it is located by its words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from citeproof.tools.citations.marked_text import MARK
 from citeproof.tools.sentences import Span, starts, words
 
 _GAP = 24
-"""Words that may stand between two words of a sentence: marks, and the address of a link."""
+"""Maximum words between two words of a sentence, such as marks and link addresses."""
 _OPENING = re.compile(r"[\"“'‘(*_`\[]*$")
 _CLOSING = re.compile(
     rf"(?:[^\S\n]*(?:{MARK}|\[(?:unverified|contradicted)\])|[.!?…:;。！？।؟\"”'’)\]*_`])*",
@@ -21,15 +21,15 @@ _CLOSING = re.compile(
 
 
 def locate(text: str, sentences: Sequence[str]) -> list[Span | None]:
-    """Where each sentence stands in a text, its marks and full stop included.
+    """Locate each sentence in a text, including its marks and full stop.
 
     Args:
-        text: Markdown, as `check` reads it.
-        sentences: Those that `check` found in it, in order.
+        text: The Markdown that `check` read.
+        sentences: The sentences that `check` found in it, in order.
 
     Returns:
-        A span for each sentence: `text[start:end]`. A row of a table, whose sentence also has the
-        names of its columns, is found as its line. None for a sentence that is not found.
+        A span for each sentence (`text[start:end]`), or None if it is not found. The sentence of a
+        table row also contains the column names, so its span is the whole line.
     """
     written, places = words(text), starts(text)
     known = [word.casefold() for word in written]
@@ -51,7 +51,7 @@ def locate(text: str, sentences: Sequence[str]) -> list[Span | None]:
 
 
 def _follow(known: Sequence[str], wanted: Sequence[str], begin: int) -> tuple[int, int] | None:
-    """The first and last of the words that are wanted, in order and near one another."""
+    """Return the positions of the first and last wanted words, if all occur in order and nearby."""
     if not wanted:
         return None
     for first in range(begin, len(known) - len(wanted) + 1):
@@ -69,7 +69,7 @@ def _follow(known: Sequence[str], wanted: Sequence[str], begin: int) -> tuple[in
 
 
 def _line(text: str, wanted: set[str], after: int) -> Span | None:
-    """The line that holds the most of the words, of those that begin no earlier."""
+    """Return the line with the most of the wanted words, among those that end after `after`."""
     best, span = 0, None
     place = text.rfind("\n", 0, after) + 1
     while place < len(text):
@@ -87,7 +87,7 @@ def _line(text: str, wanted: set[str], after: int) -> Span | None:
 
 
 def _widen(text: str, start: int, end: int) -> Span:
-    """A span with the quotation marks around it, its full stop, and its citation marks."""
+    """Extend a span to include its quotation marks, full stop and citation marks."""
     line = text.rfind("\n", 0, start) + 1
     opening = _OPENING.search(text, line, start)
     closing = _CLOSING.match(text, end)

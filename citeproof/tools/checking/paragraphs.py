@@ -1,8 +1,8 @@
-"""Reads the Markdown of an answer: its paragraphs in plain words, and which of them state facts.
+"""Reads the Markdown of an answer as plain paragraphs, and tells which of them state facts.
 
-CommonMark with tables, as markdown-it-py reads it, but nothing that can be false may get lost: an
-indented line is prose, a fence that never closes hides nothing, and what a page would not show
-(cells beyond a table's columns, text that is nested too deep) is read all the same.
+The syntax is CommonMark with tables, read by markdown-it-py. But nothing that can be false may get
+lost: an indented line is prose, an unclosed fence hides nothing, and text that a rendered page
+would not show (cells beyond a table's columns, text that is nested too deeply) is read as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from citeproof.tools.sentences import LIST_ITEM, words
 
 _NAME_WORDS = 12
 _DEEPEST = 100
-"""Nesting that is followed: 50 lists, or 100 quotes, far below Python's limit of recursion."""
+"""Maximum nesting: 50 lists or 100 quotes, far below Python's recursion limit."""
 _LANGUAGE = re.compile(r"[A-Za-z\d+#._:/{}-]{1,30}")
 _NO_CODE = frozenset({"markdown", "md", "text", "txt"})
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -35,15 +35,15 @@ _SIGNS = re.compile(r"(?:[\s>*+#-]|\d{1,9}[.)](?=\s))*")
 _ITEM = re.compile(rf"{LIST_ITEM.pattern}|\s*[–—·§○◆►→✓✔]\s")
 _ADDRESS = re.compile(r"https?://")
 _EMPTY = " -–—,;"
-"""Filler of the empty cells of a table, and between marks."""
+"""Characters that fill empty table cells and separate marks."""
 _ORDINAL = 3
-"""Most digits of an item's number; "1871. The tower" begins with a year."""
+"""Maximum digits of an item's number; "1871. The tower" begins with a year."""
 _NUMBER = re.compile(rf"{MARK}|\[\^[^\[\]\n]{{1,40}}\]", re.IGNORECASE)
 _SOURCE = re.compile(
     r"\[\^?\d{1,6}\]\s+https?://\S+"
     r"|\[[^\[\]\n]{1,80}\]:\s+<?https?://\S+(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?"
 )
-# `2**10`, `x**2`, `a*b*c` and `__init__` are no emphasis.
+# `2**10`, `x**2`, `a*b*c` and `__init__` are not emphasis.
 _LITERAL = re.compile(
     r"(?<=[A-Za-z\d])\*(?=[A-Za-z\d])|(?<=[A-Za-z\d)])\*\*(?=\d)|(?<=\d)\*\*(?=[A-Za-z]\b)"
     r"|(?<!\w)__[a-z]\w*?__(?!\w)"
@@ -58,21 +58,20 @@ Kind = Literal["prose", "row", "name", "code"]
 
 
 class Paragraph(NamedTuple):
-    """A stretch of a text that is read by itself, without the signs of Markdown.
+    """A stretch of text that is read by itself, without Markdown syntax.
 
-    Emphasis and the signs of lists, quotes and headings are gone; code within a line keeps its
-    backticks, so that an index in it is no citation. Citations are left as marks such as `[1]`.
+    The marks of emphasis, lists, quotes and headings are removed. Inline code keeps its backticks,
+    so that an index in it is not taken for a citation. Citations stay as marks such as `[1]`.
     """
 
     text: str
-    """Lines that were wrapped are still apart."""
+    """The text, with its line breaks."""
     kind: Kind
-    """Sentences; a table's row, which is one; what names the text below it; code with its fences.
-
-    Only the first two can be true or false.
+    """Prose consists of sentences, a table row is one sentence, a name stands above the text that
+    it names, and code includes its fences. Only prose and rows can be true or false.
     """
     number: int
-    """From 1; those of one paragraph of the page, such as the items of a tight list, share it."""
+    """From 1. Parts of one paragraph of the page, such as items of a tight list, share a number."""
 
 
 @dataclass(frozen=True)
@@ -84,17 +83,17 @@ class _Block:
     start: int
     end: int
     items: tuple[int, ...] = ()
-    """The list items that it stands in, the innermost last."""
+    """The list items that contain it, innermost last."""
     stands_free: bool = False
-    """Whether it stands in no list and no quote."""
+    """Whether it is outside of all lists and quotes."""
     plain: frozenset[int] = frozenset()
-    """Which of its lines are not wholly bold."""
+    """The numbers of its lines that are not entirely bold."""
 
 
 def paragraphs(text: str) -> list[Paragraph]:
-    """The paragraphs of a text, in order; those without a letter or digit are left out.
+    """Return the paragraphs of a text in order, except those without a letter or digit.
 
-    Addresses of sources (`[1]: https://…`, `[1] https://…`) are no paragraphs.
+    Addresses of sources (`[1]: https://…`, `[1] https://…`) are not paragraphs.
     """
     found: list[Paragraph] = []
     number, end, alone = 0, -1, True
@@ -111,7 +110,7 @@ def paragraphs(text: str) -> list[Paragraph]:
 
 
 def _parts(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]]:
-    """The content of a block; lines of bold type that are names stand apart from its sentences."""
+    """Yield the content of a block, with bold lines that are names separate from sentences."""
     if block.kind == "underlined":
         is_name = _is_line(block.text) and not block.items and not _is_closed(block.text)
         yield ("name" if is_name else "prose"), block.text
@@ -128,7 +127,7 @@ def _prose(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]
         yield "name", block.text
         return
     said: list[str] = []
-    # In a list only what the same item holds is named.
+    # In a list, a name only applies to text in the same item.
     names_next = following is not None and following.items[: len(block.items)] == block.items
     begins = True
     for place, line in enumerate(lines):
@@ -148,26 +147,26 @@ def _prose(block: _Block, following: _Block | None) -> Iterator[tuple[Kind, str]
 
 
 def _is_line(text: str) -> bool:
-    """Whether it is one line, and no item of a list."""
+    """Return whether a text is one line and not a list item."""
     return "\n" not in text and not _ITEM.match(text)
 
 
 def _can_be_name(line: str) -> bool:
-    """Whether it is short, cites nothing and ends without a stop."""
+    """Return whether a line is short, has no citation and ends without a stop."""
     if strip_marks(line) != line or _NOTE.search(line):
         return False
     return 0 < len(words(line)) <= _NAME_WORDS and not _is_closed(line)
 
 
 def _is_closed(line: str) -> bool:
-    """Whether a stop stands behind the last word, notes and what is in brackets apart."""
+    """Return whether a stop follows the last word, notes and bracketed text aside."""
     line = _NOTE.sub("", line)
     tails = (_TAIL.search(line), _TAIL.search(_ASIDES.sub("", line)))
     return any(tail and not _STOPS.isdisjoint(tail[0]) for tail in tails)
 
 
 def _with_marks(blocks: Iterable[_Block]) -> list[_Block]:
-    """The blocks that have words; marks that stand alone belong to what stands above them."""
+    """Return the blocks with words; marks that stand alone are added to the block above."""
     found: list[_Block] = []
     above = -1
     for block in blocks:
@@ -180,7 +179,7 @@ def _with_marks(blocks: Iterable[_Block]) -> list[_Block]:
 
 
 class _Markdown:
-    """The tree of a text."""
+    """The Markdown tree of a text."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -188,7 +187,7 @@ class _Markdown:
         self._tokens = _parser().parse("\n".join(self._lines), self._links)
 
     def blocks(self) -> list[_Block]:
-        """The leaves, and the lines that the parser leaves out, in order."""
+        """Return the leaves and the lines that the parser leaves out, in order."""
         found: list[_Block] = []
         read: set[int] = set()
         items: list[int] = []
@@ -210,7 +209,7 @@ class _Markdown:
         return sorted(found, key=lambda block: block.start)
 
     def _leaf(self, place: int, start: int, end: int, items: tuple[int, ...]) -> _Block | None:
-        """Code, a definition of a link, a heading or a paragraph, but not a table's cell."""
+        """Return the block of code, a link definition, a heading or a paragraph, or None."""
         token, parent = self._tokens[place], self._tokens[place - 1]
         if token.type == "fence":
             code = f"{token.markup}{token.info}\n{token.content}{token.markup}"
@@ -234,7 +233,7 @@ class _Markdown:
         return _Block("prose", text, start, end, items, parent.level == 0, plain)
 
     def _table(self, place: int, items: tuple[int, ...]) -> Iterator[_Block]:
-        """A table's rows: `Year: 1871; Event: Ann Lee built the tower [1]`."""
+        """Yield the rows of a table, as in `Year: 1871; Event: Ann Lee built the tower [1]`."""
         names: list[str] | None = None
         row: list[Token] = []
         while (token := self._tokens[place]).type != "table_close":
@@ -250,10 +249,10 @@ class _Markdown:
                 names = [strip_marks(cell).rstrip(" :") for cell in cells]
                 short = all(len(words(name)) <= _NAME_WORDS for name in names)
                 yield _Block("name" if short else "row", "; ".join(cells), start, end, items)
-            elif "|" not in line:  # a sentence right below the table
+            elif "|" not in line:  # a sentence directly below the table
                 yield _Block("prose", cells[0], start, end, items)
             else:
-                # The parser drops the cells that are too many; those that it fills in are empty.
+                # The parser drops surplus cells, and fills in missing ones as empty.
                 written = [cell for cell in escapedSplit(line) if any(map(str.isalnum, cell))]
                 known = sum(any(map(str.isalnum, cell.content)) for cell in row)
                 cells += [" ".join(self._plain(cell).split()) for cell in written[known:]]
@@ -261,7 +260,7 @@ class _Markdown:
             row = []
 
     def _plain(self, text: str) -> str:
-        """Lines that were not read as a block, without the signs that they begin with."""
+        """Return lines that were not read as a block, without Markdown marks at their beginning."""
         bare = "\n".join(_SIGNS.sub("", line, count=1) for line in text.split("\n"))
         return _inline(_parser().parseInline(bare, self._links)[0])[0]
 
@@ -280,7 +279,7 @@ def _row(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _inline(token: Token) -> tuple[str, frozenset[int]]:
-    """The text of inline Markdown, and which of its lines are not wholly bold."""
+    """Return the text of inline Markdown, and which of its lines are not entirely bold."""
     parts: list[str] = []
     plain: set[int] = set()
     line = bold = opened = 0
@@ -312,9 +311,9 @@ def _inline(token: Token) -> tuple[str, frozenset[int]]:
 
 
 def _link_text(text: str, label: str, in_brackets: bool) -> str:
-    """The words of a link; a number of a source becomes a mark again.
+    """Return the words of a link; the number of a source becomes a mark again.
 
-    In brackets `[Wikipedia][1]` stays as it is, which is read as a mark.
+    Within parentheses `[Wikipedia][1]` stays as it is, and is read as a mark.
     """
     shown = f"[{text}]" if _NUMBER.fullmatch(f"[{text}]") else text
     if not label.isdecimal() or label == text:
@@ -344,9 +343,9 @@ def _literal(state: StateInline, silent: bool) -> bool:
 
 
 def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Code in a fence that names its language and closes; any other fence is a line to skip.
+    """Read code in a closed fence that names its language; the line of any other fence is skipped.
 
-    A model may put its whole answer in fences, which is then read as if they were not there.
+    A model may put its whole answer in a fence, which is then read as if the fence were not there.
     """
     line = _line(state, start)
     mark, said = line[:1], line.lstrip(line[:1]).split()
@@ -355,7 +354,7 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if silent:
         return True
-    # Until where none of this size closes: else each of many would be followed to the end.
+    # The line up to which no fence of this size closes; else each of many would be read to the end.
     unclosed = state.env.setdefault("unclosed", {})
     least, until = unclosed.get((mark, state.blkIndent, end), (0, 0))
     names = not said or _LANGUAGE.fullmatch(said[0]) is not None
@@ -379,7 +378,7 @@ def _line(state: StateBlock, place: int) -> str:
 
 
 def _may_be_code(said: Sequence[str]) -> bool:
-    """Whether a fence names a language, with settings or a file's name at most."""
+    """Return whether a fence names a language, and besides at most settings or a file name."""
     if not said or said[0].lower() in _NO_CODE:
         return False
     return len(said) < 3 or not {"=", "{"}.isdisjoint("".join(said))

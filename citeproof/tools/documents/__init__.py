@@ -1,1 +1,1 @@
-"""Reads documents: `files` finds them, a reader for each format, `passages` cuts them."""
+"""Reads documents: `files` finds them, one reader per format parses them, `passages` cuts them."""

@@ -1,4 +1,4 @@
-"""Opens documents that are zip archives of XML, after checking their unpacked size."""
+"""Opens documents that are zip archives of XML, and checks their unpacked size first."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ _MOST_UNPACKED = 1 << 30
 _MOST_ENTRIES = 20_000
 _MOST_RATIO = 200
 _SMALL = 20 << 20
-"""Bytes; what unpacks to less may be packed as densely as it likes."""
+"""Unpacked bytes up to which any compression ratio is accepted."""
 _HEAD = 2048
 _XML = (".xml", ".rels", ".vml")
 
 
 class Archive:
-    """The members of a zip archive that is safe to unpack."""
+    """A zip archive that is safe to unpack."""
 
     def __init__(self, data: bytes, path: Path, fix: str, *, has_doctypes: bool = False) -> None:
-        """Look into the archive.
+        """Open and check the archive.
 
         Args:
             data: The whole file.
-            path: Its name in error messages.
-            fix: Their advice if it is broken.
-            has_doctypes: Whether its XML may declare document types, as that of EPUB may.
+            path: The file's name in error messages.
+            fix: Advice for error messages about a broken archive.
+            has_doctypes: Whether its XML may declare document types, as in EPUB.
 
         Raises:
-            DocumentError: It is not a zip archive, is encrypted, declares a document type, or
-                unpacks to more than a gigabyte, 200 times its size or 20,000 files.
+            DocumentError: The file is not a zip archive, is encrypted, declares a document type
+                without `has_doctypes`, holds more than 20,000 files, or unpacks to more than a
+                gigabyte, or to more than 20 MB and 200 times its packed size.
         """
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except Exception as error:  # a damaged directory breaks zipfile in many ways
             if data.startswith(b"\xd0\xcf\x11\xe0"):
                 why = "it is encrypted, or in the format of Office 97"
-                raise unusable(path, why, "Save it anew without a password.") from error
-            raise unusable(path, f"it is not a sound zip archive ({error})", fix) from error
+                raise unusable(path, why, "Save it again without a password.") from error
+            raise unusable(path, f"it is not a valid zip archive ({error})", fix) from error
         self._path, self._fix = path, fix
         entries = self._zip.infolist()
         unpacked = sum(entry.file_size for entry in entries)
@@ -51,22 +52,20 @@ class Archive:
         if len(entries) > _MOST_ENTRIES:
             raise unusable(path, f"it holds more than {_MOST_ENTRIES:,} files", "Split it.")
         if unpacked > max(_SMALL, _MOST_RATIO * packed):
-            why = (
-                f"it unpacks to more than {_MOST_RATIO} times its size, as archives made to harm do"
-            )
+            why = f"it unpacks to more than {_MOST_RATIO} times its size, as malicious archives do"
             raise unusable(path, why, fix)
         if any(entry.flag_bits & 1 for entry in entries):
             raise unusable(path, "it is encrypted", "Save it without a password.")
         self.names = dict.fromkeys(entry.filename for entry in entries)
         for name in self.names if not has_doctypes else ():
             if name.endswith(_XML) and b"<!DOCTYPE" in self.read(name, _HEAD):
-                raise unusable(path, f"{name} declares a document type, as no such file does", fix)
+                raise unusable(path, f"{name} declares a document type, which is not allowed", fix)
 
     def read(self, name: str, most: int = -1) -> bytes:
-        """A member.
+        """Read a member, up to `most` bytes; by default all of it.
 
         Raises:
-            DocumentError: There is none of that name, or it is damaged.
+            DocumentError: The member is missing or damaged.
         """
         try:
             with self._zip.open(name) as member:
@@ -76,10 +75,10 @@ class Archive:
             raise unusable(self._path, why, self._fix) from error
 
     def xml(self, name: str) -> Any:
-        """The root of an XML member.
+        """Return the root of an XML member.
 
         Raises:
-            DocumentError: There is none of that name, or it is damaged.
+            DocumentError: The member is missing or damaged.
         """
         try:
             return parse_xml(self.read(name))
@@ -87,7 +86,7 @@ class Archive:
             raise unusable(self._path, f"{name} in it is damaged ({error})", self._fix) from error
 
     def related(self, name: str) -> dict[str, str]:
-        """Kind → target of what an Office member refers to inside the archive, one of a kind."""
+        """Return the members that an Office member refers to: type → the first one of that type."""
         folder, _, file = name.rpartition("/")
         rels = posixpath.join(folder, "_rels", f"{file}.rels")
         found: dict[str, str] = {}
@@ -102,10 +101,10 @@ class Archive:
 
 
 def parse_xml(data: bytes) -> Any:
-    """The root of an XML document: no entities, no network.
+    """Parse an XML document without entities or network access, and return its root.
 
     Raises:
-        SyntaxError: It is not well-formed, or empty.
+        SyntaxError: The document is empty or not well-formed.
     """
     from lxml import etree
 

@@ -1,6 +1,6 @@
 """The output of every reader: a document in parts, each with offsets into its text.
 
-As JSON it goes from a reading process to the main one.
+The reading process sends it to the main process as JSON.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from citeproof.errors import DocumentError
 from citeproof.types import Box
 
 Heading: TypeAlias = tuple[int, int, int, str]
-"""Where it begins, where the text below it begins, its level from 1, and its name."""
+"""Its start, the start of the text below it, its level from 1, and its name."""
 TERM = 7
-"""The level of what names a list or a definition: under all headings."""
+"""Level of the name of a list or definition: below all headings."""
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
     r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
@@ -30,31 +30,31 @@ _JUNK = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a document that passages do not cross: a section, a page, an object."""
+    """A section, page or object of a document. Passages cross parts only to join tiny sections."""
 
     text: str
     """The whole text that the offsets point into."""
     start: int
     body: int
-    """Where the text after the part's own heading begins."""
+    """Start of the text after the part's own heading."""
     end: int
     title: str = ""
     headings: tuple[str, ...] = ()
-    """The headings above the part, from the outermost, without the document's title."""
+    """The headings above the part, outermost first, without the document's title."""
     page: int | None = None
     location: str = ""
-    """Where the part stands in a format without pages, as in `slide 4`."""
+    """Position of the part in a format without pages, such as `slide 4`."""
     boxes: tuple[Box, ...] = ()
-    """Where its lines stand on the page, in order; offsets are into the whole text."""
+    """Positions of its lines on the page, in order; offsets are into the whole text."""
     kept: tuple[tuple[int, int], ...] = ()
-    """Stretches that no passage cuts unless they are too long for one: table rows, the line that
-    introduces a list with its first item. In order, without overlap."""
+    """Stretches that no passage cuts unless they are too long for one: table rows, and the line
+    that introduces a list together with its first item. In order, without overlap."""
     rows: tuple[int, ...] = ()
-    """The row number of each kept stretch, in a sheet; a passage's location then names them."""
+    """In a sheet, the row number of each kept stretch, for the locations of passages."""
     id: str = ""
-    """The part's own id, if its document gives it one."""
+    """The part's own id, if the document gives it one."""
     source: str = ""
-    """Where the part comes from, if its document says so."""
+    """Where the part comes from, if the document says so."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,21 @@ class Document:
     title: str
     parts: tuple[Part, ...]
     problems: tuple[str, ...] = ()
-    """Parts that could not be read, while the rest could."""
+    """Messages about what could not be read, and what may be wrong."""
 
 
 class Reader(Protocol):
-    """Reads one format. A function with these arguments is one."""
+    """Reads one format; any function with this signature will do."""
 
     def __call__(self, data: bytes, path: Path) -> Document:
-        """The document that the bytes of a file are.
+        """Parse the bytes of a file into a document.
 
         Args:
             data: The whole file.
-            path: Where it lies: the document's source, and its title where it names none.
+            path: The file's path. It becomes the source, and its stem the title if none is found.
 
         Raises:
-            DocumentError: They are not of the format, or hold no text.
+            DocumentError: The bytes are not in the format, or hold no text.
             MissingExtraError: The format needs an extra that is not installed.
         """
         ...
@@ -94,11 +94,12 @@ def sections(
     kept: Sequence[tuple[int, int]] = (),
     location: str = "",
 ) -> tuple[Part, ...]:
-    """Parts between headings.
+    """Split a text into parts at its headings.
 
-    A heading without a body of its own goes on in the headings of those below it. One whose end
-    is its start keeps its words in the body: a term before its definition. One without a name
-    ends those of its level. If there is nothing but headings, the whole text is one part.
+    A heading without a body makes no part, but is among the headings of the parts below it. A
+    heading whose body begins at its own start stays in the body, like a term before its definition.
+    A heading without a name ends the previous one of its level. If there are only headings, the
+    whole text is one part.
     """
     parts: list[Part] = []
     above: list[tuple[int, str]] = []
@@ -134,7 +135,7 @@ def outlined(
     problems: Sequence[str] = (),
     begin: int = 0,
 ) -> Document:
-    """A document of `sections`; without a title it is called like its first heading."""
+    """Build a document of `sections`, by default titled after its first heading or its file."""
     named = (name for *_, level, name in headings if level < TERM and name)
     title = title or next(named, path.stem)
     parts = sections(text, headings, title, begin, kept=kept)
@@ -142,45 +143,45 @@ def outlined(
 
 
 def _repeats(name: str, title: str) -> bool:
-    """Whether a heading says no more than the title, as in `Locks` under `Locks - The manual`."""
+    """Return whether a heading repeats the title, like `Locks` under `Locks - The manual`."""
     plain, whole_title = " ".join(name.split()).casefold(), " ".join(title.split()).casefold()
     rest = whole_title[len(plain) :].lstrip()
     return whole_title.startswith(plain) and not rest[:1].isalnum()
 
 
 def whole(text: str) -> str:
-    """A text without halves of surrogate pairs, which no store and no tokenizer takes.
+    """Replace unpaired surrogates, which no store and no tokenizer accepts.
 
-    JSON may hold such halves, and PDFs with odd fonts do.
+    JSON may contain them, and PDFs with odd fonts do.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def unusable(path: Path, why: str, fix: str) -> DocumentError:
-    """The error of a file that its reader cannot use."""
+    """Create the error for a file that its reader cannot use."""
     return DocumentError(f"{path} cannot be read", why=why, fix=fix)
 
 
 def left_out(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """The problem of a document with things that are no text: kind → how many there are."""
+    """Describe the objects of a document that are not text, given as kind → count."""
     told = ", ".join(f"{kind} ({count})" for kind, count in counts.items() if count)
     return (f"left out, since they cannot be read as text: {told}",) if told else ()
 
 
 def number(value: str, otherwise: int = 1) -> int:
-    """A number that a file gives as text, unless it is none or absurd."""
+    """Parse a number from a file; anything but one to nine digits gives `otherwise`."""
     value = value.strip()
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else otherwise
 
 
 def usable_title(title: str) -> str:
-    """The title, or nothing if a program made it up."""
+    """Return the title, or an empty string if a program made it up."""
     plain = " ".join(title.split())
     return "" if _JUNK.search(plain) else plain
 
 
 def to_json(result: Document | errors.CiteproofError) -> bytes:
-    """A document, or why it cannot be read; a text that several parts share is written once."""
+    """Write a document or an error as JSON; a text that several parts share is written once."""
     if isinstance(result, errors.CiteproofError):
         told = (type(result).__name__, result.what, result.why, result.fix)
         return json.dumps({"error": told}).encode()
@@ -196,7 +197,7 @@ def from_json(data: bytes) -> Document:
     """Read the JSON of `to_json`.
 
     Raises:
-        CiteproofError: It was an error.
+        CiteproofError: The error that the JSON holds, if it holds one.
     """
     value: dict[str, Any] = json.loads(data)
     if "error" in value:

@@ -1,4 +1,4 @@
-"""Reads PDF with docling's models of layout, tables and text recognition (extra `docling`)."""
+"""Reads PDF with docling's models for layout, tables and text recognition (extra `docling`)."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 class _Line(NamedTuple):
     text: str
     area: Area | None
-    """Where it stands on the page."""
+    """Its position on the page."""
 
 
 @dataclass(frozen=True)
 class _Block:
-    """A paragraph, a heading, an item of a list or a table; what each says on one page."""
+    """The part of a paragraph, heading, list item or table on one page."""
 
     page: int
     lines: tuple[_Line, ...] = ()
-    """None of a picture or a table in which nothing was read. A paragraph has one for each column
-    that it stands in."""
+    """Empty for a picture or table in which nothing was read. A paragraph has one line for each
+    column that it spans."""
     level: int = 0
-    """Of a heading; 1 is the document's title."""
+    """Level of a heading: 1 is the document's title, 0 no heading."""
     listed: bool = False
     rows: bool = False
-    """Whether the lines are those of a table."""
+    """Whether the lines are table rows."""
 
     @property
     def text(self) -> str:
@@ -52,11 +52,11 @@ class _Block:
 
 
 def read_blocks(document: Any) -> Iterator[_Block]:
-    """The blocks of a `DoclingDocument` in its reading order.
+    """Yield the blocks of a `DoclingDocument` in its reading order.
 
-    Headers and footers of pages, which docling keeps apart, and tables of contents are left out.
-    A paragraph that goes on on the next page is a block for each page; what has no place of its
-    own stands on the page of the block before it.
+    Page headers and footers, which docling keeps apart, and tables of contents are left out. A
+    paragraph that continues on the next page gives a block for each page. A block without a
+    position belongs to the page of the previous block.
     """
     page = 1
     for block in _below(document.body, document):
@@ -80,7 +80,7 @@ def _below(node: Any, document: Any) -> Iterator[_Block]:
 
 
 def _text(item: Any, document: Any) -> Iterator[_Block]:
-    text = whole(item.text or item.orig)  # a formula that was not made TeX has the latter only
+    text = whole(item.text or item.orig)  # a formula not converted to TeX has only `orig`
     level = {"title": 1, "section_header": getattr(item, "level", 0) + 1}.get(item.label, 0)
     mark = f"{item.marker or '-'} " if item.label == "list_item" else ""
     places = [(own.page_no, own.bbox) for own in item.prov] or [(0, None)]
@@ -97,9 +97,9 @@ def _text(item: Any, document: Any) -> Iterator[_Block]:
 
 
 def _word_start(text: str, place: int) -> int:
-    """Where the word at a place begins.
+    """Return the offset at which the word at `place` begins.
 
-    Docling counts the hyphen of a word that two columns part, and then takes it out.
+    Docling counts the hyphen of a word that is split across columns, and then removes it.
     """
     place = min(place, len(text))
     while place and not text[place - 1].isspace():
@@ -108,7 +108,7 @@ def _word_start(text: str, place: int) -> int:
 
 
 def _table(table: Any, document: Any) -> Iterator[_Block]:
-    """The rows of a table between its captions and its footnotes."""
+    """Yield the captions of a table, its rows, and its footnotes."""
     notes = [
         one for one in (ref.resolve(document) for ref in table.children) if hasattr(one, "text")
     ]
@@ -124,7 +124,7 @@ def _table(table: Any, document: Any) -> Iterator[_Block]:
 def _rows(table: Any, document: Any) -> Iterator[_Block]:
     grid = table.data.grid
     known = {id(one): cell_of(whole(one.text)) for row in grid for one in row}
-    cells = [[known[id(one)] for one in row] for row in grid]  # a merged one in all its places
+    cells = [[known[id(one)] for one in row] for row in grid]  # merged cells repeated
     head = len(list(takewhile(_names, grid)))
     if not 0 < head < len(grid):
         head = int(looks_like_header(cells))
@@ -138,13 +138,13 @@ def _rows(table: Any, document: Any) -> Iterator[_Block]:
 
 
 def _names(row: Any) -> bool:
-    """Whether a row names columns."""
+    """Return whether a row names columns."""
     said = [one for one in row if one.text.strip()]
     return bool(said) and all(one.column_header for one in said)
 
 
 def _around(boxes: Iterable[Any], document: Any, page: int) -> Area | None:
-    """The rectangle around those that are known."""
+    """Return the smallest rectangle around the boxes whose position is known."""
     areas = [area for box in boxes if box and (area := _area(box, document, page))]
     return reduce(or_, areas) if areas else None
 
@@ -160,21 +160,21 @@ def _area(box: Any, document: Any, page: int) -> Area | None:
 
 
 def _noted_blocks(document: PdfDocument) -> Iterator[_Block]:
-    """A block for each field that is filled in, and for each note. PDFium's lock is held."""
+    """Yield a block for each filled field and each note. The caller holds PDFium's lock."""
     from pypdfium2 import PdfiumError
 
     for number in range(len(document)):
         try:
             page = document[number]
         except PdfiumError:
-            continue  # docling says what it makes of such a page
+            continue  # docling itself reports such a page
         for note in read_notes(page, Displayed(page)):
             yield _Block(number + 1, (_Line(note.text, note.area),))
         page.close()
 
 
 def _insert(blocks: list[_Block], note: _Block) -> None:
-    """Put a field or note into the line left of it, or behind the block that begins above it."""
+    """Add a field or note to the line on its left, or after the nearest block above it."""
     [(said, area)] = note.lines
     assert area
     own = [(n, block) for n, block in enumerate(blocks) if block.page == note.page]
@@ -182,7 +182,7 @@ def _insert(blocks: list[_Block], note: _Block) -> None:
     place, highest = min((n for n, _ in own), default=len(blocks)), -1.0
     for n, block in own:
         if any(said in line and around and around.holds(area) for line, around in block.lines):
-            return  # docling has read it: the form was made part of the page
+            return  # docling has read it: the form was flattened into the page
         for _, around in block.lines[-1:]:
             if around and not block.rows and _beside(around, area):
                 blocks[n] = replace(block, lines=(*block.lines, *note.lines))
@@ -198,28 +198,28 @@ def _beside(line: Area, note: Area) -> bool:
 
 
 def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Document:
-    """PDF: parts between the headings that docling finds, each on one page.
+    """Read a PDF with docling: parts between the headings that it finds, each on one page.
 
-    A sentence has the rectangle of its paragraph, a table's row that of its cells.
+    A sentence has the rectangle of its paragraph, a table row that of its cells.
 
     Args:
         data: The whole file.
-        path: Where it lies.
-        models: A folder of docling's models; without it they come from the hub.
+        path: The file's path.
+        models: The folder of docling's models; by default they come from the Hugging Face Hub.
 
     Raises:
         DocumentError: The file is broken, encrypted, or holds no text.
         MissingExtraError: The extra `docling` is not installed.
-        ModelError: The models cannot be had.
+        ModelError: The models cannot be loaded.
     """
-    with open_pdf(path, data) as own, LOCK:  # it tells what is broken from what is encrypted
+    with open_pdf(path, data) as own, LOCK:  # tells broken files from encrypted ones
         named = usable_title(whole(own.get_metadata_value("Title")).strip())
         pages, notes = len(own), list(_noted_blocks(own))
     result = _convert(data, path, models)
     blocks = sorted(read_blocks(result.document), key=lambda block: block.page)
     for note in notes:
         _insert(blocks, note)
-    blocks.sort(key=lambda block: block.page)  # a note may be all that its page says
+    blocks.sort(key=lambda block: block.page)  # a note may be the only text on its page
     problems = tuple(_problems(result, blocks, pages))
     spoken = [block for block in blocks if block.lines]
     if not spoken:
@@ -245,7 +245,7 @@ def _convert(data: bytes, path: Path, models: Path | None) -> Any:
 
 @lru_cache(maxsize=1)
 def _converter(models: Path | None) -> Any:
-    """A converter with its models loaded."""
+    """Return a converter with its models loaded."""
     from docling.datamodel.base_models import InputFormat
     from docling.datamodel.pipeline_options import PdfPipelineOptions
     from docling.document_converter import DocumentConverter, PdfFormatOption
@@ -254,7 +254,7 @@ def _converter(models: Path | None) -> Any:
     converter = DocumentConverter([InputFormat.PDF], {InputFormat.PDF: how})
     try:
         converter.initialize_pipeline(InputFormat.PDF)
-    except Exception as error:  # those of the hub, of torch and of several model libraries
+    except Exception as error:  # from the hub, torch and several model libraries
         raise ModelError(
             "The models of docling cannot be loaded",
             why=" ".join(str(error).split())[:300],
@@ -291,7 +291,7 @@ def _parts(blocks: Sequence[_Block], title: str) -> Iterator[Part]:
 
 
 def _heads(block: _Block, following: _Block | None) -> bool:
-    """Whether something stands under a heading; one that stands alone is text like other text."""
+    """Return whether a block is a heading with text below it; without any, it is plain text."""
     return (
         block.level > 0
         and following is not None
@@ -300,7 +300,7 @@ def _heads(block: _Block, following: _Block | None) -> bool:
 
 
 def _problems(result: Any, blocks: Sequence[_Block], pages: int) -> Iterator[str]:
-    """Parts that are missing, and parts that may be wrong."""
+    """Yield messages about parts that are missing or may be wrong."""
     errors = list(_errors(result))
     yield from errors
     if result.status == "partial_success" and not errors:

@@ -1,4 +1,4 @@
-"""Turns the bytes of a file into text, and tells where the encoding was a guess."""
+"""Decodes the bytes of a file, and reports a guessed encoding."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Byte order marks, in the order to try them: that of UTF-32 begins like that of UTF-16."""
+"""Byte order marks, in the order to try them: UTF-32's begins like UTF-16's."""
 _SAMPLE = 1 << 16
-"""Bytes that an encoding is guessed from; the guess takes time in proportion."""
+"""Bytes from which an encoding is guessed; the time of a guess grows with them."""
 _FEW = 16
-"""Letters outside ASCII that tell nothing about the encoding; most such files are Western."""
+"""Fewer non-ASCII bytes than this say nothing about the encoding; most such files are Western."""
 _DECLARED = re.compile(
     rb"<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]{0,400}charset\s*=\s*[\"']?([\w.:-]+)",
     re.IGNORECASE,
 )
 _MARGIN = 4096
-"""Bytes at the beginning of a page in which it may name its encoding."""
+"""A page may declare its encoding within this many bytes."""
 
 
 def decode(data: bytes, path: Path) -> str:
-    r"""The text of a file, its line ends as `\n` and without byte order mark.
+    r"""Decode a file, with line ends as `\n` and without a byte order mark.
 
     Raises:
         DocumentError: The bytes are not UTF-8, nor UTF-16 or UTF-32 with a byte order mark.
@@ -50,7 +50,7 @@ def decode(data: bytes, path: Path) -> str:
 
 
 def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
-    """The text of a file in any encoding, and a problem where that is a guess.
+    """Decode a file in any encoding, and report a guessed encoding as a problem.
 
     Raises:
         DocumentError: No encoding fits, or the file is binary.
@@ -68,7 +68,7 @@ def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def decode_html(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
-    """The markup of a page in the encoding that it declares, else as `decode_any` has it.
+    """Decode a page in the encoding that it declares, or else like `decode_any`.
 
     Raises:
         DocumentError: No encoding fits, or the file is binary.
@@ -78,13 +78,13 @@ def decode_html(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
     name = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
     try:
         codec = codecs.lookup(name).name if name else ""
-        # Browsers read what calls itself Latin-1 as Windows-1252, and so do its writers.
+        # Browsers read declared Latin-1 as Windows-1252, which is what authors mean.
         codec = {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(codec, codec)
         if codec and not codec.startswith(("utf-16", "utf-32")):
             if b"\x00" in data:
                 raise _binary(path)
             return _lines(data.decode(codec)), ()
-    except (LookupError, UnicodeError):  # it is not what it says
+    except (LookupError, UnicodeError):  # the declaration is wrong
         pass
     return decode_any(data, path)
 
@@ -102,7 +102,7 @@ def _guess(data: bytes) -> str:
 
 
 def _is_odd(data: bytes) -> bool:
-    """Whether control characters tell that this is no text at all."""
+    """Return whether the data has too many control characters for text."""
     return sum(byte < 9 or 13 < byte < 27 for byte in data[:_SAMPLE]) > len(data[:_SAMPLE]) / 100
 
 

@@ -1,4 +1,4 @@
-"""Reads EPUB."""
+"""Reads EPUB books."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, unusable
 from citeproof.tools.documents.html import read_html
 
-_FIX = "Download it anew, or convert it with calibre."
+_FIX = "Download it again, or convert it with calibre."
 _CONTAINER = "META-INF/container.xml"
 _END = b"</html"
 _LOCKED = "META-INF/encryption.xml"
 
 
 def read_epub(data: bytes, path: Path) -> Document:
-    """EPUB: its chapters in the order of reading, each read as HTML.
+    """Read the chapters of an EPUB in reading order, each as HTML.
 
     Raises:
-        DocumentError: The file is not a sound EPUB, or its chapters are encrypted.
+        DocumentError: The file is not a valid EPUB, or its chapters are encrypted.
     """
     archive = Archive(data, path, _FIX, has_doctypes=True)
     title, chapters = _spine(archive, path)
@@ -55,7 +55,7 @@ def read_epub(data: bytes, path: Path) -> Document:
 
 
 def _spine(archive: Archive, path: Path) -> tuple[str, list[str]]:
-    """The title, and the names of the chapters in order."""
+    """Return the title, and the names of the chapters in reading order."""
     container = archive.xml(_CONTAINER)
     found = next((one.get("full-path", "") for one in container.iter("{*}rootfile")), "")
     package = archive.xml(found)
@@ -68,7 +68,7 @@ def _spine(archive: Archive, path: Path) -> tuple[str, list[str]]:
 def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
     for reference in package.iter("{*}itemref"):
         item = items.get(reference.get("idref"))
-        # The page that lists the chapters is no chapter.
+        # The table of contents is not a chapter.
         if item is not None and "nav" not in item.get("properties", "").split():
             name = unquote(item.get("href", ""))
             yield posixpath.normpath(posixpath.join(folder, name))

@@ -1,8 +1,8 @@
 """Finds the documents under files and folders, and reads them.
 
-Folders are searched to any depth; hidden files and folders are left out. A document is known by its
-resolved path, so that a folder that is named in two ways holds each of its documents once. Each
-file has its own error, so that one bad file never keeps the others from being read.
+Folders are searched recursively; hidden files and folders are skipped. A document is identified by
+its resolved path, so a folder that is reached by two paths yields each document once. Each file has
+its own error, so one bad file never stops the others from being read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from citeproof.tools.documents.text import read_rst, read_text
 from citeproof.tools.documents.word import read_docx
 
 MOST_BYTES = 200 * 1024 * 1024
-"""A larger file is refused: it would be read into memory as a whole."""
+"""Maximum file size, since a file is read into memory as a whole."""
 
 READERS: dict[str, Reader] = {
     ".txt": read_text,
@@ -59,38 +59,38 @@ READERS: dict[str, Reader] = {
     ".jsonl": read_jsonl,
     ".ndjson": read_jsonl,
 }
-"""File ending → reader."""
+"""File suffix → reader."""
 
 
 @dataclass
 class Found:
-    """The files under some paths."""
+    """The files found under some paths."""
 
     files: list[Path] = field(default_factory=list)
-    """Resolved, in order, each once."""
+    """Resolved paths, in order, without duplicates."""
     skipped: list[Path] = field(default_factory=list)
-    """Files of a kind that no reader reads."""
+    """Files in a format that no reader supports."""
     links: list[Path] = field(default_factory=list)
-    """Links that lead out of the folder that was named, and were not followed."""
+    """Links that lead out of the named folder and were not followed."""
     errors: list[tuple[Path, str]] = field(default_factory=list)
-    """Paths that do not exist, or folders that cannot be opened."""
+    """Paths that do not exist or cannot be opened, each with its error message."""
     roots: list[Path] = field(default_factory=list)
-    """The searched paths, resolved, and the targets of links that were followed."""
+    """The resolved search paths, and the targets of links that were followed."""
 
 
 def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
-    """The documents among `paths` and in the folders among them.
+    """Find the documents among `paths`, and in the folders among them.
 
     Args:
         paths: Files and folders; a path that is itself a link is followed.
-        follow_links: Follow links inside a folder that lead out of it, too.
+        follow_links: Whether to also follow links inside a folder that lead out of it.
     """
     found = Found(roots=[resolve(path) for path in paths])
     named, entered = tuple(found.roots), set[Path]()
 
     def walk(path: Path) -> Iterator[Path]:
-        """The files under a resolved path that was not looked at yet."""
-        if path in entered:  # named in two ways, or a link back to a folder that holds it
+        """Yield the files under a resolved path that was not visited before."""
+        if path in entered:  # reached by two paths, or a link back to a parent folder
             return
         entered.add(path)
         try:
@@ -122,15 +122,15 @@ def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
 
 
 def find_gone(known: Iterable[str], found: Found) -> Iterator[str]:
-    """Documents that lay under what was searched, and are not there any more.
+    """Yield the known documents under the searched paths that no longer exist.
 
     Args:
-        known: Those that were there once.
+        known: Names of the documents that an earlier search found.
         found: The result of a new search.
     """
     files = set(map(str, found.files))
-    # A folder that cannot be read may still hold its files. A named folder that is missing may be a
-    # drive that is not mounted; a named file that is missing was deleted.
+    # An unreadable folder may still hold its files. A named folder that is missing may be on an
+    # unmounted drive; a named file that is missing was deleted.
     closed = [path for path, _ in found.errors if str(path) not in known]
     for name in known:
         path = Path(name)
@@ -141,11 +141,11 @@ def find_gone(known: Iterable[str], found: Found) -> Iterator[str]:
 
 
 def load(path: Path) -> bytes:
-    """The bytes of a document.
+    """Read the bytes of a document.
 
     Raises:
-        DocumentError: The file cannot be opened, is empty or larger than `MOST_BYTES`, or has a
-            name that is not UTF-8.
+        DocumentError: The file cannot be opened, is empty or larger than `MOST_BYTES`, or its name
+            is not UTF-8.
     """
     try:
         str(path).encode()
@@ -173,15 +173,15 @@ def load(path: Path) -> bytes:
 
 
 def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> Document:
-    """A document from its bytes; the path's ending says how to read them.
+    """Parse a document from its bytes; the path's suffix selects the reader.
 
     Args:
         data: The whole file.
-        path: Where it lies.
-        settings: They choose a reader where a format has several.
+        path: The file's path.
+        settings: Select the reader for formats that have several.
 
     Raises:
-        DocumentError: They are not of that format, or hold no text.
+        DocumentError: The bytes are not in that format, or hold no text.
         MissingExtraError: The format needs an extra that is not installed.
     """
     reader = READERS.get(path.suffix.lower())
@@ -193,7 +193,7 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
 
         reader = partial(read_with_docling, models=settings.docling_models)
     document = reader(data, path)
-    if reader is not read_jsonl:  # its objects are what others say they are, to the letter
+    if reader is not read_jsonl:  # its objects are kept verbatim
         document = _without_invisible(document)
     if not any(part.text[part.start : part.end].strip() for part in document.parts):
         why = "; ".join(document.problems[:3])
@@ -202,9 +202,9 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
 
 
 def _without_invisible(document: Document) -> Document:
-    """The document without characters that no reader sees, though a language model does.
+    """Blank the characters that people do not see but a language model reads.
 
-    Its texts have a space for each of them, so that offsets hold. It tells how many there were.
+    In texts each becomes a space, so offsets stay valid; `problems` says how many there were.
     """
     found = 0
     texts: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Reads HTML."""
+"""Reads HTML pages."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _TAG = re.compile(r"<[^<>]*>")
 _ILLEGAL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _END = re.compile(r"</html[^<>]*>", re.IGNORECASE)
-"""libxml2 ends there; browsers show what follows."""
+"""libxml2 stops there, but browsers show what follows."""
 _XHTML = "http://www.w3.org/1999/xhtml"
 _HEAD = 4096
-"""Characters at the beginning of a page in which it may say that it is XHTML."""
+"""A page may declare that it is XHTML within this many characters."""
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _OPEN = re.compile(
     r"<(?P<tag>script|style|title|textarea)\b[^<>]*(?<!/)>|(?P<comment><!--)", re.IGNORECASE
 )
-"""Marks after which nothing is text until they are closed."""
+"""Tags and comments whose content, up to their end, is not text."""
 _MOST = 100
-"""Words that may be left out of a page silently; more are reported if they are most of it."""
+"""Words that are left out without a report; more are reported if they are over half the page."""
 
 
 def read_html(data: bytes, path: Path) -> Document:
-    """HTML: text as a reader sees it, parted by its headings; scripts and menus left out.
+    """Read the visible text of an HTML page, split at headings, without scripts and menus.
 
-    Tables of contents are left out as well, but for a page that is nothing else.
+    Tables of contents are left out too, unless the page contains nothing else.
 
     Raises:
-        DocumentError: It is not text, or holds no markup.
+        DocumentError: The file is not text, or holds none.
     """
     from lxml import etree, html
 
@@ -51,7 +51,7 @@ def read_html(data: bytes, path: Path) -> Document:
         page: Any = html.document_fromstring(markup.encode("utf-8", "replace"), parser=parser)
     except etree.ParserError as error:
         raise unusable(path, f"it holds no text ({error})", "Leave it out.") from error
-    except etree.XMLSyntaxError as error:  # no markup is broken to it, but memory may run out
+    except etree.XMLSyntaxError as error:  # it accepts any markup, so memory has run out
         raise MemoryError(str(error)) from error
     if any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log):
         return _flat(markup, path, problems)
@@ -68,7 +68,7 @@ def read_html(data: bytes, path: Path) -> Document:
 
 
 def _unclosed(markup: str) -> tuple[str, ...]:
-    """The problem of a page whose rest is inside an unclosed comment, script or the like."""
+    """Report an unclosed comment, script or similar, which hides the rest of the page."""
     place = 0
     while found := _OPEN.search(markup, place):
         tag = "" if found["comment"] else found["tag"].lower()
@@ -81,7 +81,7 @@ def _unclosed(markup: str) -> tuple[str, ...]:
 
 
 def _left_out(page: Any, text: str) -> tuple[str, ...]:
-    """The problem of a page that keeps less than half of its words outside of links."""
+    """Report a page that loses more than half of its words outside of links."""
     from lxml import etree
 
     there = 0
@@ -89,7 +89,7 @@ def _left_out(page: Any, text: str) -> tuple[str, ...]:
     for event, tag in walk:
         if event == "end":
             there += len((tag.tail or "").split())
-        elif tag.tag == "a" or tag.tag in CODE:  # tables of contents are links
+        elif tag.tag == "a" or tag.tag in CODE:  # tables of contents consist of links
             walk.skip_subtree()
         else:
             there += len((tag.text or "").split())
@@ -102,8 +102,8 @@ def _left_out(page: Any, text: str) -> tuple[str, ...]:
 
 
 def _flat(markup: str, path: Path, problems: tuple[str, ...]) -> Document:
-    """The text of a page whose tags are nested too deep to be followed."""
+    """Read the text of a page whose tags are nested too deeply to walk."""
     text = " ".join(_TAG.sub(" ", markup).split())
-    told = "its tags are nested too deep to be followed, so it was read without its headings"
+    told = "its tags are nested too deeply, so it was read without its headings"
     part = Part(text, 0, 0, len(text), path.stem)
     return Document(str(path), path.stem, (part,), (*problems, told))

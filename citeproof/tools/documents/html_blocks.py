@@ -1,4 +1,4 @@
-"""Writes the text of an HTML page line by line, as it walks through the tags."""
+"""Walks the tags of an HTML page and writes its text line by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from citeproof.tools.documents.tables import Grid
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption", "td", "th"}
-"""Blocks that begin a line; the other ones stand after a blank line."""
+"""Blocks that begin a new line; all others are also separated by a blank line."""
 _BLOCKS = {
     *("address", "article", "aside", "blockquote", "body", "center", "details", "div", "dl"),
     *("fieldset", "figure", "footer", "form", "header", "html", "main", "ol", "p", "pre"),
@@ -21,7 +21,7 @@ _BLOCKS = {
     *_LINES,
 }
 CODE = {"script", "style", "noscript", "template", "title"}
-"""Tags whose text is for programs, or shown elsewhere."""
+"""Tags whose text is for programs, or shown elsewhere than on the page."""
 _DROPPED = {
     *CODE,
     *("svg", "button", "iframe", "select"),
@@ -41,13 +41,13 @@ _NAVIGATION = {
 _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
-"""Headings of boxes, which head no section."""
+"""Headings of boxes, which do not begin a section."""
 _CELL = 1200
-"""Characters of the longest cell of a table; one with more lays out a page."""
+"""Maximum characters of a table cell; a table with a longer one lays out the page."""
 
 
 def _is_hidden(tag: Any) -> bool:
-    """Whether a reader of the page does not see the tag."""
+    """Return whether the page does not show the tag."""
     return (
         tag.get("hidden") is not None
         or tag.get("aria-hidden", "").lower() == "true"
@@ -56,7 +56,7 @@ def _is_hidden(tag: Any) -> bool:
 
 
 def _is_navigation(tag: Any) -> bool:
-    """Whether the tag holds the way to other places: menus, tables of contents."""
+    """Return whether the tag is for navigation, such as a menu or a table of contents."""
     if tag.tag == "nav" or tag.get("role", "").lower() in _NAVIGATION_ROLES:
         return True
     if tag.tag not in {"div", "ul", "ol", "dl", "table", "section", "aside", "p", "header"}:
@@ -66,23 +66,23 @@ def _is_navigation(tag: Any) -> bool:
 
 
 def _is_permalink(tag: Any) -> bool:
-    """Whether the tag is a mark behind a heading that links to it."""
+    """Return whether the tag is the mark after a heading that links to the heading."""
     return tag.tag == "a" and len(tag) < 3 and "".join(tag.itertext()).strip() in _PERMALINKS
 
 
 class Writer:
-    """Writes the text of a page; `pieces` holds it."""
+    """Writes the text of a page into `pieces`."""
 
     def __init__(self, *, with_navigation: bool = False) -> None:
         self.pieces = Pieces()
         self._with_navigation = with_navigation
         self._starts: dict[Any, int] = {}
-        """Where open headings begin."""
+        """Open heading → the offset of its start."""
         self._lists: list[_List] = []
         self._verbatim = 0
 
     def write(self, page: Any) -> None:
-        """Add the text of a tag and of all in it."""
+        """Add the text of a tag and its descendants."""
         from lxml import etree
 
         walk = etree.iterwalk(page, events=("start", "end"))
@@ -150,7 +150,7 @@ class Writer:
             self._lists.pop().close()
 
     def _gap(self, tag: Any) -> str:
-        """The separator between a block and the text around it."""
+        """Return the separator between a block and the text around it."""
         if tag.tag == "dt" and self._lists and self._lists[-1].is_defined:
             return "\n\n"
         held = self._lists and tag.tag not in _HEADINGS and tag.tag != "table"
@@ -169,34 +169,34 @@ class Writer:
 
 
 class _List:
-    """An open list, with what names its items."""
+    """An open list, and the text that names its items."""
 
     def __init__(self, pieces: Pieces, tag: Any, depth: int) -> None:
         self.tag = tag
         self.is_defined = False
-        """Whether the last terms have their definition."""
+        """Whether the last terms already have a definition."""
         self._pieces, self._kind, self._depth = pieces, tag.tag, depth
         self._number = number(tag.get("start", ""))
         self.close: Callable[[], None] = lambda: None
-        """The list is at its end."""
+        """Ends the list."""
         if tag.tag != "dl":
             self.close = pieces.introduce(depth)
         self._terms: list[tuple[int, Any]] = []
 
     def item(self) -> None:
-        """An item begins."""
+        """Begin an item."""
         mark = "- " if self._kind == "ul" else f"{self._number}. "
         self._number += 1
         self._pieces.mark(mark)
 
     def term(self, tag: Any) -> None:
-        """A term begins; several in a row have one definition."""
+        """Begin a term; several in a row share one definition."""
         if self.is_defined:
             self._terms, self.is_defined = [], False
         self._terms.append((self._pieces.place, tag))
 
     def definition(self) -> None:
-        """The definition of the last terms begins."""
+        """Begin the definition of the last terms."""
         if self._terms and not self.is_defined:
             names = (_inline(tag, _is_permalink) for _, tag in self._terms)
             self._pieces.term(self._terms[0][0], ", ".join(filter(None, names)), self._depth)
@@ -205,7 +205,7 @@ class _List:
 
 
 def _grid(table: Any, is_dropped: Any) -> Grid | None:
-    """The rows and columns of a table; None if it lays out a page."""
+    """Return the rows and columns of a table, or None if it only lays out the page."""
     if sum(1 for _ in zip(table.iter("table"), range(2), strict=False)) > 1:
         return None
     grid = Grid()
@@ -223,7 +223,7 @@ def _grid(table: Any, is_dropped: Any) -> Grid | None:
 
 
 def _inline(tag: Any, is_dropped: Any) -> str:
-    """The text of a tag in one line."""
+    """Return the text of a tag on one line."""
     from lxml import etree
 
     said: list[str] = []

@@ -1,7 +1,7 @@
-"""Passages that come with their vectors: from Python, from JSONL beside NumPy, from Parquet.
+"""Imports passages together with their vectors: from Python, JSONL with NumPy, or Parquet.
 
-An import is split into pieces of `ROWS` passages, each a document of the index: so a million
-passages are read and stored piece by piece, and an interrupted import goes on where it stopped.
+An import is split into pieces of `ROWS` passages, each a document of the index. A million passages
+are thus read and stored piece by piece, and an interrupted import resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from citeproof.tools.documents.sources import PIECE, Source, check_name
 from citeproof.types import Passage
 
 ROWS = 1000
-"""Passages of a piece."""
+"""Passages per piece."""
 
 
 class Import(NamedTuple):
@@ -28,11 +28,11 @@ class Import(NamedTuple):
 
     name: str
     rows: int
-    """Passages."""
+    """Number of passages."""
     dimension: int
-    """Numbers of a vector."""
+    """Length of a vector."""
     read: Callable[[], Iterator[Source]]
-    """Reads the pieces, each when its turn comes; raises `InputError`."""
+    """Reads the pieces lazily; raises `InputError`."""
 
     @property
     def pieces(self) -> list[str]:
@@ -41,10 +41,10 @@ class Import(NamedTuple):
 
 
 def to_import(passages: Sequence[Passage], vectors: Any, name: str = "passages") -> Import:
-    """Passages that are in memory, with an array of shape (passages, dimension).
+    """Create an import from passages in memory and an array of shape (passages, dimension).
 
     Raises:
-        InputError: There are more or fewer vectors than passages.
+        InputError: The array does not hold one row of floats for each passage.
     """
     rows = _check(np.asanyarray(vectors), len(passages), "passages")
     return _beside(name, rows, lambda: iter(passages))
@@ -53,13 +53,13 @@ def to_import(passages: Sequence[Passage], vectors: Any, name: str = "passages")
 def open_batches(
     name: str, rows: int, dimension: int, batches: Callable[[], Iterator[tuple[list[Passage], Any]]]
 ) -> Import:
-    """Passages and vectors that come from anywhere, `ROWS` at a time; the last may be fewer.
+    """Create an import from batches of `ROWS` passages with vectors; the last may be smaller.
 
     Args:
         name: The import's name in the index.
-        rows: Passages in all.
-        dimension: Numbers of a vector.
-        batches: Called for each pass over them.
+        rows: Total number of passages.
+        dimension: Length of a vector.
+        batches: Returns the batches; called once for each pass over them.
     """
     return Import(
         check_name(name),
@@ -70,18 +70,18 @@ def open_batches(
 
 
 def open_import(path: Path, vectors: str, name: str | None = None) -> Import:
-    """Passages of a file with their vectors; neither is read into memory as a whole.
+    """Open a file of passages and their vectors; neither is read into memory as a whole.
 
     Args:
-        path: JSON lines (objects with `text`, and `id`, `title`, `source` if they have them), or a
+        path: JSON lines (objects with `text`, and optionally `id`, `title` and `source`), or a
             Parquet file with columns of these names.
-        vectors: An .npy file with a row for each line, in float16 or float32; or the Parquet
-            file's column that holds the vectors.
+        vectors: An .npy file with a float16 or float32 row for each passage; for Parquet, the
+            name of the column that holds the vectors.
         name: The import's name in the index, by default the file's name.
 
     Raises:
-        InputError: A file cannot be read, or they do not fit each other.
-        MissingExtraError: Parquet is read, and pyarrow is not installed.
+        InputError: A file cannot be read, or the vectors do not match the passages.
+        MissingExtraError: The file is Parquet, and pyarrow is not installed.
     """
     if not path.is_file():
         raise InputError(f"There is no file {path}", fix="Check the path.")
@@ -134,7 +134,7 @@ def _piece(name: str, number: int, passages: list[Passage], vectors: Any) -> Sou
 
 
 def _check(vectors: Any, count: int, of: str) -> Any:
-    """The vectors, if they are as many as the passages."""
+    """Return the vectors if they are one row of floats for each passage."""
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise InputError(
             "The vectors cannot be used",
@@ -200,7 +200,7 @@ def _open_parquet(path: Path, column: str, name: str) -> Import:
                 yield _passage(row, f"row {place}", path), vector
 
     def batches() -> Iterator[tuple[list[Passage], Any]]:
-        found = rows()  # Arrow's batches may be shorter, by the file's row groups
+        found = rows()  # Arrow's batches follow the file's row groups and may be shorter
         while some := list(islice(found, ROWS)):
             yield [passage for passage, _ in some], np.stack([vector for _, vector in some])
 

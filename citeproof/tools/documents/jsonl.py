@@ -1,4 +1,4 @@
-"""Reads JSON lines."""
+"""Reads JSON lines, each with a passage."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from citeproof.tools.documents.encodings import decode
 
 
 def read_jsonl(data: bytes, path: Path) -> Document:
-    """JSON lines: objects with `text`, and if they have them `title`, `id` and `source`.
+    """Read JSON lines: objects with `text`, and optionally `title`, `id` and `source`.
 
     Raises:
-        DocumentError: A line is no such object, or two different ones have the same id.
+        DocumentError: A line is not such an object, or two different objects have the same id.
     """
     parts: list[Part] = []
     problems: list[str] = []
     seen: dict[str, Part] = {}
-    # Not splitlines(): JSON strings may hold U+2028 and its like as they are.
+    # Not splitlines(): JSON strings may contain U+2028 and similar characters unescaped.
     for number, line in enumerate(decode(data, path).split("\n"), start=1):
         if not line.strip():
             continue
@@ -43,14 +43,14 @@ def read_jsonl(data: bytes, path: Path) -> Document:
 
 
 def read_object(line: str, place: str) -> Part:
-    """The passage that a line is.
+    """Read the passage on a line.
 
     Args:
         line: The line.
-        place: Where it stands, for errors.
+        place: Its file and number, for errors.
 
     Raises:
-        DocumentError: It is no object with a `text`.
+        DocumentError: The line is not an object with a `text`.
     """
     try:
         value: Any = json.loads(line)
@@ -63,7 +63,7 @@ def read_object(line: str, place: str) -> Part:
         raise DocumentError(
             f"{place}, cannot be used",
             why="it is not an object with a string under `text`",
-            fix='Write each line as {"text": …}, with "title", "id" and "source" if you like.',
+            fix='Write each line as {"text": …}, optionally with "title", "id" and "source".',
         )
     for key, kinds in (("title", str), ("source", str), ("id", (str, int))):
         if value.get(key) is not None and not isinstance(value[key], kinds):

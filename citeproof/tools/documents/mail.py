@@ -1,4 +1,4 @@
-"""Reads e-mail: single messages, and mailboxes."""
+"""Reads e-mail: single messages and mailboxes."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import text_outline
 
-_FIX = "Save it from the mail program anew."
+_FIX = "Save it from the mail program again."
 _MOST_MESSAGES = 100_000
 _BORDER = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\r\n]*\r?\n(?=[!-9;-~]+:)")
 _HEADERS = ("Subject", "From", "To", "Date")
 
 
 def read_eml(data: bytes, path: Path) -> Document:
-    """A message: its headers, and its text, or its HTML where it has no text.
+    """Read a message: its headers, and its plain text, or its HTML if it has none.
 
     Raises:
-        DocumentError: It is no message.
+        DocumentError: The file is not a message.
     """
     title, parts, problems = _message(data, path, "")
     return Document(str(path), title, parts, tuple(problems))
 
 
 def read_mbox(data: bytes, path: Path) -> Document:
-    """A mailbox: its messages one by one.
+    """Read the messages of a mailbox.
 
     Raises:
-        DocumentError: It is no mailbox.
+        DocumentError: The file is not a mailbox.
     """
     begins = [(found.start(), found.end()) for found in _BORDER.finditer(data)][:_MOST_MESSAGES]
     if not begins:
-        raise unusable(path, "no message begins in it", _FIX)
+        raise unusable(path, "it contains no message", _FIX)
     parts: list[Part] = []
     problems: list[str] = []
     ends = [start for start, _ in begins[1:]] + [len(data)]
@@ -73,7 +73,7 @@ def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...]
         payload = body.get_payload(decode=True) if body is not None else b""
         charset = body.get_content_charset("utf-8") if body is not None else "utf-8"
     except Exception as error:  # odd headers and encodings break the parser in many ways
-        raise unusable(path, f"it is not a sound message ({error})", _FIX) from error
+        raise unusable(path, f"it is not a valid message ({error})", _FIX) from error
     if not headers:
         raise unusable(path, "it has neither a subject nor a sender", _FIX)
     title = " ".join(headers.get("Subject", "").split()) or path.stem

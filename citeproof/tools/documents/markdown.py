@@ -1,4 +1,4 @@
-"""Reads Markdown, and Jupyter notebooks, whose text is Markdown."""
+"""Reads Markdown, and Jupyter notebooks, which contain it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 
 
-# Only what begins with a key: other text below a rule is text.
+# It must begin with a key: other text below a rule is ordinary text.
 _FRONT_MATTER = re.compile(
     r"\A---[ \t]*\n(?=(?:[ \t]*(?:#[^\n]*)?\n)*[\w\"'][^\n:]*:\s)"
     r"(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
@@ -32,14 +32,14 @@ _EMPHASIS = re.compile(
     r"|(?<![\w*\\])(?P<stars>\*{1,3})(?=[^\s*])(?P<said>[^*\n]*[^\s*])(?P=stars)(?![\w*])"
     r"|(?<![\w_\\])(?P<lines>_{1,3})(?=[^\s_])(?P<told>[^_\n]*[^\s_])(?P=lines)(?![\w_])"
 )
-"""Emphasised words; and inline code, in which no mark is one of emphasis."""
-_FIX = "Open it in Jupyter and save it anew."
+"""Emphasised words, and inline code, which may contain the same marks."""
+_FIX = "Open it in Jupyter and save it again."
 _MOST_OUTPUT = 2_000
-"""Characters of what a cell has printed; more is data rather than text."""
+"""Maximum characters of a cell's output; a longer one is data rather than text."""
 
 
 def read_markdown(data: bytes, path: Path) -> Document:
-    """Markdown: its headings part it; front matter gives the title and is left out."""
+    """Read Markdown, split at headings; front matter gives the title and is left out."""
     raw, problems = decode_any(data, path)
     text, rows = write_out_tables(_lines(_without_emphasis(raw)))
     front = _FRONT_MATTER.match(text)
@@ -53,7 +53,7 @@ def read_markdown(data: bytes, path: Path) -> Document:
 
 
 def _without_emphasis(text: str) -> str:
-    """A text without the marks of emphasis, which no reader of a quote wants; code as it is."""
+    """Remove the marks of emphasis, except in code: they would clutter quotes."""
     return "\n".join(
         line
         if is_code or line.startswith(("    ", "\t"))
@@ -63,7 +63,7 @@ def _without_emphasis(text: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a text, and whether each belongs to a block of code between fences."""
+    """Yield the lines of a text, and whether each belongs to a fenced code block."""
     fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)
@@ -79,7 +79,7 @@ def _main_heading(headings: Sequence[Heading]) -> str:
 
 
 def _markdown_headings(text: str, begin: int) -> list[Heading]:
-    """The headings of a text from an offset on, as `sections` takes them."""
+    """Return the headings of a text from an offset on, as `sections` takes them."""
     found: list[Heading] = []
     place = above_at = begin
     above = ""
@@ -94,7 +94,7 @@ def _markdown_headings(text: str, begin: int) -> list[Heading]:
             found.append((above_at, place + len(line), level, _plain(above)))
             above = ""
         else:
-            # Only a line that follows a blank one: in a paragraph, `---` ends a table's head.
+            # Only after a blank line: within a paragraph, `---` ends a table's header.
             fresh = line.strip() and not text[max(begin, place - 2) : place].strip()
             above, above_at = (line if fresh and "|" not in line else ""), place
         place += len(line) + 1
@@ -106,10 +106,10 @@ def _plain(heading: str) -> str:
 
 
 def read_ipynb(data: bytes, path: Path) -> Document:
-    """A notebook: text, code and what the code printed, parted by the headings of the text.
+    """Read a notebook: text, code and printed output, split at the headings of the text.
 
     Raises:
-        DocumentError: It is not a notebook.
+        DocumentError: The file is not a notebook.
     """
     try:
         book: Any = json.loads(decode(data, path))
@@ -117,7 +117,7 @@ def read_ipynb(data: bytes, path: Path) -> Document:
     except DocumentError:
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise unusable(path, f"it is not a sound notebook ({error!r})", _FIX) from error
+        raise unusable(path, f"it is not a valid notebook ({error!r})", _FIX) from error
     said = _without_emphasis(whole("\n\n".join(filter(str.strip, blocks))))
     text, rows = write_out_tables(_lines(said))
     headings = _markdown_headings(text, 0)

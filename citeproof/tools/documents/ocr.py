@@ -1,4 +1,4 @@
-"""Text recognition by Tesseract, where it is installed."""
+"""Recognises text with Tesseract, if it is installed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _PATIENCE = 120.0
-"""Seconds that a page may take."""
+"""Maximum seconds per page."""
 _PAGE, _WORD = "1", "5"
 _ENDED = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 
 
 def recognize(program: str, picture: Image) -> list[Line]:
-    """The lines of a page, in the order of Tesseract, which is the program.
+    """Recognise the lines of a page, in the order in which Tesseract (`program`) returns them.
 
-    It reads English unless it was built or set up otherwise.
+    It reads English unless it was built or configured otherwise.
 
     Raises:
         DocumentError: The program failed, or took too long.
@@ -65,7 +65,7 @@ def _area(row: dict[str, str], size: tuple[int, int]) -> Area:
 
 
 def _pieces(words: Sequence[tuple[str, Area]]) -> list[Piece]:
-    """A piece for each sentence's part of a line."""
+    """Split the words of a line into one piece per sentence."""
     pieces: list[Piece] = []
     place, ended = 0, True
     for word, area in words:

@@ -1,4 +1,4 @@
-"""Reads OpenDocument: text and sheets."""
+"""Reads OpenDocument texts and spreadsheets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from citeproof.tools.documents.base import (
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Cell, Grid, Row, cell_of, table_parts
 
-_FIX = "Open it in LibreOffice and save it anew."
+_FIX = "Open it in LibreOffice and save it again."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
-"""Elements inside a paragraph whose text follows it."""
+"""Elements inside a paragraph whose text comes after that of the paragraph."""
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
 _MOST_CELLS = 1_000_000
 _MOST_REPEATED = 500
@@ -32,12 +32,12 @@ _MOST_SPACES = 100
 
 
 def read_odt(data: bytes, path: Path) -> Document:
-    """OpenDocument text: paragraphs and table rows in order, parted by the headings.
+    """Read an OpenDocument text: paragraphs and table rows in order, split at headings.
 
-    Footnotes, comments and text boxes follow the paragraph in which they stand.
+    Footnotes, comments and text boxes follow the paragraph that contains them.
 
     Raises:
-        DocumentError: The file is not a sound OpenDocument text.
+        DocumentError: The file is not a valid OpenDocument text.
     """
     archive, body = _open(data, path, "text")
     pieces = Pieces()
@@ -48,10 +48,10 @@ def read_odt(data: bytes, path: Path) -> Document:
 
 
 def read_ods(data: bytes, path: Path) -> Document:
-    """OpenDocument sheets: a line for each row, with the names of its columns.
+    """Read an OpenDocument spreadsheet: a line for each row, with the column names.
 
     Raises:
-        DocumentError: The file is not a sound OpenDocument spreadsheet.
+        DocumentError: The file is not a valid OpenDocument spreadsheet.
     """
     archive, body = _open(data, path, "spreadsheet")
     title = _title(archive) or path.stem
@@ -70,7 +70,7 @@ def read_ods(data: bytes, path: Path) -> Document:
                 left -= count
             place += repeated
             if left < 0:
-                problems.append(f"it is read no further than {_MOST_CELLS:,} cells")
+                problems.append(f"it was cut off: at most {_MOST_CELLS:,} cells are read")
                 break
         parts += table_parts(rows, title, f"sheet {sheet.get(_TABLE + 'name', '')}")
     if not parts:
@@ -83,7 +83,7 @@ def _open(data: bytes, path: Path, kind: str) -> tuple[Archive, Any]:
     body = archive.xml("content.xml").find(f"{_OFFICE}body/{_OFFICE}{kind}")
     if body is None:
         encrypted = b"encryption-data" in archive.read("META-INF/manifest.xml")
-        why = "it is encrypted" if encrypted else f"it is no OpenDocument {kind}"
+        why = "it is encrypted" if encrypted else f"it is not an OpenDocument {kind}"
         raise unusable(path, why, _FIX)
     return archive, body
 
@@ -96,7 +96,7 @@ def _title(archive: Archive) -> str:
 
 
 def _write(pieces: Pieces, body: Any) -> None:
-    """The elements of a body, without recursion, however deep that is."""
+    """Add the elements of a body, without recursion, since they may be nested to any depth."""
     waiting = [*reversed(body)]
     while waiting:
         element = waiting.pop()
@@ -141,7 +141,7 @@ def _table(pieces: Pieces, table: Any) -> None:
 
 
 def _cells(row: Any) -> tuple[dict[int, Cell], int]:
-    """Column → the cell of a sheet's row that says something; and how many columns there are."""
+    """Return the cells of a row that are not blank, as column → cell, and the next free column."""
     values: dict[int, Cell] = {}
     column = 1
     for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
@@ -155,7 +155,7 @@ def _cells(row: Any) -> tuple[dict[int, Cell], int]:
 
 
 def _say(element: Any) -> str:
-    """The text of a paragraph."""
+    """Return the text of a paragraph."""
     said = [element.text or ""]
     waiting = [*reversed(element)]
     while waiting:

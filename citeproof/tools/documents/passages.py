@@ -1,4 +1,4 @@
-"""Cuts documents into passages of about the same length, at sentence ends."""
+"""Cuts documents at sentence ends into passages of about equal length."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from citeproof.tools.sentences import Span, split, starts, words
 from citeproof.types import Box, Passage
 
 KEPT_WHOLE = 4
-"""A part with an id of its own stays whole up to this many times the passage length.
+"""A part with its own id stays whole up to this many times the passage length.
 
-Pools for evaluation say which passage is right by its id, and some of theirs are long. The
-pieces of an even longer one are called `id#1`, `id#2` and so on.
+Evaluation pools identify the right passage by its id, and some of their passages are long. The
+pieces of an even longer part get the ids `id#1`, `id#2` and so on.
 """
 _DASH = " – "
-"""Stands between the headings in a title."""
+"""Separates the headings in a title."""
 _LEANING = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Such|Otherwise|However|Therefore"
     r"|Thus|Then|But|And|Also|So|Er|Sie|Es|Dies\w{0,2}|Sein\w{0,2}|Ihr\w{0,2}|Daher|Deshalb|Dann|Aber"
     r"|Und|Auch|Jedoch|Il|Elle|Cela|Ces?|Mais|Donc|Puis)\b"
 )
-"""Openings of sentences that say little without the one before."""
+"""Openings of sentences that say little without the previous one."""
 _TINY = 3
 """A section shorter than a third of a passage is joined with the next."""
 
 
 def cut(document: Document, passage_words: int = 100) -> list[Passage]:
-    """The passages of a document, in order; every id occurs once.
+    """Cut a document into passages, in order; every id occurs once.
 
-    A passage crosses neither pages nor the objects of a JSONL file, and sections only where
-    they are tiny. Its text is `part.text[start:end]`, so its offsets hold in the document.
+    A passage never crosses pages or the objects of a JSONL file, and crosses sections only if they
+    are tiny. Its text is `part.text[start:end]`: its offsets are those of the document.
 
     Args:
         document: A reader's result.
-        passage_words: Words that a passage has, more or less; a sentence that is much longer
+        passage_words: Approximate length of a passage in words; a sentence that is much longer
             is cut between words.
     """
     own = {part.id for part in document.parts if part.id}
@@ -45,14 +45,14 @@ def cut(document: Document, passage_words: int = 100) -> list[Passage]:
     for group in _groups(document.parts, passage_words):
         for passage in _passages(document, group, passage_words):
             while passage.id in own and passage.id != group[0].id:
-                # An object is called like this piece of another.
+                # Another object has the id of this piece.
                 passage = passage.model_copy(update={"id": f"{passage.id}#"})
             passages.setdefault(passage.id, passage)
     return list(passages.values())
 
 
 def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
-    """Parts one by one, or several tiny sections in a row."""
+    """Yield parts one by one, or several tiny sections in a row together."""
     group: list[Part] = []
     held = 0
     for part in parts:
@@ -70,7 +70,7 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 
 
 def _belong_together(first: Part, part: Part) -> bool:
-    """Whether two parts stand in one place, the second under all headings of the first."""
+    """Return whether two parts share a place and the headings above the first one."""
     above = first.headings[:-1]
     place = (part.page, part.location) == (first.page, first.location)
     return place and part.text is first.text and part.headings[: len(above)] == above
@@ -80,7 +80,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     first, text = group[0], group[0].text
     levels = zip(*(part.headings for part in group), strict=False)
     headings = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
-    # Together, sections keep their headings in the text, since the title has room for one.
+    # Joined sections keep their headings in the text, since the title has room for only one.
     start, end = (first.body if len(group) == 1 else first.start), group[-1].end
     title = _DASH.join([name for name in (first.title, *headings) if name])
     source = first.source or document.source
@@ -100,7 +100,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     kept = [stretch for part in group for stretch in part.kept]
     boxes = [box for part in group for box in part.boxes]
     spans = list(_spans(text, start, end, kept, most))
-    if not first.id:  # the pieces of an object are as they always were, for the sake of their ids
+    if not first.id:  # an object's pieces must stay as they are: ids refer to them
         spans = list(_leaning_together(text, spans, most // 2))
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):
@@ -123,7 +123,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
 def _spans(
     text: str, start: int, end: int, kept: Sequence[tuple[int, int]], most: int
 ) -> Iterator[Span]:
-    """The units of passages: sentences, and stretches that are kept whole."""
+    """Yield the units of passages: sentences, and stretches that are kept whole."""
     place = start
     for left, right in [*kept, (end, end)]:
         between = text[place:left]
@@ -139,10 +139,10 @@ def _spans(
 
 
 def _leaning_together(text: str, spans: Sequence[Span], most: int) -> Iterator[Span]:
-    """Sentences, each together with those that say little without it.
+    """Join each sentence with the following ones that say little without it.
 
-    These are sentences without a word, as the last bracket of a program, and within a paragraph
-    those that begin with a pronoun or go on with a thought; no more than `most` words of them.
+    These are sentences without any word, such as the last bracket of a program, and within a
+    paragraph sentences that begin with a pronoun or a connective, up to `most` words together.
     """
     held: Span | None = None
     for span in spans:
@@ -167,13 +167,13 @@ def _leans(text: str, held: Span, span: Span, most: int) -> bool:
 
 
 def _without(title: str, said: str) -> str:
-    """The title without a last heading with which the text begins."""
+    """Remove the last heading from a title if the text begins with it."""
     above, _, last = title.rpartition(_DASH)
     return above if above and " ".join(said[: 2 * len(last)].split()).startswith(last) else title
 
 
 def _rows(part: Part, start: int, end: int) -> str:
-    """The location of a passage; of a sheet's, with its rows."""
+    """Return the location of a passage, including its rows in a sheet."""
     first = bisect_right(part.kept, start, key=lambda stretch: stretch[1])
     last = bisect_left(part.kept, end, key=lambda stretch: stretch[0])
     own = part.rows[first:last]
@@ -184,7 +184,7 @@ def _rows(part: Part, start: int, end: int) -> str:
 
 
 def boxes_within(boxes: Sequence[Box], start: int, end: int) -> Iterator[Box]:
-    """Those of a stretch of a text, with offsets into the stretch."""
+    """Yield the boxes of a stretch of text, with offsets into the stretch."""
     for box in boxes:
         if box.start < end and box.end > start:
             place = {"start": max(box.start, start) - start, "end": min(box.end, end) - start}
@@ -192,7 +192,7 @@ def boxes_within(boxes: Sequence[Box], start: int, end: int) -> Iterator[Box]:
 
 
 def _even(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of sentences with about the same number of words, so that none is a mere tail."""
+    """Yield ranges of sentences with about equal word counts, so that none is a mere tail."""
     total = sum(counts)
     pieces = max(1, round(total / most))
     left, passed, done = 0, 0, 0
@@ -208,7 +208,7 @@ def _even(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _short(text: str, sentence: Span, most: int) -> Iterator[Span]:
-    """The sentence, or pieces of it if it alone is much longer than a passage."""
+    """Yield the sentence, or pieces of it if it is much longer than a passage."""
     begins = [sentence.start + place for place in starts(text[sentence.start : sentence.end])]
     if len(begins) <= 1.5 * most:
         yield sentence

@@ -1,4 +1,4 @@
-"""Reads PDF (extra `pdf`): text in reading order, with the place of each line on its page."""
+"""Reads PDF (extra `pdf`): text in reading order, with the position of each line on its page."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDest, PdfDocument, PdfPage
 
 _LARGE = 0.1
-"""An image that covers this share of its page, and bears no text, is named."""
+"""An image without text is reported if it covers at least this share of its page."""
 _SCALE = 300 / 72
-"""Pixels for a point of a page that is recognised."""
+"""Pixels per point for text recognition."""
 _TOP = 0.85
-"""A bookmark that leads above this share of a page's height leads to its top."""
+"""A bookmark to a place above this share of the page's height points to the page's top."""
 
 
 @dataclass
 class _Page:
     lines: list[Line] = field(default_factory=list)
     drawn: bool = False
-    """Whether anything is to be seen on it."""
+    """Whether anything is drawn on it."""
     pictured: bool = False
     """Whether it has a large image without text."""
     recognized: bool = False
@@ -46,10 +46,10 @@ class _Page:
 
 
 def read_pdf(data: bytes, path: Path) -> Document:
-    """PDF: one part for each page, without headers, footers and page numbers that repeat.
+    """Read a PDF: one part per page, without repeated headers, footers and page numbers.
 
-    Values of form fields and the texts of notes are read where they stand. Pages without text are
-    recognised, if `tesseract` is installed. Unreadable parts are in `problems`.
+    Form values and notes are read where they stand on the page. Pages without text go through text
+    recognition if `tesseract` is installed. `problems` lists what could not be read.
 
     Raises:
         DocumentError: The file is broken, encrypted, or holds no text.
@@ -76,7 +76,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
 
 
 def _read(document: PdfDocument, number: int) -> _Page:
-    """The text of a page. PDFium's lock is held."""
+    """Read a page. The caller holds PDFium's lock."""
     from pypdfium2 import PdfiumError, raw
 
     try:
@@ -87,7 +87,7 @@ def _read(document: PdfDocument, number: int) -> _Page:
         shown, text = Displayed(page), page.get_textpage()
         lines = read_lines(text, shown)
         if not any(letter.isalnum() for line in lines for letter in line.text):
-            lines = []  # a font that does not say what its signs mean
+            lines = []  # the font does not map its glyphs to characters
         areas = [line.area for line in lines]
         pictured = any(not any(map(image.holds, areas)) for image in _images(page, shown))
         for note in read_notes(page, shown):
@@ -100,7 +100,7 @@ def _read(document: PdfDocument, number: int) -> _Page:
 
 
 def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
-    """Where its large images are."""
+    """Yield the areas of the page's large images."""
     from pypdfium2 import raw
 
     for image in page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=1):
@@ -147,7 +147,7 @@ def _parts(
 
 
 def _problems(pages: Sequence[_Page]) -> Iterator[str]:
-    """Parts that are missing, and parts that may be wrong."""
+    """Yield messages about parts that are missing or may be wrong."""
     yield from (page.error for page in pages if page.error)
     numbered = list(enumerate(pages, start=1))
     silent = [n for n, page in numbered if not (page.lines or page.error or page.recognized)]
@@ -166,9 +166,9 @@ def _problems(pages: Sequence[_Page]) -> Iterator[str]:
 
 
 def _read_headings(document: PdfDocument) -> list[tuple[str, ...]]:
-    """For each page the headings that all of it stands under, from the outermost.
+    """Return the headings that apply to the whole of each page, outermost first.
 
-    Of a page on which a section ends and another one begins, what both have in common. The
+    A page on which one section ends and another begins gets the headings that both share. The
     caller holds PDFium's lock.
     """
     begun: dict[int, list[tuple[bool, list[str]]]] = {}

@@ -1,4 +1,4 @@
-"""The lines of a PDF page in reading order, each with its place, and the text that they make."""
+"""Puts the lines of a PDF page in reading order, with their positions, and joins their text."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
 _HYPHEN = "\u00ad"
-"""Ends the text of a line whose last word goes on in the next."""
-# PDFium marks the hyphen at a line's end so, and leaves out the line break behind it.
+"""Ends the text of a line whose last word continues on the next line."""
+# PDFium marks a hyphen at the end of a line this way, and leaves out the line break after it.
 _LINE = re.compile(r"[^\r\n\x02\ufffe]*[\x02\ufffe]|[^\r\n\x02\ufffe]+")
-# A sentence's end, or what may be one: each has a box of its own.
+# The end of a sentence, or what may be one: each sentence has its own box.
 _ENDS = re.compile(r"(?<=[^\s.])[.!?…][\"'”’»)\]]*\s+(?=[^\s.])|[。！？]+[”’」』）]*(?=\S)")
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\ufeff]")
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " "}
 )
 _NARROW = "\u2e7f"
-"""Where a character is beyond it, some may need more than 16 bits."""
+"""Only texts with characters beyond this one may have some that need more than 16 bits."""
 _WORD = re.compile(r"\S+")
 _FOOTNOTE = re.compile(r"^(\d{1,3})(?=[A-Z][a-z])")
 _GAP = 1.1
-"""A space this many times as wide as the line is high parts columns."""
+"""A space this many times as wide as the line is high separates columns."""
 _ROWS = 6
-"""Rows with the same gap make columns of text."""
+"""Least number of rows whose common gap separates columns of text."""
 _LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _EDGE = 0.12
-"""Headers and footers stand within this share of the page's height, at its top and its bottom."""
+"""Headers and footers stand within this share of the page's height from its top or bottom."""
 _REPEATED = 3
-"""So many pages have them."""
+"""Least number of pages on which headers and footers repeat."""
 _MOST_NAMED = 8
 
 
 class Piece(NamedTuple):
-    """A stretch of a line that belongs to one sentence."""
+    """The stretch of a line that belongs to one sentence."""
 
     start: int
     end: int
@@ -56,20 +56,20 @@ class Piece(NamedTuple):
 
 @dataclass
 class Line:
-    """A line of a page, or what stands in one column of it."""
+    """A line of a page, or the part of it in one column."""
 
     text: str
     pieces: tuple[Piece, ...]
-    """Offsets are into the line."""
+    """Their offsets are into the line."""
     area: Area
     goes_on: bool = False
-    """Whether it stands in one row with the line before it."""
+    """Whether it continues the row of the previous line."""
     noted: bool = False
-    """Whether a form's field or a note says it."""
+    """Whether it comes from a form field or a note."""
 
 
 def read_lines(text: PdfTextPage, shown: Displayed) -> list[Line]:
-    """The lines of a page, column by column. The caller holds PDFium's lock."""
+    """Return the lines of a page, column by column. The caller holds PDFium's lock."""
     reader = _Reader(text, shown)
     rows = [list(reader.row(*match.span())) for match in _LINE.finditer(reader.text)]
     return list(_in_columns([row for row in rows if row]))
@@ -83,12 +83,12 @@ class _Reader:
         self._tall = shown.height / shown.width if shown.width else 1.0
         size = text.count_chars()
         self.text = text.get_text_range() if size else ""
-        # At once it comes with 16 bits a character, and may lack some; one by one it is slow.
+        # The bulk call gives 16 bits per character and may lose some; single calls are slow.
         if len(self.text) != size or (not self.text.isascii() and max(self.text) > _NARROW):
             self.text = "".join(chr(raw.FPDFText_GetUnicode(text, n)) for n in range(size))
 
     def row(self, start: int, end: int) -> Iterator[Line]:
-        """The cells of one row, in lines that are far apart."""
+        """Yield a row as lines, one for each cell; wide gaps separate cells."""
         areas = self._areas(start, end)
         cuts = [start, *self._gaps(start, end, areas), end]
         goes_on = False
@@ -116,7 +116,7 @@ class _Reader:
         if not pieces:
             return Line(text, (), Area(0, 0, 0, 0))
         area = reduce(or_, (piece.area for piece in pieces))
-        if area.width > area.height * self._tall:  # else it runs up or down the page
+        if area.width > area.height * self._tall:  # else it runs vertically
             pieces = [
                 piece._replace(area=piece.area._replace(top=area.top, bottom=area.bottom))
                 for piece in pieces
@@ -124,12 +124,12 @@ class _Reader:
         return Line(text, tuple(pieces), area)
 
     def _areas(self, start: int, end: int) -> list[Area]:
-        """Those that a stretch of the text covers: one for each text object, mostly."""
+        """Return the areas that a stretch of text covers, mostly one per text object."""
         count = self._page.count_rects(start, end - start)
         return [self._shown.area(*self._page.get_rect(number)) for number in range(count)]
 
     def _gaps(self, start: int, end: int, areas: Sequence[Area]) -> list[int]:
-        """Where in the text there are spaces wide enough to part columns."""
+        """Return the offsets of the words that follow a space wide enough to separate columns."""
         if len(areas) < 2:
             return []
         wide = _GAP * self._tall * statistics.median(area.height for area in areas)
@@ -151,7 +151,7 @@ def _clean(text: str) -> str:
 
 
 def _in_columns(rows: Sequence[Sequence[Line]]) -> Iterator[Line]:
-    """Rows as they are; where they run over two columns of text, first the left, then the right."""
+    """Yield the lines row by row; of two columns of text, the left one comes first."""
     gutter = _gutter(rows)
     left: list[Line] = []
     right: list[Line] = []
@@ -168,10 +168,10 @@ def _in_columns(rows: Sequence[Sequence[Line]]) -> Iterator[Line]:
 
 
 def _gutter(rows: Sequence[Sequence[Line]]) -> float:
-    """The middle of the space between two columns that are written row by row; 0 if there is none.
+    """Return the middle of the gap between two columns written row by row; 0 if there is none.
 
-    Both columns are prose: each takes a quarter of the page's width, and the right one has one
-    left edge.
+    Both columns must be prose: each takes over a quarter of the page's width, and the lines of the
+    right one share their left edge.
     """
     pairs = [
         (row[0].area, row[1].area)
@@ -188,10 +188,10 @@ def _gutter(rows: Sequence[Sequence[Line]]) -> float:
 
 
 def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
-    """The lines of pages without headers, footers and page numbers.
+    """Remove headers, footers and page numbers from the lines of pages.
 
-    These are the outermost lines that stand at the same height on three pages or more, and differ
-    only in their numbers. A page that would have no text left keeps its lines.
+    These are lines at the top and bottom that stand at the same height on three or more pages and
+    differ only in their numbers. A page that would have no text left keeps its lines.
     """
     edges = [list(_edges(lines)) for lines in pages]
     seen = Counter(key for found in edges for key in {_key(line) for line in found})
@@ -204,9 +204,9 @@ def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
 
 
 def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
-    """The text of a page, and where its lines stand.
+    """Return the text of a page and the positions of its lines.
 
-    Lines that the layout broke are joined, and words that it hyphenated.
+    Joins lines that the layout broke, and words that it hyphenated.
 
     Args:
         lines: In reading order.
@@ -238,7 +238,7 @@ def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
 
 
 def place_box(start: int, end: int, area: Area) -> list[Box]:
-    """The box of a stretch of a text, as far as it is on the page; none if nothing of it is."""
+    """Return the box of a stretch of text, clipped to the page; nothing if it is off the page."""
     left, top, right, bottom = (round(min(max(side, 0.0), 1.0), 4) for side in area)
     if start >= end or left >= right or top >= bottom:
         return []
@@ -246,7 +246,7 @@ def place_box(start: int, end: int, area: Area) -> list[Box]:
 
 
 def name_pages(told: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """Problems with a place for page numbers → these; the first of them are named."""
+    """Yield each problem with the numbers of its pages filled in, at most eight of them."""
     for words, numbers in told.items():
         if numbers:
             more = len(numbers) - _MOST_NAMED
@@ -255,7 +255,7 @@ def name_pages(told: Mapping[str, Sequence[int]]) -> Iterator[str]:
 
 
 def _edges(lines: Sequence[Line]) -> Iterator[Line]:
-    """The lines that may be header and footer."""
+    """Yield the lines that may be headers or footers."""
     placed = [line for line in lines if line.pieces]
     yield from (line for line in placed if line.area.bottom < _EDGE)
     yield from (line for line in placed if line.area.top > 1 - _EDGE)

@@ -1,4 +1,4 @@
-"""Text in the form fields of a PDF page, and in the notes that people put on it."""
+"""Reads the form fields of a PDF page, and the notes that people put on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_notes(page: PdfPage, shown: Displayed) -> Iterator[Line]:
-    """Values of fields, and texts of annotations. The caller holds PDFium's lock."""
+    """Yield the values of fields and the texts of notes. The caller holds PDFium's lock."""
     from pypdfium2 import raw
 
     form = page.formenv
@@ -39,7 +39,7 @@ def read_notes(page: PdfPage, shown: Displayed) -> Iterator[Line]:
 
 
 def insert(lines: list[Line], note: Line) -> None:
-    """Puts a field behind what stands left of it, or else behind the last line above it."""
+    """Insert a note after the line to its left, or else after the last line above it."""
 
     def beside(line: Line) -> bool:
         middle = (line.area.top + line.area.bottom) / 2
@@ -62,7 +62,7 @@ def insert(lines: list[Line], note: Line) -> None:
 
 
 def _field(form: Any, own: Any) -> str:
-    """The value of a field; of a box the name, if it is checked."""
+    """Return the value of a field; for a checked box, its name."""
     from pypdfium2 import raw
 
     kind = raw.FPDFAnnot_GetFormFieldType(form, own)
@@ -83,7 +83,7 @@ def _field(form: Any, own: Any) -> str:
 
 
 def _text(ask: Callable[[Any, int], int]) -> str:
-    """A text of PDFium, which gives it into a buffer and says how many bytes it has."""
+    """Read a text from PDFium, which reports its size and then fills a buffer."""
     from pypdfium2 import raw
 
     size = ask(None, 0)

@@ -1,4 +1,4 @@
-"""Puts the text of a document together, line by line."""
+"""Assembles the text of a document, line by line."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from citeproof.tools.documents.base import TERM, Heading
 from citeproof.tools.documents.tables import Grid, looks_like_header
 
 _LONG = 60
-"""Words from which on a list or a table is likely to be cut, so that its name is needed."""
+"""A list or table of this many words is likely to be cut, so its pieces need its name."""
 _LONGEST_TERM = 100
 _LONGEST_NAME = 200
-"""Characters of an introduction that becomes a heading."""
+"""Maximum characters of an introduction that becomes a heading."""
 
 
 class Pieces:
-    """Puts a text together line by line, and remembers where its headings and rows stand."""
+    """Assembles a text line by line, and records the offsets of its headings and rows."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -28,7 +28,7 @@ class Pieces:
 
     @property
     def place(self) -> int:
-        """Where the next text will begin."""
+        """The offset at which the next text will begin."""
         return self._length + (len(self._gap) if self._pieces else 0)
 
     @property
@@ -37,7 +37,7 @@ class Pieces:
         return bool(self._gap) or not self._pieces
 
     def end_line(self, gap: str) -> None:
-        """Begins a new line for the next text, after a blank one if `gap` is two."""
+        """Begin a new line for the next text, after a blank line if `gap` is two newlines."""
         if not self._gap and self._pieces:
             said = self._pieces[-1].rstrip(" ")
             self._length -= len(self._pieces[-1]) - len(said)
@@ -46,7 +46,7 @@ class Pieces:
             self._gap = gap
 
     def add(self, text: str) -> None:
-        """More text of the same line."""
+        """Add text to the current line."""
         if self.is_fresh:
             if not text.strip():
                 return
@@ -60,17 +60,17 @@ class Pieces:
         self._mark = ""
 
     def mark(self, text: str) -> None:
-        """Sets the prefix of the next text, if that begins a line: the bullet of an item."""
+        """Set a prefix, such as a bullet, for the next text if that begins a line."""
         self._mark = text
 
     def line(self, text: str, gap: str = "\n") -> None:
-        """A text of its own lines."""
+        """Add text on lines of its own."""
         self.end_line(gap)
         self.add(text)
         self.end_line(gap)
 
     def rows(self, lines: Iterable[str]) -> None:
-        """Lines that no passage cuts; the first keeps company with a line that introduces it."""
+        """Add lines that no passage cuts; a line that introduces them stays with the first."""
         self.end_line("\n")
         start = self._introduction()[0]
         for line in lines:
@@ -81,25 +81,26 @@ class Pieces:
                 start = None
 
     def table(self, grid: Grid, header: int) -> None:
-        """The rows of a table under so many header rows, or a first one that looks like it."""
+        """Add a table; if `header` is 0, the first row is its header if it looks like one."""
         self.end_line("\n\n")
         self.rows(grid.lines(header or int(looks_like_header(grid.rows))))
         self.end_line("\n\n")
 
     def heading(self, start: int, level: int) -> None:
-        """Marks the text added since `start` as a heading."""
+        """Mark the text added since `start` as a heading."""
         if name := " ".join(self.since(start).split()):
             self._headings.append((start, self._length, level, name))
 
     def term(self, start: int, name: str, depth: int = 0) -> None:
-        """Marks the text from `start` on as belonging to a term of this name; "" ends it."""
+        """Mark the text from `start` on as belonging to the term `name`; "" ends the term."""
         self._headings.append((start, start, TERM + depth, _shorten(name)))
 
     def introduce(self, depth: int = 0) -> Callable[[], None]:
-        """Name what follows for the line before it, if that introduces it.
+        """Make the previous line the name of the text that follows, if it introduces it.
 
         Returns:
-            Called at its end: takes the name back if what was named is too short to be cut.
+            A function to call at the end of that text. It withdraws the name if the text is too
+            short to be cut.
         """
         count, (start, name) = len(self._headings), self._introduction()
         if start is None or not 0 < len(name) <= _LONGEST_NAME:
@@ -116,7 +117,7 @@ class Pieces:
         return end
 
     def result(self) -> tuple[str, list[Heading], list[tuple[int, int]]]:
-        """The text, and its headings and the stretches to be kept, as `sections` takes them."""
+        """Return the text, its headings and the stretches to keep, as `sections` takes them."""
         kept: list[tuple[int, int]] = []
         for start, end in sorted(self._kept):
             if not kept or start >= kept[-1][1]:
@@ -128,7 +129,7 @@ class Pieces:
         self._length += len(text)
 
     def _introduction(self) -> tuple[int | None, str]:
-        """Where the last line begins and what it says, if it introduces what follows."""
+        """Return the start and the words of the last line, if it introduces what follows."""
         text = "".join(self._pieces[self._line :])
         said = text.rstrip()
         if not said.endswith(":") and not said.startswith(("Table ", "Tabelle ", "Tableau ")):
@@ -138,7 +139,7 @@ class Pieces:
         return self._length - len(text), " ".join(said.split())
 
     def since(self, start: int) -> str:
-        """The text from an offset on."""
+        """Return the text from an offset on."""
         found: list[str] = []
         left = self._length - start
         for piece in reversed(self._pieces):
@@ -150,7 +151,7 @@ class Pieces:
 
 
 def _shorten(term: str) -> str:
-    """A term for a title: a function without its arguments, if those are many."""
+    """Shorten a long term for use in a title; a function loses its arguments."""
     if len(term) <= _LONGEST_TERM:
         return term
     name, bracket, _ = term[:_LONGEST_TERM].partition("(")

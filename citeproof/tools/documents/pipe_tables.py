@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from citeproof.tools.documents.tables import Cell, cell_of, row_lines
 
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
-"""The line of dashes below the names of the columns."""
+"""The line of dashes below the header."""
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -17,10 +17,10 @@ def write_out_tables(lines: Iterable[tuple[str, bool]]) -> tuple[str, list[tuple
     """Replace each row of a pipe table by a line such as `North; 2020: 12 crowns`.
 
     Args:
-        lines: The lines of a text, each with whether it is code, which stays as it is.
+        lines: The lines of a text, each with whether it is code. Code is left alone.
 
     Returns:
-        The text, and where its rows begin and end in it.
+        The new text, and the offsets of its rows.
     """
     said = list(lines)
     written: list[str] = []
@@ -39,7 +39,7 @@ def write_out_tables(lines: Iterable[tuple[str, bool]]) -> tuple[str, list[tuple
 
 
 def _table_end(lines: Sequence[tuple[str, bool]], number: int) -> int:
-    """The line after the last row of the table whose columns this line names; 0 for other lines."""
+    """Return the line after the table that begins here, or 0 if none does."""
 
     def is_row(place: int) -> bool:
         return place < len(lines) and "|" in lines[place][0] and not lines[place][1]

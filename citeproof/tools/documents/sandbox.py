@@ -1,8 +1,8 @@
-"""Reads documents in a process of their own, so that a bad file harms only itself.
+"""Reads documents in a separate process, so a bad file cannot harm other work.
 
-The readers rest on libraries that parse what strangers wrote; a small file may ask them for all
-memory or for hours. The process starts with the first document that needs it, reads one after the
-other, and is restarted after a document that broke it.
+The readers use libraries to parse untrusted files, and even a small file can make these take all
+memory, or hours. The process starts with the first document that needs it, reads one document after
+the other, and is restarted after a document that crashed it or reached a limit.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from citeproof.tools.documents.base import Document, from_json, unusable
 from citeproof.tools.documents.files import parse
 
 IN_PROCESS = {".txt", ".text", ".md", ".markdown", ".rst", ".jsonl", ".ndjson", ".csv", ".tsv"}
-"""Text that our own code reads in time and memory in proportion to its size."""
-_FIX = "Split it, or save it anew in another format."
+"""Text formats that citeproof parses itself, in time and memory linear in the file size."""
+_FIX = "Split it, or save it in another format."
 _HAS_LIMITS = sys.platform != "win32"
 
 
 @dataclass
 class Sandbox:
-    """A process that reads documents, with limits for each."""
+    """A process that reads documents within limits."""
 
     memory: int = 3 << 30
-    """Bytes of address space; 0 for any number."""
+    """Maximum bytes of address space; 0 for no limit."""
     processor_seconds: int = 120
     wall_seconds: float = 300.0
     settings: DocumentSettings = field(default_factory=DocumentSettings)
-    """The choice of readers."""
+    """Settings that select the readers."""
     _running: tuple[subprocess.Popen[bytes], Connection] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def parse(self, data: bytes, path: Path) -> Document:
-        """As `files.parse`, within the limits.
+        """Parse a document like `files.parse`, but within the limits.
 
         Raises:
             DocumentError: The document cannot be read, or not within the limits.
@@ -57,7 +57,7 @@ class Sandbox:
             return from_json(self._ask(data, path))
 
     def close(self) -> None:
-        """End the process; a later document starts another one."""
+        """End the process; the next document starts a new one."""
         with self._lock:
             self._stop()
 
@@ -74,10 +74,10 @@ class Sandbox:
                 process.wait(5)
             self._stop()
             raise self._broken(path, process.returncode) from None
-        except BaseException:  # an interruption, too, leaves a half-read answer behind
+        except BaseException:  # even an interrupt leaves a half-read answer behind
             self._stop()
             raise
-        if 0 < self.memory < 2 * held:  # what it holds on to counts against the next document
+        if 0 < self.memory < 2 * held:  # what it still holds counts against the next document
             self._stop()
         return answer
 
@@ -89,11 +89,11 @@ class Sandbox:
         if code == -signal.SIGXCPU:
             return _refused(path, f"more than {self.processor_seconds} seconds of processor time")
         how = f"signal {-code}" if code < 0 else f"status {code}"
-        why = f"its reader broke down ({how}), perhaps for want of memory"
+        why = f"its reader crashed ({how}), perhaps for lack of memory"
         return unusable(path, why, _FIX)
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
-        # A module of its own, not multiprocessing, which would run the caller's script once more.
+        # A separate module: multiprocessing would run the caller's script again.
         module = "citeproof.tools.documents.worker"
         settings = self.settings.model_dump_json()
         limits = (str(self.memory), str(self.processor_seconds), settings)
@@ -106,7 +106,7 @@ class Sandbox:
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env=python_environment() | {"HF_HUB_DISABLE_TELEMETRY": "1"},
-                start_new_session=True,  # Ctrl-C is for the main process, which then ends this one
+                start_new_session=True,  # Ctrl-C goes to the main process, which then ends this one
             )
         return process, ours
 
@@ -129,14 +129,14 @@ atexit.register(_shared.close)
 
 @lru_cache(maxsize=1)
 def _with_models(settings: DocumentSettings) -> Sandbox:
-    """The process with docling's models: they take minutes, and on a GPU much address space."""
+    """Return the process for docling, whose models take minutes and much address space on a GPU."""
     sandbox = Sandbox(0, 4 * 3600, 3600.0, settings)
     atexit.register(sandbox.close)
     return sandbox
 
 
 def read_safely(data: bytes, path: Path, settings: DocumentSettings | None = None) -> Document:
-    """As `files.parse`, in a process that all of this one's readers share.
+    """Parse a document like `files.parse`, but in a process that all callers share.
 
     Raises:
         DocumentError: The document cannot be read, or not within the limits.

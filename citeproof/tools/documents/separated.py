@@ -1,4 +1,4 @@
-"""Reads tables in plain text: CSV and TSV."""
+"""Reads CSV and TSV."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _MOST_CELLS = 2_000_000
 
 
 def read_csv(data: bytes, path: Path) -> Document:
-    """Separated values: a line for each row, with the names of its columns.
+    """Read separated values: a line for each row, with the column names.
 
-    Commas, semicolons, tabs and bars part the columns, whichever do so most evenly.
+    The separator is a tab in `.tsv` files. Elsewhere it is the comma, semicolon, tab or bar,
+    whichever separates the columns most evenly.
 
     Raises:
-        DocumentError: It is not text, or a quotation in it does not end.
+        DocumentError: The file is not text, or a quotation mark is not closed.
     """
     text, problems = decode_any(data, path)
     mark = "\t" if path.suffix.lower() == ".tsv" else _separator(text[:_SAMPLE])
@@ -32,7 +33,7 @@ def read_csv(data: bytes, path: Path) -> Document:
         for cells in (reader := csv.reader((f"{line}\n" for line in lines), delimiter=mark)):
             left -= len(cells)
             if left < 0:
-                told = f"it is read no further than line {reader.line_num:,}"
+                told = f"it was cut off at line {reader.line_num:,}"
                 problems = (*problems, told)
                 break
             said = {n: cell_of(text) for n, text in enumerate(cells, start=1) if text.strip()}
@@ -47,7 +48,7 @@ def read_csv(data: bytes, path: Path) -> Document:
 
 
 def _is_named(rows: list[Row]) -> bool:
-    """Whether the first row names the columns, as it does in most files: words, all different."""
+    """Return whether the first row consists of distinct words, which then name the columns."""
     if len(rows) < 2:
         return False
     first = [cell.text for cell in rows[0].cells.values()]

@@ -1,4 +1,4 @@
-"""Reads Excel (extra `office`)."""
+"""Reads Excel workbooks (extra `office`)."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, left_out, unusable, whole
 from citeproof.tools.documents.tables import Row, cell_of, table_parts
 
-_FIX = "Open it in Excel or LibreOffice and save it as .xlsx anew."
+_FIX = "Open it in Excel or LibreOffice and save it as .xlsx again."
 _MOST_CELLS = 1_000_000
-"""Cells of a workbook that are read."""
+"""Maximum number of cells that are read from a workbook."""
 _MOST_COLUMNS = 500
 _MERGED = 50_000
-"""Cells that merged ones may cover before they are left as they are."""
+"""Total cells that merged cells may cover; further merged cells are not expanded."""
 _LITERAL = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|([$€£¥%])')
 _DIGITS = re.compile(r"[#0?][#0?,. ]*")
 _SAID = re.compile(r'"[^"]*"|\[[^\]]*\]')
-"""Words, and what stands in brackets: colours, currencies, conditions."""
+"""Quoted words, and colours, currencies and conditions in brackets."""
 _ASIDE = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 
 
 def read_xlsx(data: bytes, path: Path) -> Document:
-    """Excel: a part for each table in a sheet, a line for each row, with the columns' names.
+    """Read an Excel workbook: a part per table, and a line per row, with the column names.
 
-    Values are as Excel last computed and shows them, as far as the file tells.
+    Values are the last that Excel computed, formatted as Excel shows them where possible.
 
     Raises:
-        DocumentError: The file is not a sound workbook.
+        DocumentError: The file is not a valid workbook.
         MissingExtraError: The extra `office` is not installed.
     """
     with MissingExtraError.unless_installed("office", "Excel files cannot be read"):
         import openpyxl  # noqa: F401
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of openpyxl, about features that it would not write back
+        warnings.simplefilter("ignore")  # from openpyxl, about features that it cannot write back
         return _workbook(data, path)
 
 
@@ -57,7 +57,7 @@ def _workbook(data: bytes, path: Path) -> Document:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         merged = chain(_merged_cells(archive), repeat([]))
         for sheet, ranges in zip(book.worksheets, merged, strict=False):
-            sheet.reset_dimensions()  # what it says of its size is often wrong
+            sheet.reset_dimensions()  # the size in the file is often wrong
             rows: list[Row] = []
             cut = False
             for row in sheet.iter_rows():
@@ -80,7 +80,7 @@ def _workbook(data: bytes, path: Path) -> Document:
             if not rows:
                 empty.append(sheet.title)
             if cut:
-                problems.append(f"{where} is read no further than {_MOST_CELLS:,} cells")
+                problems.append(f"{where} was cut off: at most {_MOST_CELLS:,} cells are read")
             parts += table_parts(rows, path.stem, where)
         formulas = not parts and any(
             b"<f>" in archive.read(name)
@@ -88,19 +88,19 @@ def _workbook(data: bytes, path: Path) -> Document:
             if name.startswith("xl/worksheets/sheet")
         )
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
-        raise unusable(path, f"it is not a sound workbook ({error})", _FIX) from error
+        raise unusable(path, f"it is not a valid workbook ({error})", _FIX) from error
     if not parts:
         why = "its formulas were never computed" if formulas else "no cell holds a value"
         raise unusable(path, why, "Open it in Excel and save it." if formulas else "Leave it out.")
     if empty:
-        problems.append("nothing stands in sheet " + ", ".join(empty[:8]))
+        problems.append("no values in sheet " + ", ".join(empty[:8]))
     pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
     problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
 
 
 def _merged_cells(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]:
-    """The merged cells of each sheet, in the order of the workbook; openpyxl does not tell."""
+    """Yield the merged cells of each sheet, which openpyxl does not give in read-only mode."""
     from openpyxl.utils import range_boundaries
 
     main = archive.related("").get("officeDocument", "xl/workbook.xml")
@@ -119,7 +119,7 @@ def _merged_cells(archive: Archive) -> Iterator[list[tuple[int, int, int, int]]]
 
 
 def _fill(rows: list[Row], ranges: list[tuple[int, int, int, int]]) -> None:
-    """Put what a merged cell says into the cells that it covers, in rows that say something."""
+    """Copy merged cells into all cells that they cover, in rows that are not blank."""
     known = {row.number: row for row in rows}
     left = _MERGED
     for first, top, last, bottom in ranges:
@@ -134,7 +134,7 @@ def _fill(rows: list[Row], ranges: list[tuple[int, int, int, int]]) -> None:
 
 
 def _display(value: Any, form: str) -> str:
-    """The value as text; dates as ISO 8601, since their order differs between countries."""
+    """Format a value; dates are ISO 8601, since their order differs between countries."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime.datetime):
@@ -149,7 +149,7 @@ def _display(value: Any, form: str) -> str:
 
 
 def _number(value: float, form: str) -> str:
-    """A number as its format has it, as far as that is understood; else as it is."""
+    """Format a number as its format says if that is supported, or else as a plain number."""
     positive, *others = form.split(";")
     negative = others[0] if value < 0 and others and others[0].strip() else ""
     section = _ASIDE.sub("", negative or positive)

@@ -1,4 +1,4 @@
-"""Reads PowerPoint (extra `office`)."""
+"""Reads PowerPoint presentations (extra `office`)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from citeproof.tools.documents.base import (
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
-_FIX = "Open it in PowerPoint or LibreOffice and save it as .pptx anew."
+_FIX = "Open it in PowerPoint or LibreOffice and save it as .pptx again."
 _LINE = 200_000
-"""Height in English Metric Units (a quarter of an inch) within which shapes stand side by side."""
+"""Shapes whose tops are this close count as one row: English Metric Units, about 0.22 inches."""
 _DEEPEST = 20
 
 
 def read_pptx(data: bytes, path: Path) -> Document:
-    """PowerPoint: a part for each slide, headed by its title: shapes, tables, notes.
+    """Read a PowerPoint presentation: a part per slide, with its title, shapes, tables and notes.
 
     Shapes are read from top to bottom and from left to right.
 
     Raises:
-        DocumentError: The file is not a sound presentation.
+        DocumentError: The file is not a valid presentation.
         MissingExtraError: The extra `office` is not installed.
     """
     with MissingExtraError.unless_installed("office", "PowerPoint files cannot be read"):
@@ -59,9 +59,9 @@ def read_pptx(data: bytes, path: Path) -> Document:
                 shown += " (hidden)"
             parts += sections(text, headings, title or path.stem, kept=kept, location=shown)
     except Exception as error:  # zip, XML and missing-part errors of three libraries
-        raise unusable(path, f"it is not a sound presentation ({error})", _FIX) from error
+        raise unusable(path, f"it is not a valid presentation ({error})", _FIX) from error
     if not parts:
-        raise unusable(path, "no slide holds any text", "Put pictures through text recognition.")
+        raise unusable(path, "no slide holds any text", "Run text recognition on its pictures.")
     problems = [*left_out(dict(sorted(pictured.items())))]
     if empty:
         named = ", ".join(map(str, empty[:8]))
@@ -94,9 +94,9 @@ def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list
 
 
 def _in_reading_order(shapes: Any, depth: int) -> Iterator[Any]:
-    """Shapes from top to bottom and left to right, those of a group at its place."""
+    """Yield shapes from top to bottom and left to right, with groups flattened in place."""
     placed = [(shape.top, shape.left, shape) for shape in shapes]
-    if not any(top is None for top, *_ in placed):  # a placeholder may have its layout's place
+    if not any(top is None for top, *_ in placed):  # a placeholder may have no position
         placed.sort(key=lambda one: (one[0] // _LINE, one[1]))
     for *_, shape in placed:
         inner = getattr(shape, "shapes", None)
@@ -125,7 +125,7 @@ def _table(pieces: Pieces, table: Any) -> None:
 
 
 def _is_furniture(shape: Any) -> bool:
-    """Whether a shape holds the number, date or footer that stands on every slide."""
+    """Return whether a shape is the slide number, date or footer of every slide."""
     return shape.is_placeholder and shape.placeholder_format.type in {13, 15, 16}
 
 

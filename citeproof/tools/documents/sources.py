@@ -1,4 +1,4 @@
-"""Documents to be indexed: files, pages and texts, each with the name it is known by."""
+"""Documents to index: files, web pages and texts, each with a name that identifies it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from citeproof.types import Passage
 
 Origin = Literal["file", "url", "text"]
 PIECE = "#piece-"
-"""Stands between the name of an import and the number of its piece."""
+"""Separates the name of an import from the number of its piece."""
 
 
 @dataclass(frozen=True)
@@ -28,23 +28,23 @@ class Source:
     """A document that may have to be indexed."""
 
     name: str
-    """Its key: a path, a URL, or the name that it was given."""
+    """Its key: a path, a URL, or a given name."""
     origin: Origin
     kind: str
-    """Its format, as a file ending with the dot."""
+    """Its format, as a file suffix with the dot."""
     load: Callable[[], bytes]
-    """Raises `DocumentError`."""
+    """Returns its bytes; raises `DocumentError`."""
     read: Callable[[bytes], Document | list[Passage]]
-    """Turns its bytes into a document, which is cut, or into passages as they are. Raises
-    `DocumentError` or `MissingExtraError`."""
+    """Turns the bytes into a document to cut, or into finished passages. Raises `DocumentError` or
+    `MissingExtraError`."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """Kept with its mark."""
+    """Stored with its mark in the index."""
     vectors: Any = None
-    """A row for each of its passages; None where they are to be embedded."""
+    """A row for each of its passages; None if they still need embedding."""
 
 
 def file_source(path: Path, settings: DocumentSettings | None = None) -> Source:
-    """A file, by its resolved path, and what the settings have it read with."""
+    """Create the source of a file from its resolved path; the settings select the reader."""
     return Source(
         name=str(path),
         origin="file",
@@ -63,7 +63,7 @@ def named_source(
     *,
     notes: Mapping[str, str] | None = None,
 ) -> Source:
-    """A document that is no file, read as a file of this kind would be."""
+    """Create the source of a document that is not a file, but is read like a file of this kind."""
     known = Path(name if name.lower().endswith(kind) else name.rstrip("/") + kind)
 
     def read(given: bytes) -> Document:
@@ -75,10 +75,10 @@ def named_source(
 def text_sources(
     texts: Sequence[str | LangChainDocument], ids: Sequence[str] | None
 ) -> list[Source]:
-    """Texts and LangChain documents, each a document of its own.
+    """Create a source for each text or LangChain document.
 
     Raises:
-        InputError: One is empty, or there are more or fewer ids, or one id twice.
+        InputError: A text is empty, an id occurs twice, or there are more or fewer ids than texts.
     """
     if ids is not None and len(ids) != len(texts):
         raise InputError(f"There are {len(ids)} ids for {len(texts)} texts")
@@ -95,10 +95,10 @@ def text_sources(
 
 
 def check_name(name: str) -> str:
-    """A name that a text may have, as it is.
+    """Return the name if a text may have it.
 
     Raises:
-        InputError: It is empty, or would be taken for a page or a file.
+        InputError: The name is empty, or would be taken for a web page or a file.
     """
     if not name.strip() or is_url(name) or Path(name).is_absolute():
         raise InputError(f"A text cannot be called {name!r}", why="it is empty, a URL or a path")

@@ -10,18 +10,18 @@ from itertools import accumulate
 from citeproof.tools.documents.base import Part
 
 _MOST_SPAN = 200
-"""Rows or columns that a merged cell may cover; a file may claim a billion."""
+"""Maximum number of rows or columns of a merged cell; a file may claim a billion."""
 _MOST_WIDE = 2_000
 _NUMBER = re.compile(r"[\s(+\-−–$€£¥]*\d[\d\s.,:/%°()+\-−–$€£¥]*[A-Za-z%°]{0,3}")
 _YEAR = re.compile(r"(?:18|19|20)\d\d")
 _HEADER_WORDS = 12
 _LOOK_AT = 20
-"""Rows that say whether the first one names the columns."""
+"""Number of rows that decide whether the first one names the columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell; a merged one stands as the same object in all the places that it covers."""
+    """A table cell; a merged cell is the same object in every place that it covers."""
 
     text: str
     is_header: bool = False
@@ -31,7 +31,7 @@ _EMPTY = Cell("")
 
 
 def cell_of(text: str, *, is_header: bool = False) -> Cell:
-    """A cell with this text, in one line."""
+    """Create a cell, with its text on one line."""
     return Cell(" ".join(text.split()), is_header)
 
 
@@ -41,12 +41,12 @@ class Grid:
 
     rows: list[list[Cell]] = field(default_factory=list)
     _hanging: dict[int, tuple[int, Cell]] = field(default_factory=dict)
-    """Column → how many more rows its cell covers, and that cell."""
+    """Column → the number of further rows that its cell covers, and the cell."""
     _here: dict[int, Cell] = field(default_factory=dict)
-    """Column → the cell that hangs down into the last row."""
+    """Column → the cell that extends down into the last row."""
 
     def start_row(self) -> None:
-        """The cells that are added from now on stand in a new row."""
+        """Start a new row."""
         self._fill(len(self._here))
         self.rows.append([])
         self._here = {column: cell for column, (_, cell) in self._hanging.items()}
@@ -54,7 +54,7 @@ class Grid:
         self._hanging = {column: held for column, held in left.items() if held[0]}
 
     def add(self, text: str, *, across: int = 1, down: int = 1, is_header: bool = False) -> None:
-        """The next cell of the row."""
+        """Add the next cell of the row."""
         row = self.rows[-1]
         self._fill(0)
         cell = cell_of(text, is_header=is_header)
@@ -64,7 +64,7 @@ class Grid:
             row.append(cell)
 
     def lines(self, header: int | None = None) -> list[str]:
-        """The rows as `row_lines` writes them, under so many header rows or those marked so."""
+        """Return `row_lines` of the rows; leading all-header rows are the default header."""
         self._fill(len(self._here))
         if header is None:
             header = 0
@@ -75,7 +75,7 @@ class Grid:
         return row_lines(self.rows, header)
 
     def _fill(self, most: int) -> None:
-        """Put cells that hang down from above where the row has got to, up to `most` gaps on."""
+        """Append cells that extend down from above; unless `most` is 0, fill gaps before them."""
         row = self.rows[-1] if self.rows else []
         while self._here:
             if held := self._here.pop(len(row), None):
@@ -87,7 +87,7 @@ class Grid:
 
 
 def row_lines(rows: Sequence[Sequence[Cell]], header: int) -> list[str]:
-    """A line for each row below the header rows; without any, cells are parted by bars."""
+    """Return a line for each row below the header rows; without a header, bars separate cells."""
     if not header or header >= len(rows):
         return [line for row in rows if (line := _bare(row))]
     names = _names(rows[:header])
@@ -95,7 +95,7 @@ def row_lines(rows: Sequence[Sequence[Cell]], header: int) -> list[str]:
 
 
 def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
-    """A row with the names of its columns, as in `North; 2020: 12 crowns; 2021: 14 crowns`."""
+    """Write a row with its column names, as in `North; 2020: 12 crowns; 2021: 14 crowns`."""
     said: list[str] = []
     for column, cell in enumerate(row):
         if not cell.text or (column and row[column - 1] is cell):
@@ -112,10 +112,10 @@ def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
 
 
 def looks_like_header(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Whether the first of the rows names the columns of the others.
+    """Return whether the first row names the columns of the others.
 
-    All of its cells are short, different and no numbers, and below there is a number, or there
-    are three columns: in two columns of words, the first row may be as good as the others.
+    Its cells must be short and distinct, and must not be numbers except years. There must be at
+    least three columns, or a number below: two columns of words may have no header.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
@@ -132,7 +132,7 @@ def looks_like_header(rows: Sequence[Sequence[Cell]]) -> bool:
 
 
 def _names(rows: Sequence[Sequence[Cell]]) -> list[str]:
-    """The name of each column: what the header rows say above it."""
+    """Return the name of each column: the text of the header rows above it."""
     width = max(map(len, rows))
     columns = [[row[n].text for row in rows if n < len(row)] for n in range(width)]
     return [" ".join(dict.fromkeys(filter(None, column))) for column in columns]
@@ -149,23 +149,23 @@ def _bare(row: Sequence[Cell]) -> str:
 
 @dataclass
 class Row:
-    """A row that says something."""
+    """A row that is not blank."""
 
     number: int
     cells: dict[int, Cell]
-    """By their columns, from 1; a merged one in all that it covers."""
+    """By column, from 1; a merged cell stands in every column that it covers."""
 
 
 def table_parts(
     rows: Sequence[Row], title: str, location: str, *, named: bool = False
 ) -> list[Part]:
-    """A part for each table among the rows of a sheet; blank rows stand between them.
+    """Return a part for each table among the rows of a sheet; blank rows separate tables.
 
     Args:
         rows: The rows that are not blank, in order.
-        title: Of the document.
-        location: Of the sheet, as in `sheet Sales`.
-        named: Whether the first row of the sheet names its columns, whatever it looks like.
+        title: The document's title.
+        location: The sheet, as in `sheet Sales`.
+        named: Whether the sheet's first row names the columns, whatever it looks like.
     """
     return [
         _part(table, title, location, named=named and not place)
@@ -174,13 +174,13 @@ def table_parts(
 
 
 def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Tables: rows that follow each other, or stand below the same names after a gap."""
+    """Yield tables: consecutive rows, and rows below the same column names after a gap."""
     begin = 0
     for place in range(1, len(rows) + 1):
         ends = place == len(rows)
         if not ends and rows[place].number > rows[place - 1].number + 1:
             below = _grid(rows[place : place + _LOOK_AT])
-            # A gap within a table, unless names of columns or something narrower follow.
+            # A gap ends a table of one row, and any table if column names or a lone cell follow.
             ends = looks_like_header(below) or len(rows[place].cells) < 2 or place - begin < 2
         if ends:
             yield rows[begin:place]
@@ -188,14 +188,14 @@ def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _grid(rows: Sequence[Row]) -> list[list[Cell]]:
-    """The rows from the first column to the last in which any of them says something."""
+    """Return the rows, from the first column that is not blank to the last."""
     columns = [column for row in rows for column in row.cells]
     across = range(min(columns), max(columns) + 1)
     return [[row.cells.get(column) or Cell("") for column in across] for row in rows]
 
 
 def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Part:
-    # Lines that stand alone above the names are the table's own title.
+    # Rows with a single text above the column names are the table's title.
     lead = 0
     while lead < len(rows) - 2 and len({cell.text for cell in rows[lead].cells.values()}) == 1:
         lead += 1
@@ -212,7 +212,7 @@ def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Par
     lines = [line for _, line in numbered]
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     kept = [(start, start + len(line)) for start, line in zip(starts, lines, strict=False)]
-    if not lines:  # nothing but names
+    if not lines:  # nothing but column names
         lines = [line for cells in grid for line in row_lines([cells], 0)]
     text = "\n".join(lines)
     above = " ".join(next(iter(row.cells.values())).text for row in rows[:lead])

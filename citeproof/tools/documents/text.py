@@ -1,4 +1,4 @@
-"""Reads plain text and reStructuredText, and finds lists in text as it is written."""
+"""Reads plain text and reStructuredText, and finds lists in unparsed text."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _ROLE = re.compile(
     r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
 )
 _LONG = 60
-"""Words from which on a list or a table is likely to be cut."""
+"""A list of this many words is likely to be cut."""
 _MOST_NAME = 200
 _BLANKS = re.compile(r"[*`_]")
 
 
 def read_text(data: bytes, path: Path) -> Document:
-    """Plain text: headings are lines that are underlined, or numbered and stand alone.
+    """Read plain text. Underlined lines are headings, and so are numbered lines that stand alone.
 
-    A first line that is short and stands alone is the title.
+    A short first line that stands alone is the title.
 
     Raises:
-        DocumentError: It is not text.
+        DocumentError: The file is not text.
     """
     raw, problems = decode_any(data, path)
     text, rows = write_out_tables((line, False) for line in raw.split("\n"))
@@ -58,7 +58,7 @@ def read_text(data: bytes, path: Path) -> Document:
 def text_outline(
     text: str, rows: Sequence[tuple[int, int]] = ()
 ) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """The headings of plain text, and the stretches to be kept, as `sections` takes them."""
+    """Return the headings of plain text and the stretches to keep, as `sections` takes them."""
     found: list[Heading] = []
     lines, starts = _lines(text)
     for number, (line, place) in enumerate(zip(lines, starts, strict=False)):
@@ -81,7 +81,7 @@ def text_outline(
 
 
 def _numbered_level(line: str) -> int:
-    """The level of a heading by its number, as 2 for `3.1 Tides`; 0 for other lines."""
+    """Return the level of a numbered heading, such as 2 for `3.1 Tides`; 0 for other lines."""
     match = _NUMBERED.match(line)
     ended = line.rstrip('"”’»)')[-1:] in {*".!?,;…:", ""}
     if not match or (ended and not _LABELLED.match(line)):
@@ -93,7 +93,7 @@ def _numbered_level(line: str) -> int:
 
 
 def _has_text(lines: list[str], number: int) -> bool:
-    """Whether running text follows, so that the items of a list are not taken for headings."""
+    """Return whether running text follows, which tells a heading from the item of a list."""
     paragraph: list[str] = []
     for line in lines[number : number + 12]:
         if line.strip():
@@ -111,10 +111,10 @@ def _is_title(line: str, text: str) -> bool:
 
 
 def read_rst(data: bytes, path: Path) -> Document:
-    """reStructuredText: its text as it is written, parted by its underlined headings.
+    """Read reStructuredText: its source text, split at underlined headings.
 
     Raises:
-        DocumentError: It is not text.
+        DocumentError: The file is not text.
     """
     text, problems = decode_any(data, path)
     headings = _rst_headings(text)
@@ -123,11 +123,11 @@ def read_rst(data: bytes, path: Path) -> Document:
 
 
 def _rst_headings(text: str) -> list[Heading]:
-    """Lines that are underlined, and maybe overlined; the order of their marks gives the level."""
+    """Return underlined lines, which may be overlined; the order of their marks gives the level."""
     found: list[Heading] = []
     styles: list[tuple[str, bool]] = []
     lines, starts = _lines(text)
-    last = -1  # an underline overlines no other heading
+    last = -1  # an underline is never the overline of the next heading
     for number, line in enumerate(lines[1:], start=1):
         mark, above = _ADORNED.fullmatch(line), lines[number - 1]
         before = lines[number - 2] if number > 1 and number - 2 != last else ""
@@ -147,7 +147,7 @@ def _rst_headings(text: str) -> list[Heading]:
 
 
 def _lines(text: str) -> tuple[list[str], list[int]]:
-    """The lines of a text, and where each begins; a last one would begin behind it."""
+    """Return the lines of a text and their offsets, plus the offset of a line after the last."""
     lines = text.split("\n")
     return lines, [0, *accumulate(len(line) + 1 for line in lines)]
 
@@ -155,13 +155,14 @@ def _lines(text: str) -> tuple[list[str], list[int]]:
 def outline(
     text: str, rows: Sequence[tuple[int, int]] = ()
 ) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """Headings for the pieces of long lists, and stretches to be kept, as `sections` takes them.
+    """Return headings for the pieces of long lists and the stretches to keep.
 
-    A list that a line with a colon introduces may be cut; that line then heads the pieces.
+    A list that a line with a colon introduces may be cut. The pieces then get the introduction as
+    their heading. Both results are as `sections` takes them.
 
     Args:
         text: The text.
-        rows: Where the rows of its tables are, from `write_out_tables`; these are kept too.
+        rows: The offsets of its table rows, from `write_out_tables`. They are kept too.
     """
     headings: list[Heading] = []
     kept: list[tuple[int, int]] = []
@@ -188,7 +189,7 @@ def outline(
 
 
 def _joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches that overlap become one, as of a line that introduces a table's first row."""
+    """Merge stretches that overlap, such as a line that introduces a table and its first row."""
     joined: list[tuple[int, int]] = []
     for start, end in stretches:
         if joined and start < joined[-1][1]:
@@ -199,7 +200,7 @@ def _joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _list_end(lines: list[str], first: int) -> int:
-    """The line after the last item of the list that begins at `first`."""
+    """Return the number of the line after the list that begins at `first`."""
     if first >= len(lines) or not LIST_ITEM.match(lines[first]):
         return first
     number = end = first
@@ -216,7 +217,7 @@ def _list_end(lines: list[str], first: int) -> int:
 
 
 def _paragraph(lines: list[str], number: int) -> int:
-    """Where the paragraph of a line begins, unless that is far away."""
+    """Return the first line of a line's paragraph, or the line if that is over 3 lines above."""
     first = number
     while first and number - first < 3 and lines[first - 1].strip():
         first -= 1

@@ -1,4 +1,4 @@
-"""Reads Word."""
+"""Reads Word documents."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _UNSAID = {
     *(_W + name for name in ("del", "moveFrom", "txbxContent", "pPr", "rPr")),
     _MC + "Fallback",
 }
-"""Elements that do not count once tracked changes are accepted; text boxes are read apart."""
+"""Elements without text once tracked changes are accepted; text boxes are read separately."""
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
-"""Kind of relation → the element."""
+"""Type of relationship → name of the element."""
 _MOST_STYLES = 50
-"""Styles that one may be based on, one on the other."""
+"""Maximum length of a chain of styles, each based on the next."""
 _FIX = "Open it in Word or LibreOffice and save it as .docx anew."
 _MAIN = "word/document.xml"
 _LEFT_OUT = {
@@ -38,7 +38,7 @@ _SKIPPED = "ancestor::w:del or ancestor::w:moveFrom or ancestor::mc:Fallback"
 
 
 def _say(paragraph: Any) -> str:
-    """The text of a paragraph, as a reader of the document sees it."""
+    """Return the text of a paragraph as a reader of the document sees it."""
     said: list[str] = []
     waiting = [*reversed(paragraph)]
     while waiting:
@@ -56,7 +56,7 @@ def _say(paragraph: Any) -> str:
 
 
 def _text_boxes(element: Any) -> Iterator[str]:
-    """The texts of the boxes that hang on a paragraph or a table, each once."""
+    """Yield the texts of the boxes in a paragraph or table, each once."""
     for box in element.iter(_W + "txbxContent"):
         text = "\n".join(filter(str.strip, map(_say, box.iter(_W + "p"))))
         if text and next(box.iterancestors(_MC + "Fallback", _W + "txbxContent"), None) is None:
@@ -64,7 +64,7 @@ def _text_boxes(element: Any) -> Iterator[str]:
 
 
 def _heading_levels(styles: Any) -> dict[str, int]:
-    """Style → the level of the headings that are written in it, for those that are headings."""
+    """Return the heading styles with their levels."""
     based: dict[str, str] = {}
     levels: dict[str, int] = {}
     for style in styles.iter(_W + "style"):
@@ -90,7 +90,7 @@ def _heading_levels(styles: Any) -> dict[str, int]:
 
 
 def _read_notes(archive: Archive, kinds: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    """(tag of the reference, id) → text of a footnote, an endnote or a comment."""
+    """Return the footnotes, endnotes and comments: (tag of the reference, id) → text."""
     texts: dict[tuple[str, str], str] = {}
     for kind, tag in _NOTES.items():
         for note in archive.xml(kinds[kind]).iter(_W + tag) if kind in kinds else ():
@@ -113,13 +113,13 @@ def _value(element: Any) -> str:
 
 
 def read_docx(data: bytes, path: Path) -> Document:
-    """Word: paragraphs and table rows in order, parted by the heading styles.
+    """Read a Word document: paragraphs and table rows in order, split at heading styles.
 
-    Footnotes, endnotes, comments and text boxes follow the paragraph to which they belong; the
-    texts at the top and bottom of the pages are parts of their own.
+    Footnotes, endnotes, comments and text boxes follow the paragraph to which they belong. Page
+    headers and footers are separate parts.
 
     Raises:
-        DocumentError: The file is not a sound Word document.
+        DocumentError: The file is not a valid Word document.
     """
     archive = Archive(data, path, _FIX)
     related = archive.related("")
@@ -129,7 +129,7 @@ def read_docx(data: bytes, path: Path) -> Document:
     levels = _heading_levels(archive.xml(kinds["styles"])) if "styles" in kinds else {}
     writer = _Writer(levels, _read_notes(archive, kinds))
     writer.write(root.find(_W + "body"))
-    for note in writer.notes.values():  # nothing has referred to them
+    for note in writer.notes.values():  # those that nothing refers to
         writer.pieces.line(note)
     core = related.get("core-properties", "")
     named = archive.xml(core).findtext("{http://purl.org/dc/elements/1.1/}title") if core else ""
@@ -143,7 +143,7 @@ def read_docx(data: bytes, path: Path) -> Document:
 
 
 def _blocks(body: Any) -> Iterator[Any]:
-    """Paragraphs and tables in order, those in content controls too; no table of contents."""
+    """Yield paragraphs and tables in order, also from content controls; no table of contents."""
     waiting = [body] if body is not None else []
     while waiting:
         for_later: list[Any] = []
@@ -156,11 +156,11 @@ def _blocks(body: Any) -> Iterator[Any]:
 
 
 class _Writer:
-    """Writes paragraphs and tables, each with the notes and boxes that hang on it.
+    """Writes paragraphs and tables, each with its notes and text boxes.
 
     Args:
-        levels: Style → the level of its headings.
-        notes: What was written is taken out.
+        levels: Style → level of its headings.
+        notes: The result of `_read_notes`; each note is removed once it is written.
     """
 
     def __init__(self, levels: Mapping[str, int], notes: dict[tuple[str, str], str]) -> None:
@@ -169,7 +169,7 @@ class _Writer:
         self._levels = levels
 
     def write(self, body: Any) -> None:
-        """Add the blocks of the body, or of a cell."""
+        """Add the blocks of the body or a cell."""
         for element in _blocks(body):
             if element.tag == _W + "p":
                 self._paragraph(element)
@@ -194,7 +194,7 @@ class _Writer:
         self._aside(paragraph)
 
     def _table(self, table: Any) -> None:
-        """Rows, each cell with its column's name; a table that lays out a page as paragraphs."""
+        """Add the rows with column names, or paragraphs if the table only lays out the page."""
         grid, header = Grid(), 0
         rows = table.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=_NAMES)
         is_one = len(rows) == 1 == len(rows[0].findall(_W + "tc"))
@@ -221,7 +221,7 @@ class _Writer:
         self._aside(table)
 
     def _aside(self, element: Any) -> None:
-        """What an element refers to, and the boxes on it."""
+        """Add the notes that an element refers to, and its text boxes."""
         tags = (f"{_W}{tag}Reference" for tag in _NOTES.values())
         for reference in element.iter(*tags):
             if note := self.notes.pop((reference.tag, reference.get(_W + "id", "")), ""):
@@ -231,7 +231,7 @@ class _Writer:
 
 
 def _margins(archive: Archive, title: str) -> Iterator[Part]:
-    """The text at the top and bottom of the pages, each once."""
+    """Yield the page headers and footers, each text once."""
     seen: set[str] = set()
     for kind in ("header", "footer"):
         for name in sorted(archive.names):
@@ -244,7 +244,7 @@ def _margins(archive: Archive, title: str) -> Iterator[Part]:
 
 
 def _count_objects(root: Any) -> dict[str, int]:
-    """Kind → how many things there are that hold no text."""
+    """Count the objects without text, by kind."""
     return {
         kind: int(root.xpath(f"count({query}[not({_SKIPPED})])", namespaces=_NAMES))
         for kind, query in _LEFT_OUT.items()

@@ -1,7 +1,7 @@
 """A process that reads documents for another one: `python -m citeproof.tools.documents.worker`.
 
-It is sent the path of a document and its bytes, and sends back what it read and how much memory it
-holds. Its memory is limited once, its processor time for each document.
+It receives the path and the bytes of a document, and returns what it read and how much memory it
+holds. Its memory is limited once, its processor time per document.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from citeproof.tools.documents.base import to_json, unusable
 from citeproof.tools.documents.files import parse
 
 OUT_OF_MEMORY = 77
-"""Exit status of a process that its memory limit has stopped."""
+"""Exit status after the process has reached its memory limit."""
 
 
 def main(pipe: Connection, memory: int, seconds: int, settings: DocumentSettings) -> None:
-    """Answer requests until there are none.
+    """Answer requests until the pipe is closed.
 
     Args:
-        pipe: Where they come from.
-        memory: Bytes that the process may take; 0 for any number.
-        seconds: Of processor time for each document.
-        settings: The choice of readers.
+        pipe: The connection to the other process.
+        memory: Maximum bytes of address space; 0 for no limit.
+        seconds: Maximum processor time per document.
+        settings: Settings that select the readers.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
@@ -55,9 +55,9 @@ def _answer(data: bytes, path: Path, settings: DocumentSettings) -> bytes:
         return to_json(error)
     except MemoryError:
         raise
-    except Exception as error:  # an error of a reader costs its file only
+    except Exception as error:  # a failing reader must cost only its file
         why = f"its reader failed ({type(error).__name__}: {error})"
-        return to_json(unusable(path, why, "Save it anew."))
+        return to_json(unusable(path, why, "Save it again."))
 
 
 def _limit_memory(most: int) -> None:
@@ -76,11 +76,11 @@ def _limit_time(seconds: int) -> None:
 
 
 def _held() -> int:
-    """Bytes that count against the limit by now."""
+    """Return the bytes that count against the limit now."""
     with contextlib.suppress(OSError):
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
         return int(pages) * resource.getpagesize()
-    # Elsewhere the peak. On Linux that of a new process is what its parent has in memory.
+    # Other systems give only the peak. On Linux a new process inherits its parent's.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak * (1 if sys.platform == "darwin" else 1024)
 

@@ -1,4 +1,4 @@
-"""Fetches pages of the web, one by one or all below a path."""
+"""Fetches web pages, one by one or all those below a path."""
 
 from citeproof.tools.web.crawl import Fetched, Web, fetch_pages
 from citeproof.tools.web.links import is_url, normalize

@@ -1,7 +1,7 @@
-"""Keeps requests away from the machines of the user's own network.
+"""Keeps requests away from machines on the user's own network.
 
-A page, a redirect or a foreign name server may name any address. So the name is looked up once, its
-addresses are checked, and the connection goes to the address that was checked: a name that resolves
+A page, a redirect or a foreign name server may name any address. Therefore each name is looked up
+once, its addresses are checked, and the connection goes to a checked address. A name that resolves
 to another machine a moment later (DNS rebinding) gains nothing.
 """
 
@@ -20,10 +20,10 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def look_up(host: str, port: int) -> list[str]:
-    """The addresses of a host, in the system's order of preference.
+    """Return the addresses of a host, in the system's order of preference.
 
     Raises:
-        OSError: It has none.
+        OSError: The host has no address.
     """
     with suppress(ValueError):
         return [str(ipaddress.ip_address(host))]
@@ -32,7 +32,7 @@ def look_up(host: str, port: int) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether this IP address is public."""
+    """Return whether an IP address is public."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
@@ -44,29 +44,29 @@ def is_public(address: str) -> bool:
 
 
 class PublicTransport(httpx.BaseTransport):
-    """Connects to public addresses only; certificates are checked for the host's name.
+    """Connects only to public addresses; certificates are verified against the host name.
 
     Args:
-        resolve: Gives the addresses of a host and port; raises OSError where there are none.
+        resolve: Returns the addresses of a host and port; raises `OSError` if there are none.
     """
 
     def __init__(self, resolve: Callable[[str, int], Sequence[str]] = look_up) -> None:
         self._resolve = resolve
         self._connections: dict[str, httpx.HTTPTransport] = {}
-        """By host, so that no host gets a connection whose certificate is another one's."""
+        """One per host, so that no host reuses a connection with another host's certificate."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request.
 
         Raises:
             DocumentError: The host has no public address.
-            httpx.TransportError: It cannot be reached.
+            httpx.TransportError: The host cannot be reached.
         """
         url, host = request.url, request.url.host
         try:
             addresses = self._resolve(host, url.port or (443 if url.scheme == "https" else 80))
         except OSError as error:
-            raise httpx.ConnectError(f"{host} is not known", request=request) from error
+            raise httpx.ConnectError(f"{host} cannot be resolved", request=request) from error
         public = list(filter(is_public, addresses))
         if not public:
             raise DocumentError(
@@ -79,7 +79,7 @@ class PublicTransport(httpx.BaseTransport):
             checked = httpx.Request(
                 request.method,
                 url.copy_with(host=address),
-                headers=request.headers,  # with the host's name
+                headers=request.headers,  # includes the host name
                 stream=request.stream,
                 extensions={**request.extensions, "sni_hostname": host},
             )

@@ -1,4 +1,4 @@
-"""Fetches pages: those that are named, or all of a site that lie below them."""
+"""Fetches the named pages, or all pages of a site below them."""
 
 from __future__ import annotations
 
@@ -17,59 +17,59 @@ from citeproof.tools.web.robots import Manners
 
 _GONE = (404, 410)
 _LINKS = 1_000
-"""Most links that are followed from a page."""
+"""Maximum number of links that are followed from one page."""
 _SITEMAPS = 20
-"""Most sitemaps that are read for a site."""
+"""Maximum number of sitemaps that are read for a root."""
 
 
 @dataclass(frozen=True)
 class Web:
-    """How pages are fetched."""
+    """Options for fetching pages."""
 
     crawl: bool = False
-    """Whether the pages below each URL are fetched too."""
+    """Whether to fetch the pages below each URL too."""
     max_pages: int = 50
-    """Most pages below one URL."""
+    """Maximum number of pages for each URL."""
     delay: float = 1.0
-    """Least seconds between two requests to a site; its robots.txt may ask for more."""
+    """Minimum seconds between two requests to a site; its robots.txt may ask for more."""
     allow_private: bool = False
-    """Whether addresses of private networks and of this machine may be fetched."""
+    """Whether addresses of private networks and of this machine are allowed."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A page, or the reason that there is none."""
+    """A page, or the reason why there is none."""
 
     url: str
     state: Literal["read", "unchanged", "gone", "failed", "left out"]
     why: str = ""
-    """Of what failed or was left out."""
+    """The reason, if the page was not read."""
     data: bytes = b""
     ending: str = ""
-    """Says which reader reads it."""
+    """The file suffix that selects the reader."""
     validators: Mapping[str, str] = field(default_factory=dict)
-    """`etag` and `modified`, with which the next fetch asks whether it has changed; and `links`,
-    one in a line, since a page that has not changed is not sent again."""
+    """`etag` and `modified`, with which the next fetch asks whether the page has changed; and
+    `links`, one per line, since an unchanged page is not sent again."""
 
 
 def fetch_pages(
     urls: Sequence[str], web: Web, known: Mapping[str, Mapping[str, str]] | None = None
 ) -> Iterator[Fetched]:
-    """Fetch pages, one after the other, each once.
+    """Fetch pages one after the other, each once.
 
-    With `web.crawl` the pages below each URL follow: those that are known, in sitemaps, and linked
-    to. Robots.txt and the site's pace are respected.
+    With `web.crawl`, the pages below each URL are fetched too: known pages, and those found through
+    sitemaps and links. The rules and the crawl delay in robots.txt are respected.
 
     Args:
-        urls: Of pages.
-        web: How they are fetched.
-        known: Pages that were fetched before, with the validators that they came with. An unchanged
-            page is not transferred again.
+        urls: The URLs of the pages.
+        web: Options for fetching.
+        known: URL → validators, for pages that were fetched before. An unchanged page is not
+            transferred again.
 
     Raises:
         InputError: A URL is invalid.
     """
-    roots = list(map(normalize, urls))  # at once, not with the first page
+    roots = list(map(normalize, urls))  # now, not when the first page is requested
 
     def fetch() -> Iterator[Fetched]:
         with closing(Client(allow_private=web.allow_private)) as client:
@@ -88,7 +88,7 @@ class _Crawler:
     known: Mapping[str, Mapping[str, str]]
     _seen: set[str] = field(default_factory=set)
     _links: list[str] = field(default_factory=list)
-    """Of the page that was fetched last."""
+    """Links of the page that was fetched last."""
 
     def single(self, url: str) -> Iterator[Fetched]:
         if url not in self._seen:
@@ -107,15 +107,15 @@ class _Crawler:
                 continue
             if pages == self.web.max_pages:
                 left = len(waiting) + 1
-                yield Fetched(root, "left out", f"there are more pages, {left} of them known of")
+                yield Fetched(root, "left out", f"there are more pages ({left} known)")
                 return
             fetched = self._page(url, root)
             pages += fetched.state in ("read", "unchanged")
             is_named = url == root or url in self.known
             if is_named or fetched.state not in ("failed", "gone"):
                 yield fetched
-            else:  # a dead link is the site's affair
-                why = fetched.why or "it is not there any more"
+            else:  # a dead link is the site's mistake
+                why = fetched.why or "it no longer exists"
                 yield Fetched(url, "left out", why)
             yield from self._left(url, fetched)
             if fetched.state == "read" and not is_listed:
@@ -125,7 +125,7 @@ class _Crawler:
             waiting |= dict.fromkeys(link for link in found if link not in self._seen)
 
     def _left(self, url: str, fetched: Fetched) -> Iterator[Fetched]:
-        """A known page that now redirects to another one is gone."""
+        """Yield a known page that now redirects to another one as gone."""
         if url in self.known and fetched.url != url:
             yield Fetched(url, "gone", f"{url} redirects to {fetched.url}.")
 
@@ -151,7 +151,7 @@ class _Crawler:
             self._links = self.known[reply.url].get("links", "").split()
             return Fetched(reply.url, "unchanged")
         if reply.status in _GONE:
-            return Fetched(url, "gone", f"{url} is not there (HTTP {reply.status}).")
+            return Fetched(url, "gone", f"{url} does not exist (HTTP {reply.status}).")
         if reply.status != 200:
             return Fetched(url, "failed", f"{url} cannot be fetched: HTTP {reply.status}.")
         if not (ending := ending_of(reply)):
@@ -170,7 +170,7 @@ class _Crawler:
         return Fetched(reply.url, "read", data=data, ending=ending, validators=validators)
 
     def _refuse(self, url: str, target: str, *, root: str) -> str:
-        """Why a redirect is not followed; empty where it is."""
+        """Return why a redirect is not followed, or an empty string to follow it."""
         if root and not is_below(target, root):
             return f"which is not below {root}"
         if not self.manners.may_fetch(target):
@@ -184,7 +184,7 @@ class _Crawler:
         return {name: told[key] for name, key in names.items() if told.get(key)}
 
     def _list_sitemap(self, root: str) -> list[str]:
-        """The pages that the site's sitemaps name."""
+        """Return the pages that the sitemaps of the site list."""
         pages: list[str] = []
         waiting, read = list(self.manners.sitemaps(root)), 0
         while waiting and read < _SITEMAPS:
@@ -194,7 +194,7 @@ class _Crawler:
                 self.manners.wait(url)
                 reply = self.client.get(normalize(url))
             except InputError:
-                continue  # links lead to the pages as well
+                continue  # links may lead to the pages as well
             if reply.status == 200:
                 places = locations_of(reply.data, url)
                 waiting += [place for place in places if place.endswith(".xml")]

@@ -1,4 +1,4 @@
-"""Fetches one page: within limits of size and time, and by way of permitted redirects only."""
+"""Fetches a page within limits of size and time, and follows only permitted redirects."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from citeproof.tools.web.addresses import PublicTransport
 from citeproof.tools.web.links import normalize
 
 AGENT = "citeproof"
-"""The name that robots.txt knows us by."""
+"""The user agent that robots.txt may name."""
 MOST_BYTES = 20 * 1024 * 1024
-"""A larger page is refused."""
+"""Maximum size of a page."""
 _SECONDS = 60.0
-"""Time that a whole page may take."""
+"""Maximum time for a whole page, redirects included."""
 _REDIRECTS = 5
 
 
@@ -27,19 +27,19 @@ class Reply:
     """A server's reply."""
 
     url: str
-    """Where it was found in the end."""
+    """The URL after all redirects."""
     status: int
     headers: Mapping[str, str]
     charset: str = ""
-    """The encoding that the headers name."""
+    """The encoding that the headers declare."""
     data: bytes = b""
 
 
 class Client:
-    """Fetches pages one after the other; close it afterwards.
+    """Fetches pages one after the other; must be closed afterwards.
 
     Args:
-        allow_private: Also reach addresses that are not public.
+        allow_private: Whether to also connect to addresses that are not public.
     """
 
     def __init__(self, *, allow_private: bool = False) -> None:
@@ -59,18 +59,20 @@ class Client:
         wanted: Callable[[Reply], bool] = lambda reply: True,
         most: int | None = None,
     ) -> Reply:
-        """The server's reply for a URL.
+        """Return the server's reply for a URL.
 
         Args:
-            url: Normalized.
-            follow: Called with each URL and where it redirects to; says why that is not followed,
-                or nothing where it is. It may wait.
-            headers: For each URL, what the request says besides.
-            wanted: Called with the reply before its data; without them if this is false.
-            most: More bytes are an error; by default `MOST_BYTES`.
+            url: A normalized URL.
+            follow: Called with each URL and the target of its redirect. Returns why the redirect
+                must not be followed, or an empty string to follow it. It may wait.
+            headers: Returns additional request headers for a URL.
+            wanted: Called with the reply before its data is read; if it returns false, the reply
+                comes without data.
+            most: Maximum number of bytes; by default `MOST_BYTES`.
 
         Raises:
-            DocumentError: It cannot be reached, is too large or too slow, or redirects elsewhere.
+            DocumentError: The page cannot be reached, is too large or too slow, or redirects too
+                often or to a forbidden target.
         """
         ends = time.monotonic() + _SECONDS
         for _ in range(_REDIRECTS + 1):
@@ -89,7 +91,7 @@ class Client:
                 raise
             except InputError as error:
                 raise _fetch_error(
-                    url, f"it redirects to what is no page ({error.what})"
+                    url, f"it redirects to something other than a page ({error.what})"
                 ) from error
             if url.startswith("https:") and not target.startswith("https:"):
                 raise _fetch_error(url, f"it redirects to {target}, which is not encrypted")

@@ -1,4 +1,4 @@
-"""The reader of a page: its content type decides."""
+"""Selects the reader of a page, mainly by its content type."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ENDINGS = {
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
 }
 _SAY_LITTLE = ("", "text/plain", "application/octet-stream", "binary/octet-stream")
-"""Servers send these for want of a better one; the URL may say more."""
+"""Servers send these if they know no better type; the URL may then tell more."""
 _TEXTS = (".html", ".txt", ".md", ".jsonl")
 
 
 def ending_of(reply: Reply) -> str:
-    """The file ending that stands for the kind of a page; empty where no reader reads it."""
+    """Return the file suffix for a page's type, or an empty string if no reader supports it."""
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     told = PurePosixPath(httpx.URL(reply.url).path).suffix.lower()
     if kind in _SAY_LITTLE and told in READERS:
@@ -43,17 +43,17 @@ def _ending(kind: str) -> str:
 
 
 def is_page(url: str) -> bool:
-    """Whether a URL may be that of something to read, as far as its ending tells."""
+    """Return whether a URL may lead to a readable page, judged by its suffix."""
     kind, _ = mimetypes.guess_type(httpx.URL(url).path)
     return kind is None or bool(_ending(kind))
 
 
 def as_utf8(reply: Reply, ending: str) -> bytes:
-    """Text in the encoding that the server names, as UTF-8 with a byte order mark."""
+    """Convert text from the encoding that the server declares to UTF-8 with a byte order mark."""
     if ending not in _TEXTS or not reply.charset:
         return reply.data
     try:
         text, _ = codecs.lookup(reply.charset).decode(reply.data)
         return text.removeprefix("\ufeff").encode("utf-8-sig")
     except (LookupError, UnicodeError):
-        return reply.data  # then its reader finds out
+        return reply.data  # its reader detects the encoding

@@ -1,4 +1,4 @@
-"""URLs: which are the same, which lie below another one, and which a page links to."""
+"""Normalizes and compares URLs, and extracts the links of pages and sitemaps."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from citeproof.errors import InputError
 
 
 def is_url(name: str) -> bool:
-    """Whether this names a page of the web, and not a file."""
+    """Return whether a name is a web URL rather than a file."""
     return name.lower().startswith(("http://", "https://"))
 
 
 def normalize(url: str) -> str:
-    """A URL without fragment and default port, its host in lower case.
+    """Return a URL without fragment and default port, and with its host in lower case.
 
     Raises:
-        InputError: It is no URL of a page, or holds a password.
+        InputError: The URL is not that of a web page, or contains a user name or password.
     """
     try:
         parsed = httpx.URL(urldefrag(url.strip()).url)
     except httpx.InvalidURL as error:
-        raise InputError(f"{url} is no URL", why=str(error)) from error
+        raise InputError(f"{url} is not a URL", why=str(error)) from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise InputError(f"{url} is no URL of a page", fix="Write it as https://host/path.")
+        raise InputError(f"{url} is not a URL of a web page", fix="Write it as https://host/path.")
     if parsed.userinfo:
         raise InputError(
             f"A page at {parsed.host} is not fetched",
             why="its URL holds a user name or password, which answers would show",
             fix="Save the page, and index the file.",
         )
-    return str(parsed.copy_with(raw_path=parsed.raw_path))  # with "/" where there is no path
+    return str(parsed.copy_with(raw_path=parsed.raw_path))  # an empty path becomes "/"
 
 
 def site_of(url: str) -> tuple[str, int | None]:
-    """The part that URLs of one site share; http and https on their own ports count as one."""
+    """Return what identifies a site; http and https on their default ports are the same site."""
     parsed = httpx.URL(url)
     return parsed.host, parsed.port
 
 
 def is_below(url: str, root: str) -> bool:
-    """Whether a URL is the root, or of its site and below its path.
+    """Return whether a URL is on the site of the root, and at or below its path.
 
-    The path of `…/guide/index.html` is `…/guide/`, that of `…/guide` is `…/guide` and all below.
+    The root `…/guide/index.html` covers all of `…/guide/`; `…/guide` covers itself and all below.
     """
     path, base = httpx.URL(url).path, httpx.URL(root).path
     if "." in base.rpartition("/")[2]:
@@ -55,7 +55,7 @@ def is_below(url: str, root: str) -> bool:
 
 
 def links_of(data: bytes, url: str) -> list[str]:
-    """The pages that an HTML page links to, in order, each once."""
+    """Return the pages that an HTML page links to, in order, each once."""
     page = _parse(data)
     if page is None:
         return []
@@ -64,13 +64,13 @@ def links_of(data: bytes, url: str) -> list[str]:
 
 
 def locations_of(data: bytes, url: str) -> list[str]:
-    """The URLs that a sitemap, or an index of sitemaps, names."""
-    page = _parse(data)  # the parser of HTML reads XML well enough for this, and no entities
+    """Return the URLs that a sitemap, or an index of sitemaps, lists."""
+    page = _parse(data)  # the HTML parser is good enough for this XML, and expands no entities
     return [] if page is None else _normalize(page.xpath("//loc/text()"), url)
 
 
 def _parse(data: bytes) -> Any:
-    """The tree of a page; None where there is nothing in it."""
+    """Return the tree of a page, or None if it is empty."""
     from lxml import etree, html
 
     parser = html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
@@ -85,6 +85,6 @@ def _normalize(targets: list[str], start: str) -> list[str]:
     for target in targets:
         try:
             found[normalize(urljoin(start, target.strip()))] = None
-        except (InputError, ValueError):  # mailto:, javascript:, or a slip of the page
+        except (InputError, ValueError):  # mailto:, javascript:, or a broken link
             continue
     return list(found)

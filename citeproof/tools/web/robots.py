@@ -1,4 +1,4 @@
-"""A site's rules for robots, and the pace at which it is read."""
+"""Respects the robots.txt of sites, and spaces out requests."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _CLOSED = ["User-agent: *", "Disallow: /"]
 
 
 class Manners:
-    """The rules of each site that is read, asked for once; and pauses between its pages.
+    """The rules of each site, which are fetched once, and the pauses between its pages.
 
     Args:
         client: Fetches robots.txt.
-        delay: Least seconds between two requests to a site; a site may ask for more.
+        delay: Minimum seconds between two requests to a site; a site may ask for more.
     """
 
     def __init__(self, client: Client, delay: float) -> None:
@@ -27,22 +27,22 @@ class Manners:
         self._delay = delay
         self._rules: dict[str, RobotFileParser] = {}
         self._next: dict[str, float] = {}
-        """By site, when it may be asked again."""
+        """Site → the time from which the next request is allowed."""
 
     def may_fetch(self, url: str) -> bool:
-        """Whether robots.txt allows a page.
+        """Return whether robots.txt allows a page.
 
         Raises:
-            DocumentError: The site cannot be reached, or may not be.
+            DocumentError: The site's robots.txt cannot be fetched.
         """
         return self._rules_of(url).can_fetch(AGENT, url)
 
     def sitemaps(self, url: str) -> list[str]:
-        """The sitemaps that robots.txt of this page's site names."""
+        """Return the sitemaps that the robots.txt of a page's site lists."""
         return self._rules_of(url).site_maps() or []
 
     def wait(self, url: str) -> None:
-        """Wait until the site of a page may be asked again."""
+        """Wait until the next request to a page's site is allowed."""
         site, rules = _site(url), self._rules.get(_site(url))
         asked = rules.crawl_delay(AGENT) if rules else None
         now = time.monotonic()
@@ -59,11 +59,11 @@ class Manners:
             if reply.status >= 500:
                 raise DocumentError(
                     f"{url} is not fetched",
-                    why=f"{site}/robots.txt answers HTTP {reply.status}, so it may be forbidden",
+                    why=f"{site}/robots.txt returns HTTP {reply.status}, so it may be forbidden",
                     fix="Try again later.",
                 )
             lines = reply.data.decode("utf-8", "replace").splitlines()
-            if reply.status != 200:  # as RobotFileParser.read has it
+            if reply.status != 200:  # like RobotFileParser.read
                 lines = _CLOSED if reply.status in (401, 403) else []
             rules.parse(lines)
             self._rules[site] = rules

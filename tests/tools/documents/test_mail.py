@@ -56,7 +56,7 @@ def test_a_mailbox_has_its_messages_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("a.eml", "neither a subject"), ("a.mbox", "no message begins")]
+    ("name", "why"), [("a.eml", "neither a subject"), ("a.mbox", "contains no message")]
 )
 def test_what_is_no_message_is_refused(name: str, why: str) -> None:
     assert why in refused("just some words\n\nand more", name)

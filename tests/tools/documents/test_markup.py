@@ -142,7 +142,7 @@ def test_a_notebook_has_text_code_and_what_was_printed() -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"cells": [1]}', "{"])
 def test_what_is_no_notebook_is_refused(text: str) -> None:
-    assert "not a sound notebook" in refused(text, "a.ipynb")
+    assert "not a valid notebook" in refused(text, "a.ipynb")
 
 
 def test_other_encodings_are_read_and_told() -> None:

@@ -87,7 +87,7 @@ def test_a_process_that_dies_costs_only_its_file(sandbox: Sandbox) -> None:
     sandbox.parse(GOOD, PAGE)
     assert sandbox._running
     os.kill(sandbox._running[0].pid, signal.SIGSEGV)
-    with pytest.raises(DocumentError, match=r"broke down \(signal 11\)"):
+    with pytest.raises(DocumentError, match=r"crashed \(signal 11\)"):
         sandbox.parse(GOOD, PAGE)
     assert sandbox.parse(GOOD, PAGE).title == "Lamp"
 

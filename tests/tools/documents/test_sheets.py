@@ -90,7 +90,7 @@ def test_two_columns_of_words_have_no_names() -> None:
 def test_empty_sheets_and_uncomputed_formulas_are_told() -> None:
     book = book_of(["Isle", "Sheep"], ["Noss", 3])
     book.create_sheet("Plans")
-    assert read(packed(book), "a.xlsx").problems == ("nothing stands in sheet Plans",)
+    assert read(packed(book), "a.xlsx").problems == ("no values in sheet Plans",)
     assert "its formulas were never computed" in refused(packed(book_of(["=1+1"])), "a.xlsx")
     assert "no cell holds a value" in refused(packed(openpyxl.Workbook()), "a.xlsx")
 
@@ -99,7 +99,7 @@ def test_a_huge_sheet_is_read_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheets, "_MOST_CELLS", 20)
     book = book_of(["Isle", "Sheep"], *[["Noss", n] for n in range(50)])
     assert read(packed(book), "a.xlsx").problems == (
-        "sheet Sales is read no further than 20 cells",
+        "sheet Sales was cut off: at most 20 cells are read",
     )
 
 

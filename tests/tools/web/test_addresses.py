@@ -97,6 +97,6 @@ def test_a_name_that_nobody_knows_is_an_error() -> None:
 
     with (
         httpx.Client(transport=PublicTransport(unknown)) as client,
-        pytest.raises(httpx.ConnectError, match=r"nobody\.example is not known"),
+        pytest.raises(httpx.ConnectError, match=r"nobody\.example cannot be resolved"),
     ):
         client.get("http://nobody.example/")
