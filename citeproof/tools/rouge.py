@@ -20,15 +20,14 @@ class Overlap(NamedTuple):
     recall: float
     """The share of the reference's bigrams that the text contains."""
     f1: float
-    """The harmonic mean of recall and precision, which is symmetric. ROUGE-2 without a further word
-    means this."""
+    """The harmonic mean of recall and precision, which is symmetric. Plain "ROUGE-2" means this."""
 
 
 def rouge_2(reference: str, text: str) -> Overlap:
     """Return the ROUGE-2 of a text against a reference (Lin 2004), as rouge-score computes it.
 
-    Nothing is stemmed; case and punctuation do not count. Two texts with the same words score 1,
-    even if they are a single word, which has no bigram. A text without words scores 0.
+    Nothing is stemmed; case and punctuation do not count. Two texts with the same words in the
+    same order score 1, even a single word, which has no bigram. A text without words scores 0.
     """
     wanted, said = tokenize(reference), tokenize(text)
     if wanted and wanted == said:

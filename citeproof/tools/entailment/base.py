@@ -42,7 +42,7 @@ def contradicts(score: float) -> bool:
 
 
 def halfway(threshold: float) -> float:
-    """Return the middle between a threshold and 1, for many trials: some pass by chance."""
+    """Return the midpoint of a threshold and 1, the bar for many trials: some pass by chance."""
     return (1 + threshold) / 2
 
 

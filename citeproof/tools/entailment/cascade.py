@@ -22,10 +22,10 @@ class Cascade:
     All scores are on the scale of `first` and share its threshold:
 
     - If the first score lies in the band, the score blends both models (`blend_odds`).
-    - If `first` would prove a hypothesis with a number or name that the premise lacks, both models
-      must prove it clearly: the lower score counts, with the judge's mapped onto the scale of
-      `first`, and must reach the middle between the threshold and 1. Of 1,085 correct claims made
-      from SQuAD questions, 2% have a name that the premise lacks and 2% a number.
+    - If the premise lacks a number or name of a hypothesis that `first` does not reject, both
+      models must prove it clearly: the lower score counts, with the judge's mapped onto the scale
+      of `first`, and must reach the midpoint between the threshold and 1. Of 1,085 correct claims
+      made from SQuAD questions, 2% have a name that the premise lacks and 2% a number.
     - If the premise lacks a name in code, the score is at most half of the threshold. The default
       band begins above that, so the judge is not consulted.
     - If the hypothesis is a sentence of its premise, it scores 1 without any model.

@@ -91,8 +91,8 @@ def open_chat_models(
 ) -> ChatModels:
     """Open the chat model that the settings name.
 
-    Downloads and starts the embedded model. Starts vLLM if the settings name no server. Builds any
-    other model once, so that a missing package or key shows immediately, but sends nothing.
+    Downloads and starts the embedded model. Starts vLLM for a `vllm:` model without a `base_url`.
+    Builds the model once, so that a missing package or key shows immediately, but sends nothing.
 
     The embedded server caches the last prompt of each of its slots. Prompts that begin differently
     use different slots, so that they do not evict each other. Other servers have no slots.

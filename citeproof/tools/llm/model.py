@@ -440,8 +440,8 @@ def open_llm(
 ) -> LLM:
     """Open the language model that the settings name, and the models of roles that have their own.
 
-    Downloads the embedded model if necessary, and starts it. Starts vLLM if the settings name no
-    server. Sends nothing to other models yet.
+    Downloads the embedded model if necessary, and starts it. Starts vLLM for a `vllm:`
+    model without a `base_url`. Sends nothing to other models yet.
 
     Args:
         settings: The model of every role without its own.
