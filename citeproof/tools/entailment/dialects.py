@@ -130,7 +130,7 @@ def _by_info(server: ModelServer, info: Any, model: str, most: int) -> Classifie
         types = info["model_type"]
         classifier = types.get("classifier") or types.get("reranker")
         if classifier is None:
-            raise server.refuse(f"{name} is no classifier, but of type {', '.join(types)}")
+            raise server.refuse(f"{name} is not a classifier but of type {', '.join(types)}")
         labels = {int(number): str(label) for number, label in classifier["id2label"].items()}
         takes = int(info.get("max_client_batch_size") or _MOST)
         own = "citeproof" in info

@@ -61,7 +61,7 @@ def entailment_index(labels: Mapping[int, str], model: str, wanted: str | None =
         f"The model {model!r} does not say which of its outputs is entailment",
         why=f"its labels are {told}",
         fix="Set entailment.label to that label or to its number, counted from 0; the model's "
-        "card tells it.",
+        "card says which.",
     )
 
 

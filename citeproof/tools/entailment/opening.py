@@ -159,7 +159,7 @@ class _Opener:
         if isinstance(first, ChatVerifier):
             raise SettingsError(
                 f"entailment.model = {settings.model!r} cannot serve as a cascade",
-                why="it is asked in place of the language model that would judge",
+                why="it replaces the language model that would judge",
                 fix="Leave out entailment.kind.",
             )
         fitted = calibration()
@@ -252,8 +252,8 @@ def _check(settings: EntailmentSettings) -> None:
         settings.threshold is not None or settings.models != ("local",)
     ):
         raise SettingsError(
-            "entailment.false_proofs cannot be kept to",
-            why="it chooses the threshold of citeproof's own cross-encoder by itself",
+            "entailment.false_proofs cannot be used with these settings",
+            why="it chooses the threshold of citeproof's own cross-encoder",
             fix='Leave out entailment.threshold, and set entailment.model = "local".',
         )
     if settings.base_url is not None and (
@@ -264,7 +264,7 @@ def _check(settings: EntailmentSettings) -> None:
         raise SettingsError(
             f"entailment.base_url does not go with entailment.model = {settings.model!r}"
             + (f" as a {settings.kind}" if settings.kind in ("judge", "seq2seq") else ""),
-            why="at the address is one classifier; a language model that judges has its own, "
+            why="the address is that of one classifier; a language model that judges has its own, "
             "roles.judge.base_url",
             fix="Name one classifier, or leave out entailment.base_url.",
         )

@@ -158,7 +158,7 @@ def _row(line: bytes, place: str) -> Row:
         why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise InputError(f"{place} is not JSON", why=why, fix=_FORM) from error
     if why := _problem(row):
-        raise InputError(f"{place} is no pair", why=why, fix=_FORM)
+        raise InputError(f"{place} is not a pair", why=why, fix=_FORM)
     checked: Row = row
     return checked
 

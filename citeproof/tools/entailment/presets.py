@@ -242,7 +242,7 @@ def find_preset(model: str, name: str | None = None) -> Preset | None:
 def _unknown_preset(what: str, name: str) -> SettingsError:
     near = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.5)
     return SettingsError(
-        f"{what} is no known verifier",
+        f"{what} is not a known verifier",
         why=f"the presets are {', '.join(PRESETS)}",
         fix=f"Did you mean {near[0]}?" if near else "Name one of them, or leave it out.",
     )

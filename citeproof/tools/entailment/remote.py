@@ -59,7 +59,7 @@ def open_remote(
         if settings.label is not None:
             raise SettingsError(
                 "entailment.label does not go with citeproof serve",
-                why="that server reads the outputs of its model by itself",
+                why="that server chooses its model's entailment output itself",
                 fix="Set it there, and leave it out here.",
             )
         return RemoteModel(classifier, classifier.model, threshold, _pairs_as_they_are(classifier))

@@ -56,7 +56,7 @@ class Support:
     holds: bool
     """Whether they entail the claim."""
     against: dict[int, Passage] = field(default_factory=dict)
-    """The passages that each contradict the claim on their own."""
+    """The passages that contradict the claim, each on its own."""
 
     @property
     def opposing(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Support:
 
 
 def unchecked(error: VerifierOutageError, trials: int = 1) -> Verdict:
-    """Return the verdict on a claim that the entailment model's server did not score, and note it."""
+    """Return, and note, the verdict on a claim that the entailment model's server did not score."""
     note(f"claims were not checked: {error}")
     return Verdict(status="unchecked", trials=trials, reason=OUTAGE)
 

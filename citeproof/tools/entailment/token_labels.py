@@ -112,7 +112,7 @@ class TokenLabels(PresetModel):
         ]
 
     def _texts(self, tokenizer: Any, pair: Pair) -> list[tuple[str, str]]:
-        """Return the texts of a pair: the prompt with a window of the premise, and the hypothesis."""
+        """Return a pair's texts: the prompt with each window of the premise, and the hypothesis."""
         preset, length = self._preset, token_counter(tokenizer)
         # The hypothesis stays unchanged, since spans are offsets into it.
         premise = defuse_marks(pair.premise, tuple(tokenizer.all_special_tokens))

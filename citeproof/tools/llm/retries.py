@@ -26,7 +26,7 @@ _UNREACHED = frozenset(
 )
 """Base classes of connection errors and timeouts in Python, openai, anthropic, httpx, requests.
 
-They are names, since `isinstance` would need an import of every provider.
+Names, since importing the classes for `isinstance` would import every provider.
 """
 _OTHER_LOOP = re.compile("Event loop is closed|different (event )?loop")
 _LONGEST_WAIT = 120.0
@@ -48,7 +48,7 @@ _FIXES = {
 def retry(
     retries: int, backoff: float, waiting: Callable[[BaseException, float, int], None]
 ) -> AsyncRetrying:
-    """Return the attempts of one call, which end at the first success or permanent failure.
+    """Return the attempts of one call: the first, and retries after transient failures.
 
     Waits for as long as the server asks for, or else with exponential backoff and jitter.
 
