@@ -21,16 +21,16 @@ from citeproof.tools.transport import BadReplyError, cap, content_type, read_jso
 _BACKOFF = 1.0
 """Seconds before the first retry, unless the server asks for another wait."""
 _FIXES = {
-    401: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
-    403: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
+    401: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it accepts.",
+    403: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it accepts.",
     404: "Check {section}.base_url and {section}.model: it has no such route (OpenAI's "
     "begin with /v1), or no such model.",
     413: "Lower {section}.batch_size.",
     422: "Lower {section}.batch_size.",
-    429: "It has too much to do: lower {section}.at_once, or give it more replicas.",
+    429: "It is overloaded: lower {section}.at_once, or give it more replicas.",
 }
 _MOST_CHARACTERS = 200_000
-"""Characters of a request. Servers limit its bytes; `citeproof serve` allows a million."""
+"""Most characters of a request. Servers limit its bytes; `citeproof serve` allows a million."""
 
 T = TypeVar("T")
 

@@ -47,7 +47,7 @@ async def look_over(response: Any) -> None:
         raise BadReplyError(f"it reports an error: {_begin(json.dumps(reply['error']).encode())}")
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list):
-        raise BadReplyError(f"its JSON is no reply of a language model: {_begin(body)}")
+        raise BadReplyError(f"its JSON is not a reply of a language model: {_begin(body)}")
     if not choices:
         raise BadReplyError("its reply holds no choices")
     if json.loads(response.request.content or b"{}").get("stream"):

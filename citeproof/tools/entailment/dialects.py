@@ -164,5 +164,5 @@ def _another(server: ModelServer, model: str, has: Sequence[str]) -> ModelError:
 def _chance(value: Any) -> float:
     chance = float(value)
     if not (math.isfinite(chance) and -1e-6 <= chance <= 1 + 1e-6):
-        raise ValueError(f"{value} is no probability")
+        raise ValueError(f"{value} is not a probability")
     return min(max(chance, 0.0), 1.0)

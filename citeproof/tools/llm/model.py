@@ -46,7 +46,7 @@ __all__ = ["LLM", "coerce_llm", "no_llm", "open_llm"]
 
 _log = logging.getLogger("citeproof")
 LONGEST_TOKEN = 32
-"""Characters per token. Some servers ignore `max_tokens`, so longer replies are cut here."""
+"""Most characters of a token. Some servers ignore `max_tokens`, so long replies are cut here."""
 
 NO_LLM = "no language model"
 JUDGE_SLOT = 1
@@ -277,13 +277,13 @@ class LLM:
             raise ModelError(
                 f"{self.name} gave no reply to {self.role}",
                 why="its provider's content filter withheld it",
-                fix="Ask otherwise, leave out the passages that it objects to, or use another "
-                "model for this role.",
+                fix="Rephrase the question, leave out the passages that it objects to, or use "
+                "another model for this role.",
             )
         if replies.thought_only(message):
             raise ModelError(
-                f"{self.name} thinks before it replies, and its reply to {self.role} was cut there",
-                why="replies are short; so many tokens do not hold a chain of thought",
+                f"{self.name} thinks before it replies, and its reply to {self.role} was cut off",
+                why="the token limit of a reply is too small for a chain of thought",
                 fix="Switch its thinking off, with llm.extra_body: see docs/serving.md.",
             )
         return replies.said(message.text)
@@ -298,7 +298,7 @@ class LLM:
             if (message := await self._ask(prompt, arguments, on_delta)) is not None:
                 return message
             if "schema" in arguments and "schema" in self._models.refuses:
-                note(f"{self.name} does not take a schema; it is told the format in words.")
+                note(f"{self.name} supports no schema; the prompt describes the format instead.")
         raise AssertionError("the last prompt brings nothing that may be refused")
 
     async def _ask(
@@ -440,8 +440,8 @@ def open_llm(
 ) -> LLM:
     """Open the language model that the settings name, and the models of roles that have their own.
 
-    Downloads the embedded model if necessary, and starts it. Starts vLLM for a `vllm:`
-    model without a `base_url`. Sends nothing to other models yet.
+    Downloads the embedded model if necessary, and starts it. Starts vLLM for a `vllm:` model that
+    has no `base_url`. Sends nothing to other models yet.
 
     Args:
         settings: The model of every role without its own.

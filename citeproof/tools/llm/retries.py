@@ -169,7 +169,7 @@ def translate(
         return ModelOutageError(f"No answer from {name}{tries}", why=why, fix=fix)
     fix = _FIXES.get(status or 0, "")
     if _FILTERED.search(why):
-        fix = "Ask otherwise, leave out the passages that it objects to, or use another model."
+        fix = "Rephrase the question, leave out what it objects to, or use another model."
     elif not fix and _TOO_LONG.search(why):
         fix = "Use fewer passages, or a model (or llm.context) with a longer context."
     elif status is None or status < 400:

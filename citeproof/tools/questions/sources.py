@@ -38,7 +38,7 @@ def validate_question(question: object) -> str:
     if len(question) > LONGEST_QUESTION:
         raise InputError(
             "The question is too long",
-            why=f"it has {len(question):,} characters, and may have {LONGEST_QUESTION:,}",
+            why=f"it has {len(question):,} characters, and the limit is {LONGEST_QUESTION:,}",
             fix="Give long texts as documents.",
         )
     return question
@@ -80,7 +80,7 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
         if number > MOST_DOCUMENTS or size > MOST_TEXT:
             raise InputError(
                 "The documents are too large to come with a question",
-                why=f"there may be {MOST_DOCUMENTS:,}, of {MOST_TEXT:,} characters in all",
+                why=f"the limits are {MOST_DOCUMENTS:,} documents and {MOST_TEXT:,} characters",
                 fix="Index them: citeproof index DOCS.",
             )
         if known.setdefault(passage.id, passage) != passage:  # such as pieces of one document

@@ -77,7 +77,7 @@ class RemoteEmbeddings(Embeddings):
                 raise self.server.refuse(f"it gave {len(vectors)} vectors for {len(part)} texts")
             found += vectors
         if len(set(map(len, found))) > 1:
-            raise self.server.refuse("its vectors are not of one length")
+            raise self.server.refuse("its vectors differ in length")
         return found
 
     def _read(self, reply: Any) -> list[list[float]]:
