@@ -15,7 +15,7 @@ from citeproof.tools.retrieval.embeddings import embed_queries, embed_texts, emb
 
 
 class SpreadEmbeddings(Embeddings):
-    """An embedding model in actors, with the name of that model, or an empty one if there is none.
+    """An embedding model in actors; its `name` is empty if they have none.
 
     Args:
         actors: Either all have an embedding model open, or none has. The caller closes them.

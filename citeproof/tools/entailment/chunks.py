@@ -69,7 +69,7 @@ def cut(premise: str, how: Chunking | None, length: Callable[[str], int]) -> lis
 
 
 def fit(text: str, room: int, length: Callable[[str], int]) -> list[str]:
-    """Return the text if it has at most `room` tokens, else parts that have.
+    """Return the text if it has at most `room` tokens, else parts of at most that many.
 
     Parts are windows of whole sentences, or pieces of a sentence that is longer than `room`.
     """
@@ -85,7 +85,7 @@ def combine(scores: Sequence[Sequence[float]], how: Literal["whole", "mean", "mi
 
     Args:
         scores: For each sentence of the hypothesis, the scores of the chunks. A sentence without
-            any scores 0.
+            chunks scores 0.
         how: `mean` or `min`; `whole` for a hypothesis that is not cut.
     """
     best = [max(chunks, default=0.0) for chunks in scores]

@@ -17,7 +17,7 @@ from citeproof.tools.documents.base import whole
 from citeproof.tools.entailment import Entailment, Pair
 
 CHUNK = 512
-"""Pairs that are scored at once, which is also the most in memory."""
+"""Pairs that are scored together, and the most that are in memory."""
 _FORM = 'Write each line as {"premise": "…", "hypothesis": "…"}, with any other fields you like.'
 _LABELS = {
     "entailment": True,

@@ -24,7 +24,7 @@ def embed_texts(embeddings: Embeddings, texts: list[str], fix: str = "") -> list
         vectors = embeddings.embed_documents(texts)
     except CiteproofError:
         raise
-    except Exception as error:  # anyone's model, over anyone's service
+    except Exception as error:  # a foreign model or service may raise anything
         raise ModelError(
             "The embedding model failed", why=f"{type(error).__name__}: {error}", fix=fix
         ) from error

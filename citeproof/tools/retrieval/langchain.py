@@ -49,7 +49,7 @@ class LangChainRetriever:
                 documents = await self.retriever.ainvoke(query)
         except CiteproofError:
             raise
-        except Exception as error:  # anyone's retriever, over anyone's service
+        except Exception as error:  # a foreign retriever or service may raise anything
             raise RetrievalError(
                 f"The retriever {name} failed", why=f"{type(error).__name__}: {error}"
             ) from error

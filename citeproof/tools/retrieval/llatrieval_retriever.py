@@ -44,7 +44,7 @@ class LLatrievalRetriever(BaseRetriever):
     """The graph of `build_llatrieval`."""
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Return at most `k` passages, and at most those that the graph chooses; none for "".
+        """Return at most `k` of the passages that the graph chooses; none for an empty query.
 
         Raises:
             InputError: `k` is less than 1.

@@ -98,7 +98,7 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
         made = factory(settings) if _takes_one(factory) else factory()
     except CiteproofError:
         raise
-    except Exception as error:  # from foreign code, when it is imported or called
+    except Exception as error:  # foreign code may raise anything
         raise SettingsError(
             what,
             why=f"{type(error).__name__}: {error}",
