@@ -44,7 +44,7 @@ def read_marked_list(text: str) -> list[MarkedSentence]:
 
 
 def read_marked_name(text: str) -> list[MarkedSentence]:
-    """Read the first line as a single name, commas included; returns none for an empty text."""
+    """Read the first line with a name as a single one, commas included; none for an empty text."""
     for line in text.splitlines():
         name = _read_name(_END.sub("", _BEGIN.sub("", line)))
         if name.text:

@@ -53,7 +53,7 @@ def read_numbered(
 
     Raises:
         InputError: There is no passage.
-        DocumentError: One of the files cannot be read. Files of a folder only become `problems`.
+        DocumentError: A given file cannot be read; one inside a folder only adds to `problems`.
         MissingExtraError: A file's format needs an extra that is not installed.
     """
     given = [documents] if isinstance(documents, Path) else documents

@@ -53,7 +53,7 @@ def open_entailment(
 ) -> Entailment:
     """Open the entailment model that the settings name; loads nothing before the first pair.
 
-    A model at an address scores a pair at once, so that errors show immediately.
+    A model at an address scores a test pair when it is opened, so that errors show immediately.
 
     Args:
         settings: The `[entailment]` section.

@@ -32,7 +32,7 @@ _Predict: TypeAlias = Callable[[Sequence[Pair]], Sequence[float]]
 def open_remote(
     settings: EntailmentSettings, threshold: float | None, *, offline: bool = False
 ) -> Entailment:
-    """Open the model that the settings name, at their `base_url`, and have it score a pair.
+    """Open the model that the settings name, at their `base_url`, and have it score a test pair.
 
     Args:
         settings: The `[entailment]` section, with one model.
@@ -87,7 +87,7 @@ def open_remote(
 
 
 class RemoteModel:
-    """A classifier on a server; it scores a pair at once, so that errors show immediately.
+    """A classifier on a server; it scores a test pair when it is opened, so that errors show.
 
     Args:
         classifier: The model at the server.

@@ -5,10 +5,10 @@ support that no passage gives: on 160 pairs its area under the curve falls from 
 passage alone to .73 with four others around it. So passages are scored one by one, and together
 only in twos and threes. A claim that no such set entails is not proved.
 
-Of 47 false claims that no passage proves, some pair out of three close passages passes the
-threshold for 12, but the midpoint between the threshold and 1 for only 2. So two passages must
-reach that midpoint, and three the midpoint between it and 1. The passages must also be linked
-(`are_linked`).
+Of 47 false claims that no passage proves, 12 have a pair among three close passages that scores
+over the threshold, but only 2 have one over the midpoint between the threshold and 1. So two
+passages must reach that midpoint, and three the midpoint between it and 1. The passages must also
+be linked (`are_linked`).
 """
 
 from __future__ import annotations
@@ -239,9 +239,9 @@ def are_linked(passages: Iterable[Passage], claim: str) -> bool:
     Only the year links the two passages.
 
     Two passages are linked if they are parts of one document, if the text of one names the title of
-    the other, or if the claim names both titles. A text names a title if it contains what stands
-    before the title's comma, colon or bracket, or the last word of this if it has more than three
-    letters: "Lane" for "Ann Lane (architect)". A passage without a title is linked with any other.
+    the other, or if the claim names both titles. A text names a title if it contains the title up
+    to its comma, colon or bracket, or the last word of that part if it has more than three letters:
+    "Lane" for "Ann Lane (architect)". A passage without a title is linked with any other.
 
     The rule links all of 53 pairs of passages that together answer a question of HotpotQA, and two
     thirds of 27 pairs of MuSiQue, whose links are looser. Of random pairs it links one in fifty.

@@ -85,8 +85,8 @@ class HybridRetriever:
 def fuse(candidates: Sequence[Candidate], dense_share: float = DENSE_SHARE) -> list[str]:
     """Return the ids of the candidates, the best first, by a weighted sum of both scores.
 
-    Both scores are first scaled to 0 to 1: the cosine from its lowest and highest value among the
-    candidates, BM25 from 0 and its highest (Bruch et al. 2023).
+    Both scores are first scaled to 0 to 1: the cosine between its lowest and highest value among
+    the candidates, BM25 between 0 and its highest (Bruch et al. 2023).
     """
     if not candidates:
         return []

@@ -20,8 +20,7 @@ class LAMERRetriever:
     """A retriever that searches for the question, then with answers guessed from the results.
 
     The model sees what the first search found, right or wrong, and writes several possible answers
-    in concurrent calls. The second query joins the question and an answer, for each different
-    answer.
+    in concurrent calls. The second query has the question and an answer, for each different answer.
 
     Args:
         source: The retriever that searches.
