@@ -1,1 +1,1 @@
-"""Tools that nodes call: language models, entailment, retrieval. No graph and no state here."""
+"""Tools that nodes call: language models, entailment, retrieval. No graphs or state live here."""

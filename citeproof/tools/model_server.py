@@ -1,4 +1,4 @@
-"""Requests to a server that has a model: retried, bounded, and with errors that name it."""
+"""Sends requests to a model server, with retries, limits, and errors that name the server."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from citeproof.tools.llm.retries import is_transient, retry, scrub
 from citeproof.tools.transport import BadReplyError, cap, content_type, read_json, without_secrets
 
 _BACKOFF = 1.0
-"""Seconds before the first retry, where the server does not say."""
+"""Seconds before the first retry, unless the server asks for another wait."""
 _FIXES = {
-    401: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
-    403: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it takes.",
+    401: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it accepts.",
+    403: "Set {section}.api_key (CITEPROOF_{upper}__API_KEY) to a key that it accepts.",
     404: "Check {section}.base_url and {section}.model: it has no such route (OpenAI's "
     "begin with /v1), or no such model.",
     413: "Lower {section}.batch_size.",
     422: "Lower {section}.batch_size.",
-    429: "It has too much to do: lower {section}.at_once, or give it more replicas.",
+    429: "It is overloaded: lower {section}.at_once, or give it more replicas.",
 }
 _MOST_CHARACTERS = 200_000
-"""Of a request: servers limit its bytes, `citeproof serve` to a million."""
+"""Most characters of a request. Servers limit its bytes; `citeproof serve` allows a million."""
 
 T = TypeVar("T")
 
 
 def in_requests(texts: Iterable[T], most: int, length: Callable[[T], int]) -> Iterator[list[T]]:
-    """Consecutive texts, so many that one request can have them, and at most `most`."""
+    """Split texts into consecutive groups of at most `most` that each fit into one request."""
     part: list[T] = []
     size = 0
     for text in texts:
@@ -50,11 +50,11 @@ def in_requests(texts: Iterable[T], most: int, length: Callable[[T], int]) -> It
 
 
 class ModelServer:
-    """A server at an address; threads and event loops may share one of these.
+    """A server at an address. Threads and event loops may share an instance.
 
     Args:
-        section: The settings section that names it, for errors.
-        settings: That section, with a `base_url`.
+        section: The name of the settings section, for errors.
+        settings: The section, with a `base_url`.
     """
 
     def __init__(self, section: str, settings: ServedSettings) -> None:
@@ -82,30 +82,32 @@ class ModelServer:
             timeout=None,
             headers={"authorization": f"Bearer {self._key}"} if self._key else {},
             limits=httpx.Limits(max_connections=self._settings.at_once),
-            # A proxy of the environment must not see what is meant for this machine.
+            # Keep requests to this machine away from proxies of the environment.
             trust_env=urlsplit(self.url).hostname not in LOOPBACK,
             event_hooks={"response": [cap]},
         )
 
     def get(self, url: str) -> Any:
-        """The JSON at an address, in one attempt: a program that begins must not wait for long.
+        """Return the JSON at an address.
+
+        Makes a single attempt, since it is called while a program starts.
 
         Raises:
-            ModelError: There is none.
+            ModelError: The server cannot be reached, or does not return JSON.
         """
         return submit(self._ask(url, None, 0)).result()
 
     def post(self, url: str, bodies: Sequence[Any], *, retries: int | None = None) -> list[Any]:
-        """The JSON that answers each body, in order; at most `at_once` are under way.
+        """Post each body and return the JSON replies in order, with at most `at_once` in flight.
 
         Args:
-            url: The address that they are sent to.
+            url: The address to post to.
             bodies: Request bodies, as JSON values.
-            retries: Further attempts, by default those of the settings.
+            retries: Further attempts; defaults to the settings.
 
         Raises:
-            ModelOutageError: One stays without an answer.
-            ModelError: One is refused, or its answer is not JSON.
+            ModelOutageError: A request gets no answer.
+            ModelError: A request is refused, or its reply is not JSON.
         """
         more = self._settings.retries if retries is None else retries
 
@@ -113,7 +115,7 @@ class ModelServer:
             asking = [asyncio.create_task(self._ask(url, body, more)) for body in bodies]
             try:
                 return list(await asyncio.gather(*asking))
-            finally:  # if one fails, the others are of no use
+            finally:  # if one fails, the others are useless
                 for task in asking:
                     task.cancel()
 
@@ -125,7 +127,7 @@ class ModelServer:
             raise
 
     def refuse(self, why: str, fix: str = "") -> ModelError:
-        """The error for what this server has or says."""
+        """Return the error for a server that lacks a model or sends a bad reply."""
         what = f"The {self.section} server at {self.shown} cannot be used"
         return ModelError(what, why=why, fix=fix or f"Check {self.section}.base_url.")
 
@@ -142,8 +144,8 @@ class ModelServer:
 
     async def _once(self, url: str, body: Any) -> Any:
         method = "GET" if body is None else "POST"
-        async with asyncio.timeout(self._settings.timeout):  # httpx's own begins anew at each byte
-            # Not httpx's own JSON, which fails at half of a surrogate pair.
+        async with asyncio.timeout(self._settings.timeout):  # httpx's own restarts at each byte
+            # httpx's own JSON encoding fails on a lone surrogate.
             text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
             response = await self._client.request(
                 method,
@@ -180,7 +182,7 @@ class ModelServer:
 
 
 def _said(response: httpx.Response, data: bytes) -> str:
-    """The reason of a refusal, as vLLM, text-embeddings-inference and FastAPI put it."""
+    """Return the reason for a refusal, as vLLM, text-embeddings-inference and FastAPI give it."""
     try:
         told = read_json(content_type(response), data)
     except BadReplyError as error:

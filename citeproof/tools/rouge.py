@@ -18,17 +18,16 @@ class Overlap(NamedTuple):
     """Shares of common bigrams, each from 0 to 1."""
 
     recall: float
-    """Of the bigrams of the reference, those that the text has as well."""
+    """The share of the reference's bigrams that the text contains."""
     f1: float
-    """The harmonic mean of the shares of both texts, the same both ways round: what ROUGE-2 alone
-    means."""
+    """The harmonic mean of recall and precision, which is symmetric. Plain "ROUGE-2" means this."""
 
 
 def rouge_2(reference: str, text: str) -> Overlap:
-    """The ROUGE-2 of a text against a reference (Lin 2004), as the rouge-score library counts it.
+    """Return the ROUGE-2 of a text against a reference (Lin 2004), as rouge-score computes it.
 
-    Nothing is stemmed; case and punctuation do not count. Two texts of the same words share
-    everything, even a single word that makes no bigram; a text without words shares nothing.
+    Nothing is stemmed; case and punctuation do not count. Two texts with the same words in the
+    same order score 1, even a single word, which has no bigram. A text without words scores 0.
     """
     wanted, said = tokenize(reference), tokenize(text)
     if wanted and wanted == said:
@@ -42,9 +41,9 @@ def rouge_2(reference: str, text: str) -> Overlap:
 
 
 def tokenize(text: str) -> list[str]:
-    """The lower-case letters and digits between anything else.
+    """Return the runs of letters and digits, in lower case.
 
-    Of English text it gives what the library's own tokenizer does, which reads ASCII only and
-    would leave nothing of other scripts.
+    For English text the result is that of the library's own tokenizer, which reads ASCII only and
+    would drop all other scripts.
     """
     return [part for word in words(text.lower()) for part in _PART.findall(word)]

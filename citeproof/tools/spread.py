@@ -1,4 +1,4 @@
-"""Models that are open in Ray actors: each of these scores or embeds a part of what is asked."""
+"""Spreads scoring and embedding over models in Ray actors, each of which handles a part."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from citeproof.tools.retrieval.embeddings import embed_queries, embed_texts, emb
 
 
 class SpreadEmbeddings(Embeddings):
-    """An embedding model; stores know it by its own name, which is empty where there is none.
+    """An embedding model in actors; its `name` is empty if they have none.
 
     Args:
-        actors: Each has one open, or none has. They stay the caller's to close.
+        actors: Either all have an embedding model open, or none has. The caller closes them.
 
     Raises:
         CiteproofError: The model cannot be opened.
@@ -29,20 +29,20 @@ class SpreadEmbeddings(Embeddings):
         self.name = actors.submit(embedder_name).result()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each text."""
+        """Return a vector for each text."""
         parts = self._actors.map_parts(_embed, texts)
         return [vector for part in parts for vector in part.result()]
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question."""
+        """Return the vector of a question."""
         return self._actors.submit(_embed_queries, [text]).result()[0]
 
 
 class SpreadEntailment:
-    """An entailment model.
+    """An entailment model in actors.
 
     Args:
-        actors: Each has one open. They stay the caller's to close.
+        actors: Each has an entailment model open. The caller closes them.
 
     Raises:
         CiteproofError: The model cannot be opened.
@@ -54,10 +54,10 @@ class SpreadEntailment:
         self.spans: Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None = (
             self._spans if marks else None
         )
-        """Marks the unsupported part of a hypothesis; None where the model cannot."""
+        """Marks the unsupported parts of a hypothesis; None if the model cannot."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order."""
+        """Return the probability of entailment of each pair, in order."""
         parts = self._actors.map_parts(_score, pairs)
         found = await asyncio.gather(*map(asyncio.wrap_future, parts))
         return [score for part in found for score in part]

@@ -37,25 +37,25 @@ __all__ = ["Toolbox"]
 class Toolbox:
     """Language models, entailment model, retriever and evidence log for the nodes.
 
-    Ready objects go in as they are:
+    Accepts ready objects:
     `Toolbox(ChatOpenAI(model="gpt-4o"), retriever=my_langchain_retriever)`.
     `Toolbox.from_settings()` opens what the settings name.
 
     Args:
-        llm: A LangChain chat model, or an `LLM`; it serves every role that `roles` leaves out.
-            None if no node asks one, as in the method `verbatim`.
+        llm: A LangChain chat model, or an `LLM`, for every role that `roles` leaves out. Pass
+            None if no node calls a model, as in the method `verbatim`.
         retriever: A citeproof or LangChain retriever. Without one, questions must come with
             their documents.
-        entailment: The verifier; without one, the language model judges. Its scores are kept, so
+        entailment: The verifier. Defaults to the language model as judge. Scores are cached, so
             no pair is computed twice.
         roles: Other language models for single roles (`settings.ROLES`).
         evidence: Where cited passages are recorded.
-        answerability: Says whether a passage or a claim answers the question, as
-            `open_answerability` makes one; without it, any proved claim counts as an answer.
+        answerability: Decides whether a passage or a claim answers the question; see
+            `open_answerability`. Without it, any proved claim counts as an answer.
         bank: Past cases; the best match is shown as a demonstration.
-        budget: Limits of a run that the graphs start from; a graph's own parameters win.
-        prompts: Prompt name → text to use in place of the packaged one
-            (`prompts.load_templates` reads a folder of them).
+        budget: Default limits of a run; a graph's own parameters override them.
+        prompts: Prompt name → text that replaces the packaged prompt. `prompts.load_templates`
+            reads a folder of them.
     """
 
     def __init__(
@@ -90,20 +90,20 @@ class Toolbox:
         for name, text in self.prompts.items():
             check_template(name, text)
         self.index: Index | None = None
-        """The index that the settings name; None where a retriever of another kind searches."""
+        """The index that the settings name; None if another kind of retriever searches."""
         self.embeddings: Embeddings | None = None
-        """The embedding model of the index, where the settings have opened one."""
+        """The embedding model of the index, if the settings opened one."""
         self.english_only = False
-        """Whether the entailment model knows no other language; answers to questions in another
-        one then say so."""
+        """Whether the entailment model reads English only. Answers to questions in other languages
+        then say so."""
         self._closing = ExitStack()
 
     def llm_for(self, role: str) -> LLM:
-        """The language model of a role."""
+        """Return the language model of a role."""
         return self._roles.get(role, self.llm).for_role(role)
 
     def over(self, retriever: BaseRetriever | Retriever) -> Toolbox:
-        """The same tools over another retriever; to close them stays with these."""
+        """Return the same tools with another retriever; closing them remains this toolbox's job."""
         other = copy(self)
         other.retriever = coerce_retriever(retriever)
         other._closing = ExitStack()
@@ -119,19 +119,19 @@ class Toolbox:
     ) -> Toolbox:
         """Open everything that the settings name: models, index, evidence log.
 
-        Embedded models are fetched if they are not there yet. Use it as a context manager, or
-        call `close`: the embedded server stops with it.
+        Downloads the embedded models if they are missing. Use the toolbox as a context manager, or
+        call `close`, to stop the embedded server.
 
         Args:
-            settings: By default those of `citeproof.toml` and the environment.
-            llm: False opens no language model; a node that asks one then ends the run.
-            progress: Told about downloads.
+            settings: Defaults to `citeproof.toml` and the environment.
+            llm: If False, opens no language model; a node that calls one then ends the run.
+            progress: Receives the progress of downloads.
 
         Raises:
             SettingsError: A setting cannot be used.
-            MissingExtraError: Runs are to be traced, and OpenTelemetry is not installed.
-            PromptError: A prompt of the settings' folder cannot be used.
-            ModelError: A model cannot be had.
+            MissingExtraError: Tracing is on, but OpenTelemetry is not installed.
+            PromptError: A prompt in the settings' folder cannot be used.
+            ModelError: A model cannot be fetched, opened or reached.
             StoreError: The store cannot be opened.
         """
         chosen = settings or Settings.load()
@@ -144,7 +144,7 @@ class Toolbox:
 
         def report_progress(label: str, done: int, total: int) -> None:
             if called_off.is_set():
-                raise CancelledError  # else a download would go on behind an error, or a Ctrl-C
+                raise CancelledError  # else a download would continue after an error or Ctrl-C
             if progress is not None:
                 progress(label, done, total)
 
@@ -152,13 +152,13 @@ class Toolbox:
             ExitStack, Embeddings | None, Index | OwnRetriever, Bank, EvidenceLog
         ]:
             embeddings = open_embedder(chosen, report_progress)
-            by_words = chosen.retriever.kind == "bm25"  # then no model is loaded for the log alone
+            by_words = chosen.retriever.kind == "bm25"  # don't load a model for the log alone
             with ExitStack() as opened:
                 index = open_searched(chosen, embeddings)
                 opened.callback(index.close)
                 is_empty = isinstance(index, Index) and not index.count()
                 if embeddings is not None and not by_words and not is_empty:
-                    embeddings.embed_query("")  # loads the model now, beside the other one
+                    embeddings.embed_query("")  # load the model now, in parallel with the other
                 bank = Bank.open(chosen.chroma, embeddings, namespace=chosen.bank.namespace)
                 opened.callback(bank.close)
                 evidence = EvidenceLog.open(chosen.chroma, None if by_words else embeddings)
@@ -166,11 +166,11 @@ class Toolbox:
                 return opened.pop_all(), embeddings, index, bank, evidence
 
         def fetch_entailment() -> None:
-            # Here, and not in the middle of a run: it may be a download.
+            # It may be a download, so do it before a run starts.
             if chosen.entailment.embedded:
                 entailment_folder(chosen.models, report_progress)
 
-        # The server's start and the embedder's take seconds each, and neither needs the other.
+        # The server and the embedder each take seconds to start, and are independent.
         with ExitStack() as held, ThreadPoolExecutor(1) as beside:
             opening = beside.submit(open_stores)
             fetching = beside.submit(fetch_entailment)
@@ -216,7 +216,7 @@ class Toolbox:
         return tools
 
     def close(self) -> None:
-        """Stop what was started: the embedded server, clients, stores."""
+        """Stop the embedded server, and close clients and stores."""
         self._closing.close()
 
     def __enter__(self) -> Self:

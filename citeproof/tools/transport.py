@@ -1,7 +1,7 @@
-"""Looks at the replies of a server at an address before a client parses them.
+"""Checks the replies of a server before a client parses them.
 
-A client says "No generation chunks were returned" of anything that it cannot read: a login page,
-half a reply, a proxy's error. It also reads a reply that never ends.
+A client reports "No generation chunks were returned" for anything it cannot read: a login page,
+half a reply, a proxy's error. It also keeps reading a reply that never ends.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 LONGEST = 64_000_000
-"""Bytes of one reply; 8,192 tokens with the probabilities of twenty others have 16 million."""
+"""Most bytes of a reply. 8,192 tokens, each with 20 alternatives, take 16 million."""
 
 
 class BadReplyError(ValueError):
-    """A server's reply is not that of a language model; `is_cut` if the rest was lost."""
+    """A server's reply is not that of a language model; `is_cut` says that its end is missing."""
 
     def __init__(self, why: str, *, is_cut: bool = False) -> None:
         super().__init__(why)
@@ -24,16 +24,16 @@ class BadReplyError(ValueError):
 
 
 def without_secrets(url: str) -> str:
-    """An address without user name, password and query."""
+    """Return an address without user name, password and query."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 async def look_over(response: Any) -> None:
-    """A hook for `httpx.AsyncClient(event_hooks={"response": [look_over]})`.
+    """Check a response, as a hook: `httpx.AsyncClient(event_hooks={"response": [look_over]})`.
 
     Raises:
-        BadReplyError: The server has answered, but not as a language model does.
+        BadReplyError: The reply is not that of a language model.
     """
     await cap(response)
     kind = content_type(response)
@@ -47,7 +47,7 @@ async def look_over(response: Any) -> None:
         raise BadReplyError(f"it reports an error: {_begin(json.dumps(reply['error']).encode())}")
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list):
-        raise BadReplyError(f"its JSON is no reply of a language model: {_begin(body)}")
+        raise BadReplyError(f"its JSON is not a reply of a language model: {_begin(body)}")
     if not choices:
         raise BadReplyError("its reply holds no choices")
     if json.loads(response.request.content or b"{}").get("stream"):
@@ -58,24 +58,24 @@ async def look_over(response: Any) -> None:
 
 
 async def cap(response: Any) -> None:
-    """A hook like `look_over`, for any server: the body may not be longer than `LONGEST`."""
+    """Limit the body of a response to `LONGEST` bytes, as a hook for any kind of server."""
     response.stream = _cap(response.stream)
 
 
 def content_type(response: Any) -> str:
-    """The content type of a response, without its parameters."""
+    """Return the content type of a response, without its parameters."""
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
 def read_json(kind: str, body: bytes) -> Any:
-    """The JSON of a body.
+    """Parse the JSON of a body.
 
     Args:
         kind: Its content type.
-        body: Without space around it.
+        body: The body, without surrounding space.
 
     Raises:
-        BadReplyError: It is a page, empty, broken off, or something else.
+        BadReplyError: The body is an HTML page, is empty, breaks off, or is not JSON.
     """
     if kind == "text/html" or body[:200].lower().startswith((b"<!doctype", b"<html")):
         raise BadReplyError("it sent an HTML page, as a login or a proxy does")
@@ -91,8 +91,8 @@ def read_json(kind: str, body: bytes) -> Any:
 
 
 def _cap(stream: Any) -> Any:
-    """A body that ends in an error once it is longer than any reply."""
-    # openai has a client of httpx, or of its successor: each wants a stream of its own class.
+    """Wrap a body so that it raises once it is longer than any reply."""
+    # openai's client is httpx's or its successor's, and each needs its own class of stream.
     kind: Any = next(k for k in type(stream).__mro__ if k.__name__ == "AsyncByteStream")
 
     class Capped(kind):  # type: ignore[misc]

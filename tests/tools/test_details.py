@@ -45,6 +45,21 @@ def test_a_bound_or_a_compound_is_not_any_number(
 
 
 @pytest.mark.parametrize(
+    ("premise", "claim", "missing"),
+    [
+        ("It is open until 17.", "It is open until 17:00.", []),
+        ("On Saturdays a boat leaves at 11 as well.", "A boat leaves at 11 AM.", []),
+        ("It opens at 9 p.m. in May.", "It opens at 9:00 pm in May.", []),
+        ("It is open until 17.", "It is open until 17:30.", ["30"]),
+        ("It is open until 17.", "It is open until 19:00.", ["19"]),
+        ("It takes 16 men.", "It takes 16 amps in May.", ["May"]),
+    ],
+)
+def test_an_hour_is_the_same_in_other_forms(premise: str, claim: str, missing: list[str]) -> None:
+    assert missing_details(premise, claim) == missing
+
+
+@pytest.mark.parametrize(
     ("claim", "missing"),
     [
         ("Call `secrets.token_bytes()` for one.", []),

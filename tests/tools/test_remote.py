@@ -254,7 +254,7 @@ def test_a_server_that_is_gone_is_told_when_the_models_are_opened() -> None:
     ("model", "kind", "told"),
     [
         ("local", "classifier", "it has 'org/other', not 'citeproof-entailment-"),
-        ("org/other", "embedding", "org/other is no classifier, but of type embedding"),
+        ("org/other", "embedding", "org/other is not a classifier but of type embedding"),
     ],
 )
 def test_a_server_with_another_model_is_an_error(model: str, kind: str, told: str) -> None:

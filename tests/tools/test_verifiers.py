@@ -491,7 +491,7 @@ def test_a_published_model_is_known_by_name_and_path(model: str, name: str | Non
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"model": "factcq"}, "no known verifier.*Did you mean factcg"),
+        ({"model": "factcq"}, "not a known verifier.*Did you mean factcg"),
         ({"model": "a/b", "preset": "minichek-roberta"}, "preset.*Did you mean minicheck-roberta"),
         ({"model": "local", "preset": "factcg"}, "preset does not go with"),
         ({"model": ["hhem", "factcg"], "label": "1"}, "label does not go with"),

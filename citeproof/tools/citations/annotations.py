@@ -15,16 +15,16 @@ from citeproof.types import CheckedSentence, CheckReport, Support
 
 
 def annotate(message: AIMessage, report: CheckReport) -> AIMessage:
-    """The message with the verdict on each sentence that was checked.
+    """Return the message with the verdict on each checked sentence.
 
-    A sentence that a source supports has a LangChain `Citation` for each passage that does: where
-    it stands in its text block, what the source says, and under `extras` the `verdict`, the `score`
-    and the passage. Any other sentence has an annotation of the type `non_standard_annotation`, so
-    that no reader takes it for cited; its `value` has the same fields, and `against` the passages
-    that say otherwise.
+    A supported sentence gets a LangChain `Citation` for each passage that supports it. The citation
+    holds the sentence's place in its text block, what the source says, and under `extras` the
+    `verdict`, the `score` and the passage. Any other sentence gets an annotation of the type
+    `non_standard_annotation`, so that no reader takes it for cited. Its `value` holds place,
+    `verdict` and `score`, and under `against` the passages that contradict the sentence.
 
     Args:
-        message: Its content becomes standard content blocks, its id stays.
+        message: Its content becomes standard content blocks; its id stays.
         report: The check of its `text`.
     """
     spans = locate(message.text, [sentence.text for sentence in report.sentences])
@@ -51,7 +51,7 @@ def annotate(message: AIMessage, report: CheckReport) -> AIMessage:
 def _annotations(
     span: Span, sentence: CheckedSentence, place: int, end: int
 ) -> Iterator[Annotation]:
-    """Of one sentence; a block's indices count from its own beginning."""
+    """Yield the annotations of one sentence; indices count from the start of its block."""
     start, stop = span.start - place, min(span.end, end) - place
     verdict: dict[str, Any] = {"verdict": sentence.verdict, "score": sentence.score}
     for support in sentence.support:

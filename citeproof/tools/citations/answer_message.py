@@ -1,4 +1,4 @@
-"""An answer as a message of LangChain's, with its citations as standard annotations."""
+"""An answer as a LangChain message, with its citations as standard annotations."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["annotate_passage", "answer_message"]
 
 
 def answer_message(answer: Answer) -> AIMessage:
-    """The answer as the reply to its question.
+    """Return the answer as the reply to its question.
 
-    The content is one block of text: that of the answer, or where no claim was made, why. Its
-    `annotations` are LangChain's citations, one for each passage that a claim cites, in order.
-    `start_index` and `end_index` say where the claim stands in the text, with its marks;
-    `cited_text` is the sentence that proves it; `extras` has the `passage_id`, its `number` and
-    `source`, and the `verdict` and `score` of the claim. `response_metadata` has `question`,
-    `method`, `status` and `reason`.
+    The content is one text block with the answer, or with the reason if there is no claim. Its
+    `annotations` are LangChain citations, one for each passage that a claim cites, in order.
+    `start_index` and `end_index` delimit the claim in the text, including its marks. `cited_text`
+    is the sentence that proves it. `extras` holds the `passage_id`, its `number` and `source`, and
+    the claim's `verdict` and `score`. `response_metadata` holds `question`, `method`, `status` and
+    `reason`.
 
     >>> answer_message(Answer(question="Who?", method="vtg", status="not_found")).text
     'No answer was found.'
@@ -59,7 +59,7 @@ def answer_message(answer: Answer) -> AIMessage:
 
 
 def _places(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
-    """Each claim with where it begins and ends in the text; claims of a list may have moved."""
+    """Yield each claim with its start and end in the text; claims of a list may have moved."""
     cursor = 0
     for claim in answer.claims:
         numbers = "".join(f"[{citation.number}]" for citation in claim.citations)
@@ -77,13 +77,13 @@ def _places(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
 def annotate_passage(
     passage: Passage, sentence: str, place: tuple[int, int], **extras: Any
 ) -> Citation:
-    """LangChain's citation of a passage.
+    """Return LangChain's citation of a passage.
 
     Args:
         passage: The cited passage.
-        sentence: The sentence of the passage that proves the claim; by default all of it.
+        sentence: The sentence of the passage that proves the claim; if empty, all of it is cited.
         place: Start and end of the claim in the message's text.
-        extras: Further fields, beside the passage's id and source.
+        extras: Further fields, besides the passage's id and source.
     """
     return create_citation(
         url=passage.source if "://" in passage.source else None,

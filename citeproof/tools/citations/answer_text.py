@@ -1,4 +1,4 @@
-"""Answers as text: instructions for the model, and the way from its text to claims."""
+"""Answers as text: instructs the model how to cite, and reads the claims of its replies."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ UNCHECKED = "nothing has checked this claim"
 def citing_instruction(
     llm: LLM, numbers: Collection[int], *, empty: bool = False
 ) -> tuple[str, dict[str, Any] | None]:
-    """The end of a task's sentence, which tells the model how to cite; and the schema, if any.
+    """Return the end of the task's sentence, which says how to cite, and the schema, if any.
 
     Args:
-        llm: Asked for marks in its text, or for JSON (`LLM.answers_in_json`).
+        llm: Whether it writes marks or JSON depends on its `answers_in_json`.
         numbers: The numbers of the passages.
-        empty: Whether an answer may have no sentence.
+        empty: Whether an answer may have no sentences.
     """
     numbered = ", ".join(map(str, sorted(numbers)))
     if llm.answers_in_json:
         schema = answer_schema(numbers, most=_MOST, empty=empty)
         return fill(template("citing_json"), numbers=numbered), schema
-    # An example with a number that no passage bears would be copied all the same.
+    # The model would copy the example's number even if no passage had it.
     example = f"[{min(numbers)}]"
     return fill(template("citing_marks"), numbers=numbered, example=example), None
 
 
 def introduce(demonstration: str, words: str = _EXAMPLE) -> str:
-    """A demonstration with an introduction; empty if there is none."""
+    """Return a demonstration with an introduction; empty if there is none."""
     return f"{words}\n{demonstration}\n\n" if demonstration else ""
 
 
 def piece_teller() -> Callable[[str], None]:
-    """Tells the pieces of one answer as they come; of JSON, the sentences only."""
+    """Return an emitter for the pieces of one answer; from JSON it emits only the sentences."""
     reply, told = "", ""
 
     def tell(piece: str) -> None:
@@ -67,12 +67,12 @@ def piece_teller() -> Callable[[str], None]:
 
 
 def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> list[Claim]:
-    """The claims of a reply, in order; citations that no passage bears are dropped.
+    """Read the claims of a reply, in order; drops citations of numbers without a passage.
 
     Args:
         reply: The answer with its marks, and nothing else.
         passages: Number → passage.
-        form: How many citations count: one of a name in a list, else the first three.
+        form: Decides how many citations count: the first for names in a list, else the first three.
     """
     read = {"prose": _read_prose, "list": read_marked_list, "short": read_marked_name}[form]
     most = 1 if form == "list" else _MOST
@@ -87,11 +87,11 @@ def _read_prose(reply: str) -> list[MarkedSentence]:
 
 
 def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:
-    """A claim that nothing has checked.
+    """Return a claim that nothing has checked.
 
     Args:
-        text: Without citation marks.
-        numbers: The passages it cites; each is a key of `passages`.
+        text: The claim, without citation marks.
+        numbers: The passages that it cites; each is a key of `passages`.
         passages: Number → passage.
     """
     return Claim(
@@ -102,10 +102,10 @@ def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage])
 
 
 def written_out(claims: Sequence[Claim], form: AnyForm) -> str:
-    """The claims with their marks: sentences, or names with commas between them."""
+    """Write out the claims with their marks: sentences, or names separated by commas."""
     if form == "prose":
         return " ".join(map(marks, claims))
-    # Last those without marks, which before a marked name would be read as its beginning.
+    # Names without marks go last: before a marked name they would be read as its beginning.
     ordered = sorted(claims, key=lambda claim: not claim.citations)
     names = ((claim.text, "".join(f"[{c.number}]" for c in claim.citations)) for claim in ordered)
     return ", ".join(f"{text} {numbers}".strip() for text, numbers in names)

@@ -1,6 +1,6 @@
 """Whole answers as JSON: sentences, each with the numbers of the passages that it cites.
 
-A small model that is asked for marks leaves them out, or copies a passage; in this form it cites
+A small model that is asked for marks leaves them out, or copies a passage. In this form it cites
 every sentence, and stops.
 """
 
@@ -16,19 +16,19 @@ from langchain_core.utils.json import parse_partial_json
 from citeproof.tools.citations.marked_text import MarkedSentence, read_reply
 
 MOST_SENTENCES = 5
-"""Most sentences of an answer; without an end the model would fill its whole reply."""
+"""Most sentences of an answer; without a limit the model would fill its whole reply."""
 _MOST_OBJECTS = 200
 
 _BEGIN = re.compile(r"\s*(?:```(?:json)?)?\s*\{", re.IGNORECASE)
 
 
 def answer_schema(numbers: Collection[int], *, most: int, empty: bool = False) -> dict[str, Any]:
-    """The JSON schema of an answer.
+    """Return the JSON schema of an answer.
 
     Args:
         numbers: The numbers of the passages; no other number can be cited.
         most: Most passages a sentence may cite.
-        empty: Whether an answer may have no sentence.
+        empty: Whether an answer may have no sentences.
     """
     passages = {
         "type": "array",
@@ -42,25 +42,25 @@ def answer_schema(numbers: Collection[int], *, most: int, empty: bool = False) -
 
 
 def answer_json(sentences: Iterable[MarkedSentence]) -> str:
-    """An answer in this form, on one line."""
+    """Return an answer in this form, on one line."""
     items = [{"sentence": text, "passages": list(numbers)} for text, numbers in sentences]
     return json.dumps({"answer": items}, ensure_ascii=False)
 
 
 def is_answer_json(reply: str) -> bool:
-    """Whether a reply, or as much of it as there is, is meant as JSON."""
+    """Whether a reply, which may be incomplete, is meant as JSON."""
     return bool(_BEGIN.match(reply))
 
 
 def read_answer_json(reply: str) -> list[MarkedSentence]:
-    """The sentences of a reply, each with the numbers it cites, in order and each once.
+    """Read the sentences of a reply, each with the numbers it cites, in order and each once.
 
-    If the model puts two sentences into the place of one, both cite all of its passages. Of a
-    truncated reply, the complete sentences are read, or the last one if it is the only one.
+    If the model writes two sentences in the place of one, both cite all of its passages. From a
+    truncated reply, only complete sentences are read, or the incomplete one if it is the only one.
     Sentences beyond `MOST_SENTENCES` are ignored. A reply without such an object has none.
     """
     if reply.count("{") > _MOST_OBJECTS:
-        return []  # each that is not closed would cost a pass over all of it
+        return []  # each unclosed one would cost a pass over the whole reply
     try:
         found = parse_partial_json(reply[reply.find("{") :].rstrip("` \n"), strict=False)
     except (ValueError, RecursionError):

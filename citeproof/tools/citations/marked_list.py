@@ -1,4 +1,4 @@
-"""Reads names that bear citation marks: which name cites which numbers."""
+"""Reads names with citation marks: which name cites which numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from citeproof.tools.citations.marked_text import (
     unwrap,
 )
 
-# A name ends behind its marks, where another one follows.
+# A name ends after its marks if another name follows.
 _AFTER_MARKS = re.compile(r"(?<=\])\s*[,;.]?\s+(?!\[)|(?<=\])[,;](?!\s*\[)")
 _COMMA = re.compile(r"[,;]\s+")
 _BEGIN = re.compile(r"^\s*(?:(?:[-*+•#>]+|\d{1,3}[.)])\s+)?(?:(?:and|or)\s+)?", re.IGNORECASE)
@@ -20,12 +20,12 @@ _EDGES = " \t,;:"
 
 
 def read_marked_list(text: str) -> list[MarkedSentence]:
-    """The names of a list without their marks, in order, each with the numbers it cites.
+    """Read the names of a list without their marks, in order, each with the numbers it cites.
 
-    A name ends behind its marks or at the end of its line, so that `Washington, D.C. [1]` is one. A
-    single line without marks is cut at its commas, and so is the part behind the last mark. Bullets
-    are removed, and so are names without a letter or digit; of names that differ only in case, the
-    first counts.
+    A name ends after its marks or at the end of its line, so `Washington, D.C. [1]` is one name. A
+    single line without marks is split at its commas, and so is the part after the last mark.
+    Bullets are removed, and so are names without a letter or digit. Of names that differ only in
+    case, the first counts.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     pieces = [piece for line in lines for piece in _AFTER_MARKS.split(line)]
@@ -44,7 +44,7 @@ def read_marked_list(text: str) -> list[MarkedSentence]:
 
 
 def read_marked_name(text: str) -> list[MarkedSentence]:
-    """The first line of a text as a single name, commas included; none if the text is empty."""
+    """Read the first line with a name as a single one, commas included; none for an empty text."""
     for line in text.splitlines():
         name = _read_name(_END.sub("", _BEGIN.sub("", line)))
         if name.text:

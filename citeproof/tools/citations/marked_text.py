@@ -1,4 +1,4 @@
-"""Reads text that cites by marks, or in words: which sentence cites which numbers."""
+"""Reads text that cites by marks or in words: which sentence cites which numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBER = r"(?:(?:passages?|documents?|sources?)\s+)?\d{1,6}"
 MARK = rf"\[\s*({_NUMBER}(?:\s*(?:,|;|&|-|–|to|and)\s*{_NUMBER})*)\s*\]"
 """A citation mark: its numbers are the group."""
 _MARK = re.compile(MARK, re.IGNORECASE)
-# With the address of a Markdown link behind it, and as a superscript.
+# Possibly followed by the address of a Markdown link, or in superscript.
 _ADDRESS = r"\((?:https?://|#)[^\s()]*(?:\([^\s()]*\)[^\s()]*)*\)"
 _ONE = rf"(?:<sup>)?(?:{MARK}|\[{MARK}\])(?:{_ADDRESS})?(?:</sup>)?"
 _RUN = rf"{_ONE}(?:[^\S\n]*(?:[,–-][^\S\n]*)?{_ONE})*"  # "[1], [2]" and "[1]–[3]" as well
@@ -25,7 +25,7 @@ _ASIDE = (
 )
 # "It is old.[1]:12–13": pages, as encyclopedias give them.
 _PAGED = rf"(?<=[.!?])(?:{MARK})+:[^\S\n]?\d{{1,4}}(?:[–-]\d{{1,4}})?(?=\s|$|\[)"
-# Code goes first: `sys.argv[1]` is an index. Looking back spares a try from each space of many.
+# Code comes first: `sys.argv[1]` is an index. The lookbehind saves a try from every space of a run.
 _MARKS = re.compile(
     rf"`[^`\n]+`|(?<![^\S\n])(?:[^\S\n]*(?:{_PAGED}|{_RUN}|{_ASIDE}))+", re.IGNORECASE
 )
@@ -65,17 +65,17 @@ class MarkedSentence(NamedTuple):
 
 
 def read_marked(text: str) -> list[MarkedSentence]:
-    """The sentences of a text without their marks, each with the numbers it cites.
+    """Read the sentences of a text without their marks, each with the numbers it cites.
 
-    Marks are `[1]`, `[1][2]`, `[1, 2]`, `[1-3]` and `[passage 1]`. One that follows a full stop
-    belongs to the sentence that ends there; one that begins a line, to the sentence after it. Any
+    Marks are `[1]`, `[1][2]`, `[1, 2]`, `[1-3]` and `[passage 1]`. A mark after a full stop belongs
+    to the sentence that ends there, and a mark at the start of a line to the sentence after it. Any
     number is read; the caller must check that a passage has it. Bullets are removed, and so are
     sentences without a letter or digit.
     """
     plain, marks = _apart(text)
-    # Signs alone are no sentence: a mark behind them belongs to what stands before.
+    # Punctuation alone is not a sentence: a mark after it belongs to the text before it.
     spans = [span for span in split(plain) if any(map(str.isalnum, plain[slice(*span)]))]
-    # Nor is the number `ii.` of an item, beside what it numbers.
+    # Nor is an item's number, such as `ii.`, unless there is nothing else.
     spans = [span for span in spans if not _LABEL.fullmatch(plain[slice(*span)])] or spans
     starts = [span.start for span in spans]
     cited: list[list[int]] = [[] for _ in spans]
@@ -93,21 +93,21 @@ def read_marked(text: str) -> list[MarkedSentence]:
 
 
 def join_sentences(sentences: Sequence[MarkedSentence]) -> MarkedSentence:
-    """Several sentences as one, which cites what any of them cites."""
+    """Join sentences into one that cites what any of them cites."""
     numbers = dict.fromkeys(number for sentence in sentences for number in sentence.numbers)
     return MarkedSentence(" ".join(sentence.text for sentence in sentences), tuple(numbers))
 
 
 def read_reply(reply: str) -> list[MarkedSentence]:
-    """The sentences of a model's reply, each with the numbers it cites by marks or in words."""
+    """Read the sentences of a reply, each with the numbers that it cites by marks or in words."""
     return read_marked(mark_mentions(reply))
 
 
 def mark_mentions(reply: str) -> str:
-    """A reply with marks in place of mentions of passages, which go where they have no number.
+    """Replace mentions of passages in a reply by marks; drops mentions without a number.
 
-    A claim that says where it is stated is not entailed by that passage, which says no such thing
-    of itself.
+    A passage does not entail a claim that also names where it is stated, since no passage says that
+    about itself.
 
     >>> mark_mentions("The tower is old, as stated in passage 1.")
     'The tower is old [1].'
@@ -121,9 +121,9 @@ def mark_mentions(reply: str) -> str:
 
 
 def unwrap(text: str, *, quotes: bool = True) -> str:
-    """The text without the emphasis, and the quotation marks, that stand around all of it.
+    """Remove the emphasis and the quotation marks around a whole text.
 
-    The half of a pair that a split has torn goes as well; pairs around a part of it stay.
+    Half of a pair that a split has separated is removed as well. Pairs around a part stay.
     """
     text = text.strip()
     for left, right in (*_EMPHASIS, *_QUOTES, *_EMPHASIS) if quotes else _EMPHASIS:
@@ -134,7 +134,7 @@ def unwrap(text: str, *, quotes: bool = True) -> str:
 
 
 def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
-    """The text without marks; and for each mark a place in it, after its sentence's start."""
+    """Return the text without marks, and each mark's place in it, after its sentence's start."""
     parts: list[str] = []
     place, done, begins_line = 0, 0, True
     marks = []
@@ -153,7 +153,7 @@ def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
         marks.append((place + after, numbers))
         below = _BELOW.match(text, done)
         if below and not begins_line and below[1].isupper():
-            parts.append("\n")  # the mark ended a sentence that has no stop
+            parts.append("\n")  # the mark ends a sentence without a full stop
             place += 1
     return "".join([*parts, text[done:]]), marks
 

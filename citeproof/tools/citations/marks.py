@@ -14,7 +14,7 @@ from citeproof.tools.sentences import MARKS, UNSPACED, split, stems
 from citeproof.types import Box, Citation, Claim, Passage
 
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
-"""Marks behind a claim that no passage proves, and behind one that a passage denies."""
+"""Marks after a claim that no passage proves, and after one that a passage contradicts."""
 
 _MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
 _OF_NUMBER, _OF_TITLE = 2.0, 0.2
@@ -33,7 +33,7 @@ _FUNCTION_WORDS = frozenset(
 
 
 class Quotation(TypedDict):
-    """A citation's view of its sentence."""
+    """The fields of a citation that describe its sentence."""
 
     sentence: str
     page: int | None
@@ -42,14 +42,14 @@ class Quotation(TypedDict):
 
 
 def strip_marks(text: str) -> str:
-    """The text without citation marks: [1], [1][2], [1, 2], [1-3]."""
+    """Remove citation marks from a text: [1], [1][2], [1, 2], [1-3]."""
     return _MARK.sub("", text)
 
 
 def marks(claim: Claim) -> str:
-    """The claim with its marks before each full stop, as in `The tower is old [1][2].`.
+    """Return the claim with its marks before the full stop, as in `The tower is old [1][2].`.
 
-    In a claim of several sentences each one has them, so every sentence shows its proof.
+    In a claim of several sentences each one gets them, so that every sentence shows its proof.
     """
     text = "".join(f"[{citation.number}]" for citation in claim.citations)
     if not text:
@@ -64,7 +64,7 @@ def marks(claim: Claim) -> str:
 
 
 def cite(passages: Mapping[int, Passage], claim: str) -> tuple[Citation, ...]:
-    """Citations of numbered passages, each with the sentence that supports the claim best."""
+    """Cite numbered passages, each with the sentence that best supports the claim."""
     return tuple(
         Citation(passage_id=passage.id, number=number, **quote(passage, claim))
         for number, passage in passages.items()
@@ -72,9 +72,9 @@ def cite(passages: Mapping[int, Passage], claim: str) -> tuple[Citation, ...]:
 
 
 def quote(passage: Passage, claim: str) -> Quotation:
-    """The sentence of a passage that supports a claim best, and where it stands on its page.
+    """Return the sentence of a passage that best supports a claim, and its place on the page.
 
-    Where the passage has the claim word for word, it is the claim.
+    If the passage contains the claim word for word, that is the sentence.
     """
     sentence = claim if claim in passage.text else supporting_sentence(passage, claim)
     start = passage.text.find(sentence)
@@ -82,31 +82,31 @@ def quote(passage: Passage, claim: str) -> Quotation:
 
 
 def quotation(passage: Passage, start: int, end: int) -> Quotation:
-    """The stretch `passage.text[start:end]`, and where it stands on its page."""
+    """Return the span `passage.text[start:end]`, and its place on the page."""
     sentence = passage.text[start:end]
     boxes = tuple(boxes_within(passage.boxes, start, end))
     unplaced = ""
     if passage.page is not None and not boxes:
-        unplaced = "its source does not say where the lines of the page stand"
+        unplaced = "its source does not give the position of the page's lines"
         if not sentence:
             unplaced = "no sentence of the passage shares a word with the claim"
         elif passage.boxes:
-            unplaced = "the sentence is not to be seen on its page"
+            unplaced = "the sentence is not visible on its page"
     return Quotation(sentence=sentence, page=passage.page, boxes=boxes, unplaced=unplaced)
 
 
 def strip_flags(text: str) -> str:
-    """The text without what `FLAG` and `CONTRADICTED` say of its claims."""
+    """Remove the marks `FLAG` and `CONTRADICTED` from a text."""
     return text.replace(f" {FLAG}", "").replace(f" {CONTRADICTED}", "")
 
 
 def supporting_sentence(passage: Passage, claim: str) -> str:
-    """The sentence of a passage that shares the most of the claim's content with it.
+    """Return the sentence of a passage that shares the most content with the claim.
 
-    Rare words of the passage count more, numbers most, and words of its title little: any of its
-    sentences may have these. A tie goes to the earlier sentence. Empty where no content word is
-    shared. Of claims made of NQ questions 90% are given the sentence with the answer so, of SQuAD
-    98%; with equal weights 82% and 98%.
+    Rare words of the passage count more, numbers most, and words of its title little, since any of
+    its sentences may contain them. A tie goes to the earlier sentence. Empty if no content word is
+    shared. For claims made from questions, this is the sentence with the answer for 90% on NQ and
+    98% on SQuAD; with equal weights, for 82% and 98%.
     """
     sentences = [passage.text[span.start : span.end].strip() for span in split(passage.text)]
     wanted, named = content(claim), content(passage.title)
@@ -123,17 +123,16 @@ def supporting_sentence(passage: Passage, claim: str) -> str:
 
 
 def adds_nothing(claim: str, accepted: Sequence[str]) -> bool:
-    """Whether every content word and number of the claim stands in one accepted sentence.
+    """Whether one accepted sentence has all content words and numbers of the claim, in order.
 
-    The same words can say something else ("A beat B", "B beat A"), so order counts as well:
-    only a sentence whose content words follow in the same order is a repetition.
+    The order counts, since the same words can say something else ("A beat B", "B beat A").
     """
     words = _content_list(claim)
     return any(_is_subsequence(words, _content_list(sentence)) for sentence in accepted)
 
 
 def content(text: str) -> set[str]:
-    """Stems of the content words and the numbers of a text."""
+    """Return the stems of a text's content words, and its numbers."""
     return set(_content_list(text))
 
 

@@ -25,10 +25,10 @@ class NumberedPassages:
     """The passages that the numbers of a text can cite."""
 
     passages: dict[int, tuple[Passage, ...]]
-    """Number, from 1 → its passages; none where there is nothing to read. Every id is that of
-    one passage."""
+    """Number, from 1 → its passages; none if there is nothing to read. Every id belongs to one
+    passage."""
     files: tuple[Path, ...]
-    """Where they come from, in order; absolute."""
+    """The files that they come from, in order, as absolute paths."""
     problems: tuple[str, ...] = ()
     """Parts that could not be read, and why."""
 
@@ -38,23 +38,23 @@ def read_numbered(
     passage_words: int = 100,
     settings: DocumentSettings | None = None,
 ) -> NumberedPassages:
-    """The passages of files and folders, by the numbers that cite them.
+    """Read the passages of files and folders, by the numbers that cite them.
 
-    A file of JSON lines gives a number to each of its objects: the third line that is not blank
-    is [3], even if the second holds no text. Any other file is [1]. In a folder every file of a
-    known kind is one number, in the order in which `citeproof index` reads them, even if some
-    cannot be read. If there are several, each continues the numbers of the one before.
+    In a JSON lines file each object has a number: the third line that is not blank is [3], even if
+    the second holds no text. Any other file is [1]. In a folder each file of a known kind has a
+    number, in the order in which `citeproof index` reads them, even if some cannot be read. Each
+    further file or folder continues the numbers of the one before.
 
     Args:
         documents: Files and folders.
-        passage_words: Words that a passage has, more or less; an object of JSON lines is kept
+        passage_words: Approximate number of words of a passage. An object of JSON lines is kept
             whole up to four times as many.
         settings: How documents are read.
 
     Raises:
         InputError: There is no passage.
-        DocumentError: It is a single file, and cannot be read.
-        MissingExtraError: Its format needs an extra that is not installed.
+        DocumentError: A given file cannot be read; one inside a folder only adds to `problems`.
+        MissingExtraError: A file's format needs an extra that is not installed.
     """
     given = [documents] if isinstance(documents, Path) else documents
     groups: list[Sequence[Passage]] = []
@@ -80,13 +80,13 @@ def read_numbered(
 def _folder(
     path: Path, files: Sequence[Path], problems: list[str], read: Callable[[Path], list[Passage]]
 ) -> list[Sequence[Passage]]:
-    """The passages of each file of a folder."""
+    """Read the passages of each file of a folder."""
     groups: list[Sequence[Passage]] = []
     for file in files:
         try:
             groups.append(read(file))
         except CiteproofError as error:
-            groups.append(())  # the files below it keep their numbers
+            groups.append(())  # later files keep their numbers
             problems.append(str(error))
     if not any(groups):
         raise InputError(
@@ -98,9 +98,9 @@ def _folder(
 
 
 def _objects(path: Path, passage_words: int) -> list[Sequence[Passage]]:
-    """The passages of each object of a JSON lines file; one without text has none."""
+    """Read the passages of each object of a JSON lines file; one without text has none."""
     data = load(path)
-    parse(data, path)  # as a whole first, for errors that name the line
+    parse(data, path)  # the whole file first, for errors that name the line
     lines = [line for line in decode(data, path).split("\n") if line.strip()]
     groups: list[Sequence[Passage]] = []
     for number, line in enumerate(lines, start=1):
@@ -111,7 +111,7 @@ def _objects(path: Path, passage_words: int) -> list[Sequence[Passage]]:
 
 
 def _by_number(groups: Sequence[Sequence[Passage]]) -> dict[int, tuple[Passage, ...]]:
-    """Groups, numbered from 1; ids that two files give to different passages are told apart."""
+    """Number groups from 1, and make ids unique that two files give to different passages."""
     known: dict[str, Passage] = {}
     numbered: dict[int, tuple[Passage, ...]] = {}
     for number, group in enumerate(groups, start=1):

@@ -1,4 +1,4 @@
-"""Stretches of passages that can be read by themselves, and how they are found again."""
+"""Quotes from passages that can be read on their own, and how they are found again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from citeproof.tools.sentences import split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 _MOST_CONTEXT = 2
-"""Sentences that are quoted before one that depends on them."""
+"""Most sentences that are quoted before one that depends on them."""
 
 _OPENERS = r"however|but|and|thus|therefore|also|then|moreover|furthermore|instead|hence|similarly"
 _LINKED = re.compile(
@@ -36,7 +36,7 @@ _OPENING = re.compile(r"[^\w\s]*\Z")
 
 
 class Quote(NamedTuple):
-    """A stretch of a passage: `passage.text[start:end]`."""
+    """A span of a passage: `passage.text[start:end]`."""
 
     passage: Passage
     start: int
@@ -44,27 +44,27 @@ class Quote(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The stretch on one line."""
+        """The quote on one line."""
         return " ".join(self.passage.text[self.start : self.end].split())
 
     @property
     def premise(self) -> str:
-        """The stretch as a model reads it: behind the passage's title."""
+        """The quote as a model reads it, after the passage's title."""
         return self.passage.model_copy(update={"text": self.text}).premise
 
     def claim(self, number: int, verdict: Verdict) -> Claim:
-        """The stretch as a claim, which cites its passage by this number."""
+        """Return the quote as a claim that cites its passage by this number."""
         said = quotation(self.passage, self.start, self.end)
         citation = Citation(passage_id=self.passage.id, number=number, **said)
         return Claim(text=self.text, citations=(citation,), verdict=verdict)
 
 
 def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
-    """A quote for each sentence of a passage, in order, without the number of a list's item.
+    """Yield a quote for each sentence of a passage, in order, without the numbers of list items.
 
     Args:
         passage: The passage to quote.
-        context: Whether a sentence that cannot be read alone begins with those before it.
+        context: Whether the quote of a sentence that depends on those before it includes them.
     """
     spans = split(passage.text)
     for place, span in enumerate(spans):
@@ -82,8 +82,8 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
 def depends_on_context(sentence: str) -> bool:
     """Whether an English sentence refers to one before it.
 
-    It does so if it begins with a word such as "this" or "however", or names no person before its
-    first "he", "she" or "they".
+    It does if it begins with a word such as "this" or "however", or names no one before its first
+    "he", "she" or "they".
     """
     if _LINKED.match(sentence):
         return True
@@ -95,10 +95,10 @@ def depends_on_context(sentence: str) -> bool:
 
 
 def find_quote(text: str, passage: Passage) -> Quote | None:
-    """The stretch of a passage that has the words of a text, in their order and with none between.
+    """Find the span of a passage that has exactly the words of a text, in order.
 
-    Case, spaces and punctuation do not count. None where the passage has no such stretch, or the
-    text no word.
+    Case, spaces and punctuation do not count. None if the passage has no such span, or the text no
+    word.
     """
     wanted = [word.casefold() for word in words(text)]
     said = [word.casefold() for word in words(passage.text)]
@@ -109,7 +109,7 @@ def find_quote(text: str, passage: Passage) -> Quote | None:
 
 
 def _stretch(passage: Passage, first: int, last: int) -> Quote:
-    """From one word to another, with the punctuation around them."""
+    """Return the quote from one word to another, with the punctuation around them."""
     text, offsets = passage.text, starts(passage.text)
     end = offsets[last] + len(words(text)[last])
     if closing := _CLOSING.match(text, end):

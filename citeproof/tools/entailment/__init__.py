@@ -1,6 +1,6 @@
-"""Does this premise entail this hypothesis? The one question that all verification asks.
+"""Entailment: whether a premise entails a hypothesis, which is all that verification asks.
 
-`Entailment` is the contract; `opening.open_entailment` makes the one that the settings name.
+`Entailment` is the protocol; `opening.open_entailment` opens the model that the settings name.
 """
 
 from citeproof.tools.entailment.base import (

@@ -11,14 +11,14 @@ from citeproof.tools.entailment.base import Pair
 
 
 class Batcher:
-    """Hands all pairs that wait to one call of `predict`, so that callers share its batches.
+    """Passes all waiting pairs to one call of `predict`, so that callers share its batches.
 
     While a call runs, new pairs gather for the next one. A pair that several callers wait for
     is predicted once. Works across event loops.
 
     Args:
-        predict: Scores of distinct pairs, in order; runs in a thread.
-        abandoned: Whether the end of the program does not wait for it, as for a server that hangs.
+        predict: Returns the scores of distinct pairs, in order; runs in a thread.
+        abandoned: Whether the program may exit without waiting for it, as for a server that hangs.
     """
 
     def __init__(
@@ -32,14 +32,14 @@ class Batcher:
         self._waiting: dict[Pair, Future[float]] = {}
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The score of each pair, in order."""
+        """Return the score of each pair, in order."""
         with self._lock:
             futures = [self._waiting.setdefault(pair, Future()) for pair in pairs]
         if self._abandoned:
             threading.Thread(target=self._drain, daemon=True).start()
         else:
             self._worker.submit(self._drain)
-        # Shielded: another caller may wait for the same future when this one is cancelled.
+        # Shielded, since another caller may wait for the same future when this one is cancelled.
         waits = [asyncio.shield(asyncio.wrap_future(future)) for future in futures]
         return list(await asyncio.gather(*waits))
 
@@ -53,7 +53,7 @@ class Batcher:
     def _score(self, batch: dict[Pair, Future[float]]) -> None:
         try:
             scores = self._predict(list(batch))
-        except BaseException as error:  # every waiting caller must hear of it
+        except BaseException as error:  # every waiting caller must get it
             for future in batch.values():
                 future.set_exception(error)
             return

@@ -1,4 +1,4 @@
-"""Keeps entailment scores: in memory, and in a file when asked."""
+"""Caches entailment scores in memory, and optionally in a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.types import Usage
 
 MOST = 20_000
-"""Scores kept in memory; the oldest go first."""
+"""Most scores kept in memory; the oldest are dropped first."""
 _SELECT = "SELECT score, contradiction FROM scores WHERE key = ?"
 
 
@@ -27,8 +27,8 @@ class CachedEntailment:
 
     Args:
         model: The model that computes.
-        file: An SQLite file that outlives the process; scores are kept by model name, so that
-            several models can share one file.
+        file: An SQLite file that outlives the process. Scores are stored by model name, so
+            several models can share a file.
     """
 
     def __init__(self, model: Entailment, *, file: Path | None = None) -> None:
@@ -37,22 +37,22 @@ class CachedEntailment:
         self.threshold = model.threshold
         self.reads_many = bool(getattr(model, "reads_many", False))
         self.place = str(getattr(model, "place", ""))
-        """The server that computes, or the first of a cascade; empty for this process."""
+        """The model's server, or that of a cascade's first model; empty for this process."""
         self.spans: Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None = getattr(
             model, "spans", None
         )
-        """Marks the unsupported part of a hypothesis; None where the model cannot."""
+        """Marks the unsupported parts of a hypothesis; None if the model cannot."""
         self._scores: dict[Pair, float] = {}
-        self._lock = threading.Lock()  # runs in several event loops share one of these
+        self._lock = threading.Lock()  # runs in several event loops share an instance
         self._file = _ScoreFile(file, model.name) if file is not None else None
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order; only new pairs cost time.
+        """Return the probability of entailment of each pair, in order; computes only new pairs.
 
         Raises:
             StoreError: The file cannot be read or written.
         """
-        # Apart from those that are kept, since another caller's may drive these out meanwhile.
+        # A copy, since other callers may meanwhile push these scores out of the cache.
         with self._lock:
             known = {pair: self._scores[pair] for pair in pairs if pair in self._scores}
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
@@ -83,7 +83,7 @@ class CachedEntailment:
 
 
 class _ScoreFile:
-    """Scores by (model, premise, hypothesis), as hashes: no text is stored."""
+    """Scores by hashes of (model, premise, hypothesis); stores no text."""
 
     def __init__(self, path: Path, model: str) -> None:
         self._path = path
@@ -114,7 +114,7 @@ class _ScoreFile:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """The database, whose changes are kept if the block ends well."""
+        """Open the database, and commit changes if the block succeeds."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._path, timeout=30)) as database, database:

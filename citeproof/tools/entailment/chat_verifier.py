@@ -1,6 +1,6 @@
 """Entailment by a chat model that was trained to verify: Bespoke-MiniCheck, Granite Guardian.
 
-The model is the one of the role `judge`: a vLLM server, or any that speaks OpenAI's protocol.
+The model is that of the role `judge`, on vLLM or another server with OpenAI's protocol.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ if TYPE_CHECKING:
 _SCORE = re.compile(r"<score>\s*(yes|no)\s*</score>", re.IGNORECASE)
 _OPENED = re.compile(r"<score>\s*$")
 _AT_ONCE = 16
-"""Requests that wait for a reply at a time."""
+"""Most requests in flight."""
 
 
 class ChatVerifier:
-    """A chat model that is asked in the very words it was trained on.
+    """Asks a chat model in the exact words that it was trained on.
 
-    Bespoke-MiniCheck says Yes to a supported sentence; the lowest of a hypothesis's sentences
-    counts. Granite Guardian says yes to a risk, that the text is not grounded, between
-    `<score>` marks; the hypothesis is the assistant's message, the premise a document of the
-    chat template, so its server must hand `chat_template_kwargs` to it, as vLLM does.
+    Bespoke-MiniCheck answers Yes if a sentence is supported; the lowest score of a hypothesis's
+    sentences counts. Granite Guardian answers yes, between `<score>` marks, if there is a risk that
+    the text is not grounded. It reads the hypothesis as the assistant's message and the premise as
+    a document of the chat template, so its server must pass on `chat_template_kwargs`, as vLLM
+    does.
 
     Args:
         llm: The model, in the role `judge`.
-        preset: Which of them it is.
-        threshold: Scores from here on count as entailed; by default the preset's.
+        preset: The preset of the model.
+        threshold: Scores from here on count as entailed; defaults to the preset's.
     """
 
     def __init__(self, llm: LLM, preset: Preset, *, threshold: float | None = None) -> None:
@@ -50,10 +51,10 @@ class ChatVerifier:
         self.threshold = preset.threshold if threshold is None else threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The share of support in the probabilities of Yes and No, for each pair in order.
+        """Return the share of support in the probabilities of Yes and No, for each pair in order.
 
-        Where the server gives no probabilities, the answer counts as certain. An answer that
-        is neither counts as not supported, and the run's notes say so.
+        If the server gives no probabilities, the answer counts as certain. An answer that is
+        neither counts as not supported, and the run's notes say so.
 
         Raises:
             ModelOutageError: The model does not answer.
@@ -98,7 +99,7 @@ class ChatVerifier:
 
 
 def _risk(reply: BaseMessage) -> float | None:
-    """The probability of yes against no behind the last `<score>`; None where neither stands."""
+    """Return the probability of yes against no after the last `<score>`; None if there is none."""
     said, risk = "", None
     for token in scored_tokens(reply):
         if _OPENED.search(said) and (chances := option_probabilities(token, ("yes", "no"))):

@@ -1,7 +1,7 @@
-"""Cuts premise and hypothesis as published verifiers do, and makes one score of the parts.
+"""Cuts premise and hypothesis as published verifiers do, and combines the scores of the parts.
 
-Sentences are this package's own (`tools/sentences.py`), where the publications use NLTK's. The
-text of a premise that is not cut is the same, but for FactCG, which reads a sentence a line.
+`tools/sentences.py` finds the sentences, whereas the published programs use NLTK. A premise that is
+not cut reads the same, except for FactCG, which puts each sentence on a line.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ _MARK = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Chunking:
-    """How a premise is cut into chunks of whole sentences."""
+    """A way to cut a premise into chunks of whole sentences."""
 
     form: Literal["lines", "sentences", "even"]
-    """`lines`: sentences are joined by spaces, and line breaks stay (MiniCheck). `sentences`: each
-    sentence becomes a line (FactCG). `even`: chunks of equally many sentences (AlignScore)."""
+    """`lines`: joins sentences with spaces, and keeps line breaks (MiniCheck). `sentences`: puts
+    each sentence on a line (FactCG). `even`: puts as many sentences in each chunk (AlignScore)."""
     size: int
-    """Most units of a chunk; of `even`, how many it has about."""
+    """Most units of a chunk; for `even`, the approximate number."""
     unit: Literal["tokens", "words", "marks"]
     """`marks`: words and punctuation marks."""
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, without space around them."""
+    """Return the sentences of a text, without surrounding space."""
     return [text[span.start : span.end] for span in split(text)]
 
 
 def cut(premise: str, how: Chunking | None, length: Callable[[str], int]) -> list[str]:
-    """The chunks of a premise, in order; they have no overlap, and none is empty.
+    """Cut a premise into chunks, in order; they do not overlap, and none is empty.
 
     Args:
         premise: The text to cut.
-        how: By default it stays whole.
-        length: Tokens of a text.
+        how: The way to cut; None keeps the premise whole.
+        length: Counts the tokens of a text.
     """
     if how is None:
         return [premise] if premise.strip() else []
@@ -69,9 +69,9 @@ def cut(premise: str, how: Chunking | None, length: Callable[[str], int]) -> lis
 
 
 def fit(text: str, room: int, length: Callable[[str], int]) -> list[str]:
-    """The text itself where it has at most `room` tokens, else parts that have.
+    """Return the text if it has at most `room` tokens, else parts of at most that many.
 
-    Parts are windows of whole sentences, or pieces of a sentence that is longer than that.
+    Parts are windows of whole sentences, or pieces of a sentence that is longer than `room`.
     """
     if length(text) <= room:
         return [text]
@@ -81,12 +81,12 @@ def fit(text: str, room: int, length: Callable[[str], int]) -> list[str]:
 
 
 def combine(scores: Sequence[Sequence[float]], how: Literal["whole", "mean", "min"]) -> float:
-    """One score of a pair: the best chunk of each sentence, then their mean or minimum.
+    """Combine the scores of a pair: the best chunk of each sentence, then their mean or minimum.
 
     Args:
-        scores: For each sentence of the hypothesis, those of the chunks. A sentence that no
-            chunk could be read with scores 0.
-        how: `whole`: there is one sentence.
+        scores: For each sentence of the hypothesis, the scores of the chunks. A sentence without
+            chunks scores 0.
+        how: `mean` or `min`; `whole` for a hypothesis that is not cut.
     """
     best = [max(chunks, default=0.0) for chunks in scores]
     if not best:
@@ -95,7 +95,7 @@ def combine(scores: Sequence[Sequence[float]], how: Literal["whole", "mean", "mi
 
 
 def _fill(pieces: Sequence[str], size: int, count: Callable[[str], int]) -> Iterator[list[str]]:
-    """Groups of consecutive pieces that are as large as fits; a larger piece is its own group."""
+    """Yield groups of consecutive pieces, as large as fit; a larger piece is its own group."""
     group: list[str] = []
     used = 0
     for piece in pieces:

@@ -1,10 +1,11 @@
-"""Reads a premise twice: whole, and the few sentences of it that come closest to the claim.
+"""Reads a premise twice: the whole text, and the few sentences that are closest to the claim.
 
-A long premise that repeats the claim's words from line to line misleads a model of entailment: the
-claim seems stated where only its parts are. Sentence by sentence it does not; but then facts that
-span several sentences get lost. The mean of both log-odds tells true from false claims better than
-either: on 242 claims made to mislead its area is 0.80 in place of 0.76, on 220 of WiCE 0.80 in
-place of 0.77, on 138 hard cases 0.69 in place of 0.66, and on claims made of questions the same.
+A long premise that repeats the claim's words from line to line misleads an entailment model: the
+claim seems stated although only its parts are. Single sentences do not mislead it, but facts that
+span several sentences get lost. The mean of both log-odds separates true from false claims better
+than either. Compared with the whole text alone, the area under the curve rises from 0.76 to 0.80 on
+242 claims made to mislead, from 0.77 to 0.80 on 220 of WiCE, and from 0.66 to 0.69 on 138 hard
+cases. It stays the same on claims made from questions.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from citeproof.tools.sentences import split
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
 _FLOOR = 0.1
-"""A premise that scores less is not read again: an excerpt would have to score 0.95."""
+"""A premise that scores less is not read again, since an excerpt would have to score 0.95."""
 _MOST = 20_000
-"""Scores kept: the sets of passages that are tried for a claim share them."""
+"""Most scores kept; the sets of passages that are tried for a claim share them."""
 
 
 class CloseReader:
-    """An entailment model that reads excerpts of a premise beside the whole.
+    """An entailment model that reads excerpts of a premise in addition to the whole.
 
-    An excerpt is a sentence, or two that follow one another, under the title of its passage. Of
-    several passages the best excerpt of each is taken, all together. The best excerpt's score and
-    that of the whole have the same weight.
+    An excerpt is a sentence, or two consecutive ones, under the title of its passage. If there are
+    several passages, the best excerpts of each form one premise. Its score and the score of the
+    whole have the same weight.
 
     Args:
         first: Scores whole premises and excerpts.
@@ -38,14 +39,14 @@ class CloseReader:
         self._first = first
         self._known: dict[Pair, float] = {}
         self.name = name_close_reader(first.name)
-        """The model, and that it reads twice, so that kept scores are not mixed up."""
+        """The model, and that it reads twice, so that cached scores do not mix."""
         self.threshold = first.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order; see the class.
+        """Return the probability of entailment of each pair, in order; see the class.
 
         Raises:
-            ModelError: The model cannot be had.
+            ModelError: The model cannot be loaded or reached.
         """
         known = await self._read(pairs)
         scores = [known[pair] for pair in pairs]
@@ -68,9 +69,9 @@ class CloseReader:
         return scores
 
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
-        """The scores of pairs, the new ones in one batch."""
+        """Return the scores of pairs, computing the new ones in one batch."""
         pairs = dict.fromkeys(asked)
-        kept = self._known  # another thread's run may put a new one in its place
+        kept = self._known  # a run in another thread may replace it
         known = {pair: kept[pair] for pair in pairs if pair in kept}
         new = [pair for pair in pairs if pair not in known]
         if new:
@@ -82,12 +83,12 @@ class CloseReader:
 
 
 def name_close_reader(model: str) -> str:
-    """The name of the close reader of a model."""
+    """Return the name of the close reader of a model."""
     return f"{model} read closely"
 
 
 def excerpts(premise: str) -> list[list[str]]:
-    """The excerpts of each passage of a premise; none where that is no longer than one is.
+    """Return the excerpts of each passage of a premise; none if no passage has more than one.
 
     Args:
         premise: Passages as `premise` in `base.py` joins them, or any text.
@@ -98,10 +99,10 @@ def excerpts(premise: str) -> list[list[str]]:
 
 
 def _of_passage(passage: str) -> Iterator[str]:
-    """Each sentence, and each two that follow one another, under the title."""
+    """Yield each sentence, and each two consecutive ones, under the title."""
     title, _, text = passage.partition("\n") if passage.startswith("Title: ") else ("", "", passage)
     if not (said := [text[span.start : span.end] for span in split(text)]):
-        yield passage  # nothing but a title
+        yield passage  # only a title
         return
     above = f"{title}\n" if title else ""
     yield from (above + sentence for sentence in said)
@@ -109,6 +110,6 @@ def _of_passage(passage: str) -> Iterator[str]:
 
 
 def _closest(cut: Sequence[Sequence[str]], claim: str, known: Mapping[Pair, float]) -> Pair:
-    """The best excerpt of each passage, all together."""
+    """Return the pair of the claim and the best excerpts of all passages."""
     best = [max(some, key=lambda text: known[Pair(text, claim)]) for some in cut]
     return Pair("\n".join(best), claim)

@@ -23,34 +23,35 @@ from citeproof.tools.entailment.windows import Window, best_scores, cut_pairs
 
 _log = logging.getLogger("citeproof")
 _TOKENS = {"cpu": 1024}
-"""Tokens in one forward pass: more is no faster on a CPU, whose caches they then leave."""
+"""Most tokens in a forward pass. More are no faster on a CPU, since they overflow its caches."""
 _GPU_TOKENS = 32_768
 _MANY = 8
-"""Windows after which memory is given back."""
+"""Number of windows above which memory is returned to the system."""
 _CLOSE = 0.01
-"""Scores so near to the threshold are read again in full precision: bfloat16 is off by 0.001 on
-the mean, and by 0.006 at most on 72 pairs."""
+"""Scores this close to the threshold are computed again in full precision. On 72 pairs, bfloat16
+was off by 0.001 on average, and by 0.006 at most."""
 
 
 class CrossEncoder:
     """An NLI cross-encoder with two or three labels, or with one output.
 
-    It is loaded when the first pair comes, on a GPU where there is one, and multiplies in bfloat16
-    where the hardware does; what then comes close to the threshold is read again in full
-    precision, so that the decision is the same on all hardware.
+    The first pair loads the model, on a GPU if there is one. It multiplies in bfloat16 if the
+    hardware does. Scores close to the threshold are then computed again in full precision, so
+    that the decision is the same on all hardware.
 
     Args:
-        model: A sentence-transformers or transformers model name, or a folder; what reports and
-            kept scores name it by.
-        threshold: Scores from here on count as entailed; 0.5 by default.
-        batch_size: Most pairs in one forward pass; by default as many as 1,024 tokens hold on a
-            CPU, and 32,768 on a GPU.
-        contradiction: Probability of contradiction from which on a premise counts as saying
-            otherwise, where the model has such a label.
-        locate: Gives the folder to load, when it comes to that; by default the model's name.
-        offline: Whether only what is on this machine may be loaded.
-        label: The output that is entailment, by its label or number; by default the one whose
-            label says so.
+        model: A sentence-transformers or transformers model name, or a folder. Reports and caches
+            use it as the model's name.
+        threshold: Scores from here on count as entailed; defaults to 0.5.
+        batch_size: Most pairs in a forward pass. Defaults to as many as fit into 1,024 tokens on
+            a CPU, or 32,768 on a GPU.
+        contradiction: Lowest probability of contradiction at which a premise counts as
+            contradicting, if the model has such a label.
+        locate: Returns the name or folder to load, when it is needed; defaults to the model's
+            name.
+        offline: Whether to load only what is on this machine.
+        label: The entailment output, by its label or number. Defaults to the output whose label
+            says entailment.
     """
 
     def __init__(
@@ -71,13 +72,13 @@ class CrossEncoder:
         self._contradiction = contradiction
         self._locate = locate or (lambda: model)
         self._offline = offline
-        self._batcher = Batcher(self._predict)  # one batch at a time, whoever asks
+        self._batcher = Batcher(self._predict)  # one batch at a time, for all callers
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order.
+        """Return the probability of entailment of each pair, in order.
 
-        A hypothesis that leaves no room for a premise, being longer than half of what the model
-        reads, scores 0: its end would go unread, and what is not read is not proved.
+        A hypothesis longer than half of what the model reads scores 0, since it leaves no room for
+        a premise: its end would go unread, and unread text is not proved.
 
         Raises:
             MissingExtraError: sentence-transformers is not installed.
@@ -88,12 +89,12 @@ class CrossEncoder:
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
         model = self._model
         items = self._windows(model, pairs)
-        # The longest first: what does not fit into memory fails at once.
+        # Longest first, so that a lack of memory shows at once.
         items.sort(key=lambda item: item.tokens, reverse=True)
         halved = has_half_precision(str(model.device.type))
         scores = self._read(model, items, halved=halved)
-        # A window near the threshold can only be its pair's best, or stand behind one that is
-        # surely above it.
+        # Reading only these again is enough: if a pair's best window is not among them, its score
+        # is clearly above or below the threshold.
         close = [i for i, score in enumerate(scores) if abs(score - self.threshold) < _CLOSE]
         if halved and close:
             again = self._read(model, [items[i] for i in close], halved=False)
@@ -104,7 +105,7 @@ class CrossEncoder:
         return list(best_scores(len(pairs), items, scores))
 
     def _read(self, model: Any, items: Sequence[Window], *, halved: bool) -> list[Score]:
-        """The score of each window, in order."""
+        """Return the score of each window, in order."""
         device = str(model.device.type)
         label = entailment_index(model.config.id2label, self.name, self._label)
         opposite = contradiction_index(model.config.id2label)
@@ -134,7 +135,7 @@ class CrossEncoder:
         return [score for scores in in_lanes(run, batches, device) for score in scores]
 
     def _calibrate(self, contradiction: float) -> float:
-        """The probability on a scale on which 0.5 is the threshold."""
+        """Map the probability onto a scale on which 0.5 is the threshold."""
         limit = self._contradiction
         against, otherwise = contradiction * (1 - limit), (1 - contradiction) * limit
         return against / (against + otherwise) if against + otherwise else 0.5
@@ -150,7 +151,7 @@ class CrossEncoder:
 
 
 def _batches(items: Sequence[Window], tokens: int, most: int | None) -> Iterator[Sequence[Window]]:
-    """Consecutive windows; each batch, padded to its first one, within a number of tokens."""
+    """Yield batches of consecutive windows that have at most `tokens`, padded to the first one."""
     start = 0
     while start < len(items):
         count = max(1, tokens // items[start].tokens)
@@ -164,7 +165,7 @@ _loading = threading.Lock()
 
 
 def _load(source: str, name: str, *, offline: bool) -> Any:
-    """The network; those who read with the same one share it."""
+    """Return the network, which all models of the same source share."""
     with _loading:
         if (encoder := _loaded.get(source)) is None:
             _loaded[source] = encoder = _load_anew(source, name, offline=offline)

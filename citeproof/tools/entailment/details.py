@@ -1,8 +1,9 @@
 """Details of a claim that its premise lacks: numbers, dates, names, and names in code.
 
-A model of entailment reads meanings, and overlooks a different year or name. Whether a word is in a
-text can be checked without a model. A missing word proves nothing: "a dozen" is 12, and a name has
-other forms. So such a claim is checked twice, not refused. Only names in code have one form.
+An entailment model reads meanings, and overlooks a different year or name. No model is needed to
+check whether a text contains a word. A missing word proves nothing: "a dozen" is 12, and names have
+several forms. So such a claim is checked twice instead of being rejected. Only names in code have a
+single form.
 """
 
 from __future__ import annotations
@@ -36,15 +37,18 @@ _BOUND = re.compile(
     r"|(?:more|less|fewer|greater) than)\s+(?:the\s+)?(?:\d[\d.,]*|[a-z]+)",
     re.I,
 )
-"""A number that is not the number itself."""
+"""A bound, which is not the number itself."""
+_CLOCK = re.compile(r"\b(\d{1,2}):00\b(?: ?[ap]\.?m\b\.?)?|(?<=\d) ?[ap]\.?m\b\.?", re.I)
+"""What tells that a number is an hour: `17:00` is 17, and `11 AM` has no name in it."""
 _COMPOUND = re.compile(r"\b(\w+)-([a-z]{3,})\b")
 _COUNTED = re.compile(r"\b(\w+)(?=[- ]([a-z]{3,}))")
 _VAGUE = {"one", "first", "second", "half", "once", "single", "both", "double"}
-"""Words that mean no number as often as they mean one: "one of", "the second time"."""
+"""Words that are often not meant as numbers, as in "one of" and "the second time"."""
 
 
 def missing_details(premise: str, claim: str) -> list[str]:
-    """Numbers and names of the claim that the premise does not have in any form known here."""
+    """Return the claim's numbers and names that the premise has in none of the known forms."""
+    premise, claim = (_CLOCK.sub(r"\1", text) for text in (premise, claim))
     known = set(_plain(premise).split())
     stems = {word[:4] for word in known}
     names = dict.fromkeys(
@@ -55,7 +59,7 @@ def missing_details(premise: str, claim: str) -> list[str]:
 
 
 def missing_code(premise: str, claim: str) -> list[str]:
-    """Names in code that the premise does not have: `token_bytes()`, `--force`, `/etc/fstab`.
+    """Return names in code that the premise lacks: `token_bytes()`, `--force`, `/etc/fstab`.
 
     Nobody paraphrases them, so a premise without such a name does not state the claim.
     """
@@ -68,10 +72,10 @@ def missing_code(premise: str, claim: str) -> list[str]:
 
 
 def _missing_numbers(premise: str, claim: str) -> list[str]:
-    """Numbers of the claim, in figures or words, that are not in the premise in either.
+    """Return the claim's numbers that the premise has neither in figures nor in words.
 
-    A number that the premise only gives as a bound ("over 800") is not there for a claim without,
-    and one of a compound ("six-story") only for a claim that counts the same thing.
+    A bound in the premise ("over 800") counts only for a claim that also has a bound, and a number
+    in a compound ("six-story") only for a claim that counts the same thing.
     """
     counted = {_count(found) for found in _COUNTED.finditer(claim)}
     premise = _COMPOUND.sub(
@@ -90,14 +94,14 @@ def _missing_numbers(premise: str, claim: str) -> list[str]:
 
 
 def _numbers(text: str) -> dict[str, str]:
-    """Numbers as they are written → their values in figures."""
+    """Map numbers as written to their values in figures."""
     found = {figure.strip(".,"): _value(figure) for figure in _FIGURE.findall(text)}
     words = re.findall(r"[A-Za-z]+", text)
     return found | {word: _VALUES[low] for word in words if (low := word.lower()) in _VALUES}
 
 
 def _count(found: re.Match[str]) -> tuple[str, str]:
-    """The value of a number and the beginning of what it counts."""
+    """Return the value of a number and the beginning of what it counts."""
     return _VALUES.get(found[1].lower(), found[1]), found[2][:4]
 
 
@@ -109,7 +113,7 @@ def _value(figure: str) -> str:
 
 
 def _is_near(value: str, known: set[str]) -> bool:
-    """Whether the same number is there in another form: 3.0 and 3."""
+    """Whether the number is known in another form, such as 3 for 3.0."""
     return any(
         value == other.removesuffix(".0") or other == value.removesuffix(".0") for other in known
     )

@@ -1,8 +1,8 @@
-"""How servers of classifiers are asked: text-embeddings-inference, vLLM, and citeproof's own.
+"""The protocols of classifier servers: text-embeddings-inference, vLLM, and citeproof's own.
 
-text-embeddings-inference and `citeproof serve` tell at `/info` what they have, and take pairs at
-`/predict`. vLLM takes single texts at `/classify`, and pairs at `/score` for models with one
-output only.
+text-embeddings-inference and `citeproof serve` describe their model at `/info`, and take pairs at
+`/predict`. vLLM takes single texts at `/classify`, and pairs at `/score` only for models with one
+output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from citeproof.errors import ModelError
 from citeproof.tools.model_server import ModelServer, in_requests
 
 _MOST = 32
-"""Texts of a request where the server does not say: what text-embeddings-inference takes."""
+"""Most texts of a request if the server does not say: text-embeddings-inference's limit."""
 
 Text: TypeAlias = tuple[str, ...]
 """One text, or a pair."""
@@ -24,25 +24,25 @@ Text: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Classifier:
-    """A classifier at a server."""
+    """A classifier on a server."""
 
     server: ModelServer
     kind: Literal["citeproof", "tei", "vllm"]
     model: str
-    """Its name there."""
+    """Its name on the server."""
     labels: Mapping[int, str] = field(default_factory=dict)
-    """Output → label; empty where the server does not tell."""
+    """Output → label; empty if the server does not tell."""
     limit: int | None = None
-    """Tokens of a text; None where the server cuts what is longer."""
+    """Most tokens of a text; None if the server cuts longer ones itself."""
     most: int = _MOST
-    """Texts of a request."""
+    """Most texts of a request."""
 
     def predict(self, texts: Sequence[Text]) -> list[dict[int, float]]:
-        """Output → probability, for each text in order.
+        """Return output → probability for each text, in order.
 
         Raises:
             ModelOutageError: The server does not answer.
-            ModelError: It refuses, or answers with something else.
+            ModelError: The server refuses, or sends something else.
         """
         parts = list(in_requests(texts, self.most, lambda text: sum(map(len, text))))
         path, bodies = self._request(parts)
@@ -98,17 +98,17 @@ class Classifier:
 def find_classifier(
     server: ModelServer, kind: Literal["auto", "citeproof", "tei", "vllm"], model: str, most: int
 ) -> Classifier:
-    """The classifier of that name at a server, which is asked what it has.
+    """Find a classifier on a server, by asking the server what it has.
 
     Args:
         server: The server.
-        kind: The server's software; `auto` asks it.
-        model: The name that it should have there.
-        most: Texts of a request; 0 leaves it to the server.
+        kind: The server's software; `auto` asks the server.
+        model: The classifier's name on the server.
+        most: Most texts of a request; 0 leaves it to the server.
 
     Raises:
-        ModelOutageError: It is not reached.
-        ModelError: It has another model, or none.
+        ModelOutageError: The server cannot be reached.
+        ModelError: The server has another model, or none.
     """
     if kind == "vllm":
         return _vllm(server, model, most)
@@ -130,7 +130,7 @@ def _by_info(server: ModelServer, info: Any, model: str, most: int) -> Classifie
         types = info["model_type"]
         classifier = types.get("classifier") or types.get("reranker")
         if classifier is None:
-            raise server.refuse(f"{name} is no classifier, but of type {', '.join(types)}")
+            raise server.refuse(f"{name} is not a classifier but of type {', '.join(types)}")
         labels = {int(number): str(label) for number, label in classifier["id2label"].items()}
         takes = int(info.get("max_client_batch_size") or _MOST)
         own = "citeproof" in info
@@ -164,5 +164,5 @@ def _another(server: ModelServer, model: str, has: Sequence[str]) -> ModelError:
 def _chance(value: Any) -> float:
     chance = float(value)
     if not (math.isfinite(chance) and -1e-6 <= chance <= 1 + 1e-6):
-        raise ValueError(f"{value} is no probability")
+        raise ValueError(f"{value} is not a probability")
     return min(max(chance, 0.0), 1.0)

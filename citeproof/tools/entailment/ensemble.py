@@ -12,14 +12,14 @@ from citeproof.tools.entailment.base import Entailment, Pair, stretch
 class Ensemble:
     """Asks every model about every pair.
 
-    Each model's scores are first stretched so that its threshold comes to 0.5, by one straight
-    line below it and one above. So with `min` and the default threshold, a pair is entailed if
+    Each model's scores are first stretched, linearly below and above its threshold, so that the
+    threshold becomes 0.5. With `min` and the default threshold, a pair is therefore entailed if
     all models say so, whatever their thresholds.
 
     Args:
         members: Two or more models.
-        combine: Whether the lowest score counts, or the mean.
-        threshold: Combined scores from here on count as entailed; 0.5 by default.
+        combine: Whether the lowest score or the mean counts.
+        threshold: Combined scores from here on count as entailed; defaults to 0.5.
     """
 
     def __init__(
@@ -33,10 +33,10 @@ class Ensemble:
         self.threshold = 0.5 if threshold is None else threshold
         told = ", ".join(f"{member.name} ≥ {member.threshold:g}" for member in members)
         self.name = f"{combine}({told})"
-        """All models, and how their scores become one."""
+        """All models, and how their scores are combined."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The combined score of each pair, in order.
+        """Return the combined score of each pair, in order.
 
         Raises:
             ModelError: One of the models cannot be loaded.

@@ -1,4 +1,4 @@
-"""A language model as entailment model: the probabilities of its Yes and its No."""
+"""A language model as entailment model, by its probabilities of Yes and No."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from citeproof.tools.entailment.base import Pair
 from citeproof.tools.llm.model import LLM
 
 _THRESHOLD = 0.65
-"""Where the embedded model is right most often (68%) on 59 hard pairs: a passage with a true claim,
-or with one that differs in a single detail. Their area under the curve is 0.73."""
+"""The threshold at which the embedded model is right most often (68%) on 59 hard pairs, whose claim
+is true or differs from the passage in a single detail. The area under their curve is 0.73."""
 _AGAIN = "Reply with one word only: Yes or No."
 
 
 class Judge:
     """Asks a language model whether a premise states a hypothesis.
 
-    A pair that comes with a `prefix` is asked after those bytes, which the run's other prompts
-    begin with as well; pairs of one premise are asked one after the other, so that only the
-    hypothesis is new to the server.
+    The prompt for a pair with a `prefix` begins with those bytes, as the run's other prompts do.
+    Pairs of one premise are asked one after the other, so that only the hypothesis is new to the
+    server's cache.
 
     Args:
         llm: The model that judges.
-        threshold: Scores from here on count as entailed; by default the one fitted for the
+        threshold: Scores from here on count as entailed; defaults to the one fitted for the
             embedded model.
     """
 
     reads_many = True
-    """Several passages do not confuse it as they do a cross-encoder, and each call costs."""
+    """Unlike a cross-encoder, it is not confused by several passages, and each call is costly."""
 
     def __init__(self, llm: LLM, *, threshold: float | None = None) -> None:
         self._llm = llm
@@ -38,9 +38,9 @@ class Judge:
         self.threshold = _THRESHOLD if threshold is None else threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The share of Yes in the probability of Yes and No, for each pair in order.
+        """Return the share of Yes in the probability of Yes and No, for each pair in order.
 
-        A model that twice answers with neither counts as No, and the run's notes say so.
+        If the model answers twice with neither, the pair scores 0, and the run's notes say so.
 
         Raises:
             ModelOutageError: The model does not answer.

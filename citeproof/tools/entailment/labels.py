@@ -13,31 +13,31 @@ _ENTAILED = {
     *("consistent", "factual", "grounded", "faithful", "aligned"),
     *("true", "yes"),
 }
-"""How published verifiers name the output: NLI models, FEVER's three classes (SUPPORTS, REFUTES,
+"""Names of the output in published verifiers: NLI models, FEVER's three classes (SUPPORTS, REFUTES,
 NOT ENOUGH INFO), HHEM (hallucinated, consistent), AlignScore."""
 
 _CONTRADICTED = {"contradiction", "contradictory", "refutes", "refuted"}
 
 
 def contradiction_index(labels: Mapping[int, str]) -> int | None:
-    """The output that is contradiction, by the label names; None where there is none."""
+    """Find the contradiction output by the label names; None if there is none."""
     named = {_fold(str(label)): int(index) for index, label in labels.items()}
     return next((index for label, index in named.items() if label in _CONTRADICTED), None)
 
 
 def entailment_index(labels: Mapping[int, str], model: str, wanted: str | None = None) -> int:
-    """The output that is entailment, by the label names of the model's config.
+    """Find the entailment output by the label names of the model's config.
 
-    `LABEL_0`, `0` and the like say nothing: GLUE's RTE has entailment first, MiniCheck has it
+    Labels such as `LABEL_0` or `0` say nothing: GLUE's RTE has entailment first, MiniCheck has it
     last. A single output is entailment, whatever its name.
 
     Args:
         labels: Output → label, `id2label` of the config.
-        model: Its name, for errors.
-        wanted: A label or an output's number, from `entailment.label`; goes before the names.
+        model: The model's name, for errors.
+        wanted: A label or an output's number, from `entailment.label`; overrides the names.
 
     Raises:
-        ModelError: No label, or more than one, can be meant.
+        ModelError: No label fits, or more than one does.
     """
     named = {int(index): _fold(str(label)) for index, label in labels.items()}
     told = ", ".join(map(str, labels.values()))
@@ -61,7 +61,7 @@ def entailment_index(labels: Mapping[int, str], model: str, wanted: str | None =
         f"The model {model!r} does not say which of its outputs is entailment",
         why=f"its labels are {told}",
         fix="Set entailment.label to that label or to its number, counted from 0; the model's "
-        "card tells it.",
+        "card says which.",
     )
 
 

@@ -1,9 +1,9 @@
-"""Makes the entailment model that the settings name.
+"""Opens the entailment model that the settings name.
 
 Back ends: sentence-transformers cross-encoders (`cross_encoder.py`), of which citeproof's own reads
-closely (`close_reader.py`), the language model as judge (`judge.py`), the first in front of the
-second (`cascade.py`), published verifiers (`presets.py`), a classifier at an address
-(`remote.py`), and several of these together (`ensemble.py`).
+closely (`close_reader.py`); the language model as judge (`judge.py`); a classifier in front of the
+judge (`cascade.py`); published verifiers (`presets.py`); a classifier at an address (`remote.py`);
+and several of these together (`ensemble.py`).
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ def open_entailment(
     *,
     judge_name: str = "judge",
 ) -> Entailment:
-    """The entailment model that the settings name; nothing is loaded before the first pair.
+    """Open the entailment model that the settings name; loads nothing before the first pair.
 
-    A model at an address is asked for a score, so that errors there show at once.
+    A model at an address scores a test pair when it is opened, so that errors show immediately.
 
     Args:
         settings: The `[entailment]` section.
-        judge: Gives the language model that judges, called only if one does.
-        models: Where embedded models are kept; by default the user's cache.
-        progress: Told about the download of the embedded model.
-        judge_name: Which model judges, so that the scores of a cascade are not taken for those of
-            one with another judge.
+        judge: Returns the language model that judges; called only if one is needed.
+        models: Where embedded models are stored; defaults to the user's cache.
+        progress: Receives the progress of the embedded model's download.
+        judge_name: The name of the judging model, which keeps apart the cached scores of cascades
+            with different judges.
 
     Raises:
         SettingsError: The settings do not fit together.
@@ -73,7 +73,7 @@ def open_entailment(
 
 
 def open_first(settings: EntailmentSettings, models: ModelSettings) -> Entailment:
-    """The classifier that the settings name, without what judges behind it and without a cache.
+    """Open the classifier that the settings name, without the judge behind it and without a cache.
 
     Raises:
         SettingsError: The settings do not fit together.
@@ -88,10 +88,10 @@ def open_first(settings: EntailmentSettings, models: ModelSettings) -> Entailmen
 
 
 def shipped_threshold(settings: EntailmentSettings) -> float:
-    """The threshold of the shipped model: the one that is set, or chosen by false proofs.
+    """Return the threshold of the shipped model: as set, chosen by `false_proofs`, or fitted.
 
     Raises:
-        SettingsError: So few false proofs cannot be kept to.
+        SettingsError: `false_proofs` is too small.
     """
     if settings.threshold is not None:
         return settings.threshold
@@ -101,14 +101,14 @@ def shipped_threshold(settings: EntailmentSettings) -> float:
 
 
 def open_answerability(settings: Settings, progress: Progress | None = None) -> Entailment | None:
-    """The model that says whether a text answers a question, if the settings want one.
+    """Open the model that decides whether a text answers a question, if the settings want one.
 
-    Its pairs are a text and `question_hypothesis(question)`. It is the network of the entailment
-    model, which is in memory once.
+    Its pairs are a text and `question_hypothesis(question)`. It shares the network of the
+    entailment model, which is in memory only once.
 
     Args:
-        settings: Of the run.
-        progress: Told about the download of the embedded model.
+        settings: The settings of the run.
+        progress: Receives the progress of the embedded model's download.
     """
     wanted, models = settings.answerability, settings.models
     if wanted.model == "none" or (
@@ -139,7 +139,7 @@ class _Opener:
     judge_name: str
 
     def open(self) -> Entailment:
-        """The model that the settings name, without a cache."""
+        """Open the model that the settings name, without a cache."""
         settings, named = self.settings, self.settings.models
         _check(settings)
         cascaded = settings.kind == "cascade" or settings.backend == "cascade"
@@ -159,7 +159,7 @@ class _Opener:
         if isinstance(first, ChatVerifier):
             raise SettingsError(
                 f"entailment.model = {settings.model!r} cannot serve as a cascade",
-                why="it is asked in place of the language model that would judge",
+                why="it replaces the language model that would judge",
                 fix="Leave out entailment.kind.",
             )
         fitted = calibration()
@@ -172,7 +172,7 @@ class _Opener:
         )
 
     def _one(self, model: str, threshold: float | None) -> Entailment:
-        """One model, without what stands behind it in a cascade."""
+        """Open one model, without the judge behind it in a cascade."""
         settings = self.settings
         if settings.base_url is not None:
             return self._remote(threshold)
@@ -199,7 +199,7 @@ class _Opener:
             source = preset.model if own else model
             name = preset.hub if own else f"{model} as {preset.name}"
         if settings.label is not None:
-            name += f" with {settings.label} as entailment"  # its scores are others
+            name += f" with {settings.label} as entailment"  # its scores differ
         if preset is not None and kind == "chat":
             llm = _served_llm(self.judge, self.judge_name, preset)
             return ChatVerifier(llm, preset, threshold=threshold)
@@ -223,13 +223,13 @@ class _Opener:
         )
 
     def _remote(self, threshold: float | None) -> Entailment:
-        """The one model, at its address."""
+        """Open the single model at its address."""
         if threshold is None and self.settings.own:
             threshold = shipped_threshold(self.settings)
         return open_remote(self.settings, threshold, offline=self.models.offline)
 
     def _own(self, threshold: float | None) -> Entailment:
-        """The shipped cross-encoder, which reads closely."""
+        """Open the shipped cross-encoder, which reads closely."""
         fitted = calibration()
         return CloseReader(
             CrossEncoder(
@@ -252,8 +252,8 @@ def _check(settings: EntailmentSettings) -> None:
         settings.threshold is not None or settings.models != ("local",)
     ):
         raise SettingsError(
-            "entailment.false_proofs cannot be kept to",
-            why="it chooses the threshold of citeproof's own cross-encoder by itself",
+            "entailment.false_proofs cannot be used with these settings",
+            why="it chooses the threshold of citeproof's own cross-encoder",
             fix='Leave out entailment.threshold, and set entailment.model = "local".',
         )
     if settings.base_url is not None and (
@@ -264,7 +264,7 @@ def _check(settings: EntailmentSettings) -> None:
         raise SettingsError(
             f"entailment.base_url does not go with entailment.model = {settings.model!r}"
             + (f" as a {settings.kind}" if settings.kind in ("judge", "seq2seq") else ""),
-            why="at the address is one classifier; a language model that judges has its own, "
+            why="the address is that of one classifier; a language model that judges has its own, "
             "roles.judge.base_url",
             fix="Name one classifier, or leave out entailment.base_url.",
         )
@@ -287,9 +287,9 @@ def _unfit(model: str | tuple[str, ...], kind: str) -> SettingsError:
 
 
 def _served_llm(judge: Callable[[], LLM], judge_name: str, preset: Preset) -> LLM:
-    """The language model, unless it is the embedded one, which was not trained for this."""
+    """Return the language model, unless it is the embedded one, which was not trained for this."""
     embedded = label(LLMSettings())
-    # By the settings first: to open the embedded model may be a download.
+    # Check the settings first, since opening the embedded model may download it.
     if judge_name != f"judge {embedded}" and (llm := judge()).name != embedded:
         return llm
     raise SettingsError(

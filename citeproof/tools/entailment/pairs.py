@@ -1,4 +1,4 @@
-"""Premise-hypothesis pairs as JSON lines: read, checked, scored, and held against labels."""
+"""Reads, checks and scores premise-hypothesis pairs in JSON lines; compares scores to labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from citeproof.tools.documents.base import whole
 from citeproof.tools.entailment import Entailment, Pair
 
 CHUNK = 512
-"""Pairs that are scored at once, and the most that are held in memory."""
+"""Pairs that are scored together, and the most that are in memory."""
 _FORM = 'Write each line as {"premise": "…", "hypothesis": "…"}, with any other fields you like.'
 _LABELS = {
     "entailment": True,
@@ -31,19 +31,19 @@ _LABELS = {
 }
 
 Row = dict[str, Any]
-"""One line: an object with texts under `premise` and `hypothesis`, and whatever else."""
+"""One line: an object with strings under `premise` and `hypothesis`, and any other fields."""
 
 
 def rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
-    """The objects of JSON lines, in order; blank lines are left out.
+    """Yield the objects of JSON lines in order, skipping blank lines.
 
     Args:
         lines: UTF-8, with or without a byte order mark.
         name: The file's name in error messages.
 
     Raises:
-        InputError: A line is not UTF-8, not JSON, or not an object with a premise and a
-            hypothesis that are texts and not blank.
+        InputError: A line is not UTF-8, not JSON, or not an object whose premise and hypothesis
+            are non-blank strings.
     """
     for number, line in enumerate(lines, start=1):
         if line.strip():
@@ -51,14 +51,14 @@ def rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
 
 
 async def score_rows(found: Iterable[Row], entailment: Entailment) -> AsyncIterator[list[Row]]:
-    """The same objects with `score` (0 to 1) and `entailed`, chunk by chunk.
+    """Yield the objects with `score` (0 to 1) and `entailed` added, chunk by chunk.
 
-    Where the model marks what is not supported, as LettuceDetect does, those that are not
-    entailed have it under `unsupported`: `start`, `end`, `text` and `score` of each span.
-    Existing values under these names are replaced.
+    If the model marks unsupported spans, as LettuceDetect does, objects that are not entailed list
+    them under `unsupported`, each with `start`, `end`, `text` and `score`. Existing values under
+    these names are replaced.
 
     Raises:
-        ModelError: The entailment model cannot be had.
+        ModelError: The entailment model cannot be loaded or reached.
     """
     waiting = iter(found)
     while chunk := list(islice(waiting, CHUNK)):
@@ -76,20 +76,20 @@ async def score_rows(found: Iterable[Row], entailment: Entailment) -> AsyncItera
 
 
 def to_line(row: Row) -> bytes:
-    """A scored object as a JSON line in UTF-8, its score rounded down to four digits."""
+    """Return a scored object as a JSON line in UTF-8, its score rounded down to four digits."""
     rounded = row | {"score": math.floor(row["score"] * 10_000 + 1e-9) / 10_000}
     try:
         return f"{json.dumps(rounded, ensure_ascii=False)}\n".encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can write
         return f"{json.dumps(rounded)}\n".encode()
 
 
 def gold(row: Row) -> bool | None:
-    """Whether an object's `label` says entailed; None where it says neither.
+    """Whether an object's `label` says entailed; None if it says neither.
 
     `entailment`, `entailed` and true count as entailed; `neutral`, `contradiction`,
-    `not_entailment`, `not_entailed` and false do not. Numbers say neither, since data sets do
-    not agree on what they mean.
+    `not_entailment`, `not_entailed` and false do not. Numbers say neither, since data sets
+    disagree about their meaning.
     """
     label = row.get("label")
     if isinstance(label, bool):
@@ -100,11 +100,11 @@ def gold(row: Row) -> bool | None:
 
 
 class Agreement:
-    """How well scores agree with labels; it keeps ten bytes of each labelled pair."""
+    """How well scores agree with labels; stores ten bytes per labelled pair."""
 
     def __init__(self) -> None:
         self.unread = 0
-        """Labels that say neither entailed nor not entailed."""
+        """Number of labels that say neither entailed nor not entailed."""
         self._scores = array("d")
         self._labels = bytearray()
         self._right = bytearray()
@@ -121,14 +121,14 @@ class Agreement:
 
     @property
     def pairs(self) -> int:
-        """How many labelled pairs there were."""
+        """The number of labelled pairs."""
         return len(self._labels)
 
     def figures(self) -> dict[str, float]:
-        """`accuracy`, where there are labelled pairs; with both kinds of them two more.
+        """Return `accuracy` if there are labelled pairs, and two more figures if both labels occur.
 
-        `balanced accuracy` is the mean of the shares that were decided rightly among entailed and
-        other pairs. `AUC` is how probable it is that an entailed pair scores higher than another
+        `balanced accuracy` is the mean of the shares of correct decisions among entailed pairs and
+        among other pairs. `AUC` is the probability that an entailed pair scores higher than another
         one; equal scores count half.
         """
         if not self.pairs:
@@ -148,7 +148,7 @@ class Agreement:
 
 def _row(line: bytes, place: str) -> Row:
     try:
-        # The mark is taken off any line, as files with one may have been put together.
+        # Any line may begin with a byte order mark, since files may have been concatenated.
         text = line.decode("utf-8-sig")
         row = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except UnicodeDecodeError as error:
@@ -158,7 +158,7 @@ def _row(line: bytes, place: str) -> Row:
         why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise InputError(f"{place} is not JSON", why=why, fix=_FORM) from error
     if why := _problem(row):
-        raise InputError(f"{place} is no pair", why=why, fix=_FORM)
+        raise InputError(f"{place} is not a pair", why=why, fix=_FORM)
     checked: Row = row
     return checked
 
@@ -177,7 +177,7 @@ def _problem(row: Any) -> str:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _finite(digits: str) -> float:

@@ -1,4 +1,4 @@
-"""The common base of a preset's verifiers: where they come from, and how they are loaded."""
+"""The base class of published verifiers: where they come from, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from citeproof.tools.entailment.pretrained import load_preset
 class PresetModel:
     """A published verifier that runs in process.
 
-    The model is loaded when the first pair comes, on a GPU where there is one.
+    The first pair loads the model, on a GPU if there is one.
 
     Args:
         preset: Template, chunks and output.
-        source: A hub path, a folder or a file; by default the preset's.
-        name: Its name in reports and kept scores; by default the source.
-        threshold: Scores from here on count as entailed; by default the preset's.
-        batch_size: Texts in one forward pass; by default as many as its kind of model reads well.
-        offline: Whether only what is on this machine may be loaded.
-        label: The output of a classifier that is entailment, in place of the preset's.
+        source: A hub path, a folder or a file; defaults to the preset's.
+        name: Its name in reports and caches; defaults to the source.
+        threshold: Scores from here on count as entailed; defaults to the preset's.
+        batch_size: Texts in one forward pass; the default depends on the kind of model.
+        offline: Whether to load only what is on this machine.
+        label: The entailment output of a classifier; overrides the preset's.
     """
 
     batch_size = 16
-    """Texts in one forward pass, by default."""
+    """Default number of texts in one forward pass."""
 
     def __init__(
         self,
@@ -48,14 +48,14 @@ class PresetModel:
         self._batch_size = batch_size or self.batch_size
         self._offline = offline
         self._chosen_label = label
-        self._batcher = Batcher(self._predict)  # one batch at a time, whoever asks
+        self._batcher = Batcher(self._predict)  # one batch at a time, for all callers
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order.
+        """Return the probability of entailment of each pair, in order.
 
-        A hypothesis that takes more than three quarters of what the model reads scores 0: it
-        leaves no room for a premise, and what is not read is not proved. So does an empty one
-        where tokens are labelled.
+        A hypothesis that takes more than three quarters of what the model reads scores 0: it leaves
+        too little room for a premise, and unread text is not proved. An empty hypothesis scores 0
+        if the model labels tokens.
 
         Raises:
             MissingExtraError: transformers or torch is not installed.

@@ -1,7 +1,7 @@
-"""Published verifiers: what each is asked, word for word, and which of its outputs is read.
+"""Published verifiers: the exact text that each reads, and which of its outputs counts.
 
-`entailment.model` names one by its preset or by its path on the hub; `entailment.preset` says of
-a folder which one it holds.
+`entailment.model` names one by its preset or by its hub path; `entailment.preset` says which one a
+folder holds.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ __all__ = ["PRESETS", "Preset", "find_preset"]
 
 @dataclass(frozen=True)
 class Preset:
-    """How a published verifier is loaded and asked."""
+    """How a published verifier is loaded and prompted."""
 
     name: str
     model: str
-    """Its path on the hub."""
+    """Its hub path."""
     kind: Literal["classifier", "seq2seq", "tokens", "chat"]
     """Its module: `text_classifier.py`, `seq2seq.py`, `token_labels.py`, `chat_verifier.py`."""
     architecture: str
     licence: str
-    """Of the weights."""
+    """The licence of the weights."""
     source: str
     """Where template, label and chunks are published."""
     template: str = ""
-    """The text that is read, with {premise}, {hypothesis} and {sep}, the tokenizer's end mark.
-    Without {hypothesis} it is the first text of a pair; empty: the premise is."""
+    """The text that the model reads, with {premise}, {hypothesis} and {sep}, the tokenizer's end
+    mark. Without {hypothesis} it is the first text of a pair; if empty, the premise is."""
     label: int = 1
-    """The output that is read: entailment, or of token labels the one that is not supported."""
+    """The output that is read: entailment, or for token labels the unsupported one."""
     chunking: Chunking | None = None
     """How a premise is cut; its best chunk counts. None: it is read whole."""
     limit: int | None = None
     """Most tokens of a text; None: any number."""
     sentences: Literal["whole", "mean", "min"] = "whole"
-    """How the scores of a hypothesis's sentences become one; `whole`: it is not cut."""
+    """How the scores of a hypothesis's sentences are combined; `whole`: it is not cut."""
     weights: Literal["transformers", "hhem", "alignscore"] = "transformers"
     """The form in which the weights are published."""
     file: str = ""
     """The one file of the hub path that is loaded."""
     base: str = ""
-    """The hub path of the tokenizer and config, where the model comes without."""
+    """The hub path of tokenizer and config, if the model comes without them."""
     system: str = ""
     """The system message of a chat model."""
     threshold: float = 0.5
@@ -55,7 +55,7 @@ class Preset:
 
     @property
     def hub(self) -> str:
-        """The model as reports name it."""
+        """The model's name in reports."""
         return f"{self.model}/{self.file}" if self.file else self.model
 
 
@@ -216,11 +216,11 @@ PRESETS = {preset.name: preset for preset in _ALL}
 
 
 def find_preset(model: str, name: str | None = None) -> Preset | None:
-    """The preset of a model; None if it is no published one.
+    """Find the preset of a model; None if the model has none.
 
     Args:
-        model: A preset's name, a path on the hub, or a file as AlignScore's are called.
-        name: The preset's name, where the settings say it.
+        model: A preset's name, a hub path, or a file named like AlignScore's.
+        name: The preset's name, if the settings give it.
 
     Raises:
         SettingsError: There is no preset of that name, or the model is a misspelt one.
@@ -242,7 +242,7 @@ def find_preset(model: str, name: str | None = None) -> Preset | None:
 def _unknown_preset(what: str, name: str) -> SettingsError:
     near = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.5)
     return SettingsError(
-        f"{what} is no known verifier",
+        f"{what} is not a known verifier",
         why=f"the presets are {', '.join(PRESETS)}",
         fix=f"Did you mean {near[0]}?" if near else "Name one of them, or leave it out.",
     )

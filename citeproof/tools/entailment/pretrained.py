@@ -1,4 +1,4 @@
-"""Loads published verifiers, be they transformers models or published in a form of their own."""
+"""Loads published verifiers: transformers models, and weights in a form of their own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from citeproof.tools.entailment.presets import Preset
 
 
 def load_tokenizer(name: str, *, offline: bool) -> Any:
-    """The tokenizer of a model that runs elsewhere; its weights are not fetched.
+    """Load the tokenizer of a model that runs elsewhere, without its weights.
 
     Args:
         name: A hub path or a folder.
-        offline: Whether only what is on this machine may be loaded.
+        offline: Whether to load only what is on this machine.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -34,16 +34,16 @@ def load_tokenizer(name: str, *, offline: bool) -> Any:
 
 
 def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any]:
-    """The model of a preset, ready to score on the device there is, and its tokenizer.
+    """Load the model of a preset, ready to score on the available device, and its tokenizer.
 
     Args:
-        preset: Says which kind it is, and in which form the weights are published.
+        preset: Says the kind of the model, and the form in which the weights are published.
         source: A hub path, a folder, or AlignScore's file.
-        offline: Whether only what is on this machine may be loaded.
+        offline: Whether to load only what is on this machine.
 
     Raises:
         MissingExtraError: transformers, torch or huggingface_hub is not installed.
-        ModelError: The files are not there, or do not hold such a model.
+        ModelError: The files are missing, or do not hold such a model.
     """
     read = {"transformers": _published, "hhem": _hhem, "alignscore": _alignscore}[preset.weights]
     with MissingExtraError.unless_installed("local", "Published verifiers cannot be loaded"):
@@ -60,7 +60,7 @@ def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any
 
 
 def _published(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, Any]:
-    """A transformers model; a seq2seq model, of which some are large, is halved on a GPU."""
+    """Load a transformers model; seq2seq models, some of which are large, use bfloat16 on a GPU."""
     import torch
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=offline)
@@ -75,14 +75,14 @@ _KINDS = {
     "tokens": "TokenClassification",
     "seq2seq": "Seq2SeqLM",
 }
-"""Kind of a preset → transformers' class for it, `AutoModelFor…`."""
+"""Kind of a preset → end of its transformers class, `AutoModelFor…`."""
 
 
 def _hhem(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, Any]:
-    """HHEM-2.1-Open without its remote code, which current transformers can no longer load.
+    """Load HHEM-2.1-Open without its remote code, which current transformers can no longer load.
 
-    Its weights are those of a T5 token classifier, each name with `t5.` before it; its config
-    names the model whose config and tokenizer it takes (`foundation`).
+    Its weights are those of a T5 token classifier, with `t5.` before each name. Its config names
+    the model that provides config and tokenizer (`foundation`).
     """
     from safetensors.torch import load_file
 
@@ -97,11 +97,11 @@ def _hhem(preset: Preset, source: str, transformers: Any, offline: bool) -> tupl
 
 
 def _alignscore(preset: Preset, source: str, transformers: Any, offline: bool) -> tuple[Any, Any]:
-    """AlignScore's checkpoint of PyTorch Lightning as a RoBERTa classifier of three labels.
+    """Load AlignScore's PyTorch Lightning checkpoint as a RoBERTa classifier with three labels.
 
     Pooler and `tri_layer` compute what RoBERTa's classification head does: a dense layer, tanh,
-    a linear layer. The heads for masked words, two labels and regression are left out. Only
-    tensors are read of the file; a pickle with code in it is refused.
+    and a linear layer. The heads for masked words, two labels and regression are dropped. Only
+    tensors are read from the file; a pickle that contains code is refused.
     """
     import pickle
 
@@ -137,11 +137,11 @@ _ALIGNSCORE = {
     "base_model.": "roberta.",
     "tri_layer.": "classifier.out_proj.",
 }
-"""Beginning of a name in AlignScore's checkpoint → in transformers; the first that fits counts."""
+"""Prefix of a name in AlignScore's checkpoint → in transformers; the first match counts."""
 
 
 def _fill(model: Any, weights: Mapping[str, Any], name: str) -> None:
-    """Load weights; what is tied to others, or no weight at all, may be missing."""
+    """Load weights; only tied ones, such as `embed_tokens`, may be missing."""
     found = model.load_state_dict(dict(weights), strict=False)
     model.tie_weights()
     tied = set(getattr(model, "all_tied_weights_keys", None) or {})
@@ -155,7 +155,7 @@ def _fill(model: Any, weights: Mapping[str, Any], name: str) -> None:
 
 
 def _file(source: str, name: str, offline: bool) -> Path:
-    """A file of a folder or of the hub."""
+    """Return a file of a folder, or download it from the hub."""
     if Path(source).is_dir():
         return Path(source) / name
     from huggingface_hub import hf_hub_download

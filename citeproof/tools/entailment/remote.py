@@ -1,8 +1,8 @@
-"""Entailment by a classifier at an address, with the scores that it would have in this process.
+"""Entailment by a classifier at an address, with the same scores as in this process.
 
-`citeproof serve` is sent pairs as they are: template, windows and calibration are its own. To the
-other servers go the very texts that the model would read here, cut by its own tokenizer, which is
-loaded here without its weights.
+`citeproof serve` receives the pairs unchanged, and applies template, windows and calibration
+itself. Other servers receive the exact texts that the model would read here. They are cut by the
+model's own tokenizer, which is loaded here without the weights.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ _Predict: TypeAlias = Callable[[Sequence[Pair]], Sequence[float]]
 def open_remote(
     settings: EntailmentSettings, threshold: float | None, *, offline: bool = False
 ) -> Entailment:
-    """The model that the settings name, at their `base_url`; it is asked for a score at once.
+    """Open the model that the settings name, at their `base_url`, and have it score a test pair.
 
     Args:
         settings: The `[entailment]` section, with one model.
-        threshold: Scores from here on count as entailed; by default the preset's, or 0.5.
-        offline: Whether a tokenizer may be loaded from this machine only.
+        threshold: Scores from here on count as entailed; defaults to the preset's, or 0.5.
+        offline: Whether to load tokenizers from this machine only.
 
     Raises:
-        SettingsError: No server has such a model.
-        ModelError: The server is not reached, has another model, or gives no scores.
+        SettingsError: The server cannot serve such a model, or reads its outputs itself although
+            `label` is set.
+        ModelError: The server is not reached, has another model, or returns no scores.
     """
     [model] = settings.models
     preset = None if model == "local" else find_preset(model, settings.preset)
@@ -58,7 +59,7 @@ def open_remote(
         if settings.label is not None:
             raise SettingsError(
                 "entailment.label does not go with citeproof serve",
-                why="that server reads the outputs of its model by itself",
+                why="that server chooses its model's entailment output itself",
                 fix="Set it there, and leave it out here.",
             )
         return RemoteModel(classifier, classifier.model, threshold, _pairs_as_they_are(classifier))
@@ -86,16 +87,16 @@ def open_remote(
 
 
 class RemoteModel:
-    """A classifier at a server; it is asked for a score at once, so that errors there show.
+    """A classifier on a server; it scores a test pair when it is opened, so that errors show.
 
     Args:
         classifier: The model at the server.
-        name: Its name in reports and kept scores.
+        name: Its name in reports and caches.
         threshold: Scores from here on count as entailed.
-        predict: Gives the scores of pairs, in order, with its help.
+        predict: Returns the scores of pairs, in order, from the server.
 
     Raises:
-        ModelError: It gives no scores.
+        ModelError: The server returns no scores.
     """
 
     def __init__(
@@ -104,22 +105,22 @@ class RemoteModel:
         predict([_PROBE])
         kinds = {"citeproof": "citeproof serve", "tei": "text-embeddings-inference", "vllm": "vLLM"}
         self.place = f"{kinds[classifier.kind]} at {classifier.server.shown}"
-        """Where it is."""
+        """The server's software and address."""
         self.name = name
         self.threshold = threshold
         self._predict = predict
         self._batcher = Batcher(self._predict_or_outage, abandoned=True)
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of entailment of each pair, in order.
+        """Return the probability of entailment of each pair, in order.
 
         Raises:
-            VerifierOutageError: The server gives no scores.
+            VerifierOutageError: The server returns no scores.
         """
         return await self._batcher.scores(pairs)
 
     def _predict_or_outage(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        """Turn errors into outages: the server has answered before, and finished work is kept."""
+        """Raise errors as outages, which keep finished work: the server has answered before."""
         try:
             return self._predict(pairs)
         except ModelError as error:
@@ -127,7 +128,7 @@ class RemoteModel:
 
 
 def _pairs_as_they_are(classifier: Classifier) -> _Predict:
-    """For `citeproof serve`, which cuts, asks and calibrates as in process."""
+    """Make `predict` for `citeproof serve`, which cuts, prompts and calibrates as in process."""
     entailed = entailment_index(classifier.labels, classifier.model)
     against = contradiction_index(classifier.labels)
 
@@ -141,7 +142,7 @@ def _pairs_as_they_are(classifier: Classifier) -> _Predict:
 def _pairs_in_windows(
     classifier: Classifier, tokenizer: Callable[[], Any], name: str, label: str | None
 ) -> _Predict:
-    """For a cross-encoder of text-embeddings-inference, or with one output of vLLM."""
+    """Make `predict` for text-embeddings-inference, or a cross-encoder with one output on vLLM."""
 
     def predict(pairs: Sequence[Pair]) -> Sequence[float]:
         items = cut_pairs(tokenizer(), classifier.limit or tokenizer().model_max_length, pairs)
@@ -155,7 +156,7 @@ def _pairs_in_windows(
 
 
 class _RemoteReader(TextClassifier):
-    """A published verifier at text-embeddings-inference or vLLM; its tokenizer is here."""
+    """A published verifier on text-embeddings-inference or vLLM, with its tokenizer here."""
 
     def __init__(self, classifier: Classifier, preset: Preset, source: str, **options: Any) -> None:
         super().__init__(preset, source, **options)
@@ -175,7 +176,7 @@ class _RemoteReader(TextClassifier):
         found = self._classifier.predict(asked)
         if not found:
             return []
-        # vLLM names the likeliest output only, so that the labels are as many as there are.
+        # vLLM names only the likeliest output, so the probabilities show how many labels there are.
         labels = self._classifier.labels or {number: str(number) for number in found[0]}
         index = self._index(labels)
         return [_of(chances, index, self._classifier) for chances in found]

@@ -1,8 +1,8 @@
-"""Which threshold keeps false proofs rare: conformal risk control.
+"""Chooses the threshold that keeps false proofs rare, by conformal risk control.
 
-Scores of pairs that nothing was trained on stand beside the adapter. The threshold is the conformal
-quantile of the pairs whose premise does not state the claim: a further pair like them reaches it
-with at most the given probability (Angelopoulos et al., 2022, arXiv 2208.02814, with the loss
+The adapter's folder holds the scores of pairs that nothing was trained on. The threshold is the
+conformal quantile of the pairs whose premise does not state the claim: a further such pair reaches
+it with at most the given probability (Angelopoulos et al., 2022, arXiv 2208.02814, with the loss
 "proved though not stated").
 """
 
@@ -23,25 +23,25 @@ class Risk:
     """The effect of a threshold on pairs of a claim and a passage, as shares from 0 to 1."""
 
     false_proofs: float
-    """Of the claims that the passage does not state, those that it is said to prove."""
+    """Among the claims that the passage does not state, the share that counts as proved."""
     kept: float
-    """Of the claims that it states, those that it is said to prove."""
+    """Among the claims that the passage states, the share that counts as proved."""
 
 
 @cache
 def calibration_scores() -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The scores of pairs with a stated claim, and of those without, of the shipped model."""
+    """Return the shipped model's scores of pairs with a stated claim, and of pairs without."""
     path = files("citeproof.models") / "adapter" / "scores.json"
     scores = json.loads(path.read_text(encoding="utf-8"))
     return tuple(scores["stated"]), tuple(scores["not_stated"])
 
 
 def choose_threshold(not_stated: Sequence[float], share: float) -> float:
-    """The lowest threshold that keeps false proofs to a share.
+    """Return the lowest threshold that limits false proofs to a share.
 
     Args:
         not_stated: Scores of claims that their passage does not state.
-        share: Most of such claims that may be proved, above 0 and below 1.
+        share: Largest share of such claims that may be proved, above 0 and below 1.
 
     Raises:
         SettingsError: There are too few scores for so small a share.
@@ -54,12 +54,12 @@ def choose_threshold(not_stated: Sequence[float], share: float) -> float:
             why=f"it was measured on {len(not_stated)} claims",
             fix=f"Choose at least {math.ceil(least * 1e4) / 1e4:g}.",
         )
-    # Scores from the threshold on count, so it lies just above the quantile.
+    # A score equal to the threshold counts, so it lies just above the quantile.
     return math.nextafter(sorted(not_stated)[rank - 1], 1.0)
 
 
 def measure_risk(threshold: float) -> Risk:
-    """The effect of a threshold of the shipped model, on pairs that it was not trained on."""
+    """Return the effect of a threshold of the shipped model on pairs that it was not trained on."""
     stated, not_stated = calibration_scores()
     return Risk(_share(not_stated, threshold), _share(stated, threshold))
 

@@ -1,4 +1,4 @@
-"""Searches that ask for pairs in rounds: each round of all of them is one call of the model."""
+"""Searches that ask for pairs in rounds; each round of all searches is one call of the model."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ _Reply = TypeVar("_Reply")
 _Result = TypeVar("_Result")
 
 Asking = Generator[list[Pair], list[_Reply], _Result]
-"""A search. It yields pairs, is sent the reply to each of them, may ask again, and returns its
-result."""
+"""A search. It yields pairs, receives the reply to each, may yield more, and returns its result."""
 
 
 async def ask_in_rounds(
     askings: Sequence[Asking[_Reply, _Result]],
     ask: Callable[[list[Pair]], Awaitable[Sequence[_Reply]]],
 ) -> list[_Result]:
-    """The results of searches, in order.
+    """Run searches to their end, and return their results in order.
 
-    All first pairs of all searches are asked in one call, then all second ones, and so on.
+    One call asks for the first pairs of all searches, the next for their second ones, and so on.
 
     Raises:
-        ModelError: `ask` raises it, as the entailment model cannot be had.
+        ModelError: `ask` raises it, since the entailment model cannot be loaded or reached.
     """
     found: dict[int, _Result] = {}
     waiting: dict[int, list[Pair]] = {}

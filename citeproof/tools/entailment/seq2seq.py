@@ -12,9 +12,9 @@ from citeproof.tools.entailment.text_classifier import ReadText, TextClassifier
 class Seq2Seq(TextClassifier):
     """A T5 that answers with 1 or 0.
 
-    The score is the probability of 1 against 0 at the first token in which the two differ (TRUE;
-    the papers' verifier); at the default threshold of 0.5 its decisions are those of the
-    generated token. The best chunk of a premise counts.
+    The score is the probability of 1 against 0 at the first token in which the two differ (TRUE,
+    the papers' verifier). At the default threshold of 0.5 its decisions are those of the generated
+    token. The best chunk of a premise counts.
     """
 
     batch_size = 32
@@ -23,7 +23,7 @@ class Seq2Seq(TextClassifier):
         import torch
 
         begun, one, zero = _answers(tokenizer)
-        # Not cut off: T5 has no last position, and the hypothesis is what would be lost.
+        # Not truncated: T5 has no last position, and truncation would lose the hypothesis.
         inputs = tokenizer(
             [text.first for text in texts], padding=True, verbose=False, return_tensors="pt"
         ).to(model.device)
@@ -38,10 +38,10 @@ class Seq2Seq(TextClassifier):
 
 
 def _answers(tokenizer: Any) -> tuple[list[int], int, int]:
-    """The tokens that 1 and 0 begin with alike, and the first in which they differ.
+    """Return the tokens that 1 and 0 have in common, and the first token of each that differs.
 
-    T5's vocabulary holds 1 with a word-start mark and 0 without: the answers are 209 and 3, 632,
-    so that 209 is to be held against 3 (as MiniCheck does).
+    T5's vocabulary holds 1 with a word-start mark but 0 without: the answers are 209 and 3, 632,
+    so 209 is compared with 3 (as in MiniCheck).
     """
     one, zero = (tokenizer(digit, add_special_tokens=False).input_ids for digit in "10")
     alike = next((i for i, (a, b) in enumerate(zip(one, zero, strict=False)) if a != b), None)

@@ -1,12 +1,14 @@
-"""Which passages prove a claim: the fewest that do, and at most three.
+"""Finds the passages that prove a claim: the fewest that do, and at most three.
 
-VTG reads its whole memory as one premise (Sun et al., section 2.3). A model of entailment then
-finds support that no passage gives: on 160 pairs its area falls from .86 with the right passage
-alone to .73 with four others around it. So passages are scored apart, and together only in twos
-and threes; what no such set entails is not proved. Of 47 false claims that no passage proves, a
-pair of three near passages scores over the threshold for 12, and half-way from there to 1 for 2:
-that is what is asked of two passages, of three again half-way from there, and of both that they
-speak of one another (`are_linked`).
+VTG reads its whole memory as one premise (Sun et al., section 2.3). An entailment model then finds
+support that no passage gives: on 160 pairs its area under the curve falls from .86 with the right
+passage alone to .73 with four others around it. So passages are scored one by one, and together
+only in twos and threes. A claim that no such set entails is not proved.
+
+Of 47 false claims that no passage proves, 12 have a pair among three close passages that scores
+over the threshold, but only 2 have one over the midpoint between the threshold and 1. So two
+passages must reach that midpoint, and three the midpoint between it and 1. The passages must also
+be linked (`are_linked`).
 """
 
 from __future__ import annotations
@@ -28,16 +30,16 @@ Premise = Literal["fewest", "whole"]
 a verifier looks at (`whole_support`), which the simplifier then trims (`trimmed_support`)."""
 
 OUTAGE = "the entailment model did not answer"
-"""The reason of a claim that could not be checked."""
+"""The reason given for a claim that could not be checked."""
 MOST = 3
 """Most passages of a set."""
 _TRIED = 4
-"""Passages that sets of several are made of: those that score best by themselves."""
+"""Passages that larger sets are formed of: those that score best on their own."""
 _ABOUT = 0.6
-"""Share of the claim's longer words that stand in a passage which is about the same."""
+"""Least share of the claim's longer words in a passage on the same matter."""
 _SAME = 0.75
-"""Share of the claim's longer words that stand in the titles, from which on its texts are read
-without these."""
+"""If the titles contain this share of the claim's longer words, the passages are read again without
+titles."""
 _ASIDE = re.compile(r"\s*[(,:]")
 
 
@@ -46,23 +48,23 @@ class Support:
     """The support of passages for a claim."""
 
     passages: dict[int, Passage]
-    """Number → passage of the smallest set that entails the claim; where none does, the one that
-    scores best."""
+    """Number → passage of the smallest set that entails the claim; if none does, only the passage
+    with the best score."""
     score: float
-    """The probability that they entail the claim; 0 where there are no passages. A plain number,
-    which checkpointers can write."""
+    """The probability that they entail the claim; 0 without passages. A plain number, which
+    checkpointers can write."""
     holds: bool
-    """Whether it does."""
+    """Whether they entail the claim."""
     against: dict[int, Passage] = field(default_factory=dict)
-    """The passages that say otherwise, each by itself."""
+    """The passages that contradict the claim, each on its own."""
 
     @property
     def opposing(self) -> tuple[str, ...]:
-        """The ids of the passages that say otherwise."""
+        """The ids of the passages that contradict the claim."""
         return tuple(passage.id for passage in self.against.values())
 
     def verdict(self, tier: Literal["cited", "memory"], trials: int = 1) -> Verdict:
-        """The verdict of a verifier on the claim, after so many trials to write it."""
+        """Return a verifier's verdict on the claim, after `trials` attempts to write it."""
         status: Literal["supported", "contradicted", "unsupported"] = "unsupported"
         if self.holds:
             status = "supported"
@@ -72,7 +74,7 @@ class Support:
 
 
 def unchecked(error: VerifierOutageError, trials: int = 1) -> Verdict:
-    """The verdict on a claim that the entailment model's server gave no score for; it is noted."""
+    """Return, and note, the verdict on a claim that the entailment model's server did not score."""
     note(f"claims were not checked: {error}")
     return Verdict(status="unchecked", trials=trials, reason=OUTAGE)
 
@@ -85,19 +87,20 @@ async def find_support(
     *,
     fewest: bool = True,
 ) -> Support:
-    """The fewest passages that entail a claim, of several such sets the one with the best score.
+    """Find the fewest passages that entail a claim; among such sets, the one with the best score.
 
-    Pairs are tried where no passage does, and sets of three where no pair does: pairs must score
-    half-way from the threshold to 1, three half-way from there, and their passages be linked. No
-    passage of a set can be left out, except one that links others: all smaller sets were tried.
+    Pairs are tried if no single passage entails the claim, and sets of three if no pair does. Pairs
+    must score half-way from the threshold to 1, sets of three half-way from there to 1, and their
+    passages must be linked. No passage of a set can be left out, except one that links others,
+    since all smaller sets were tried.
 
     Args:
         entailment: The model that scores, and its threshold.
         question: The question of the run, for the pairs' prefix.
         passages: Number → passage.
         claim: The claim, without citation marks.
-        fewest: False also takes three passages that entail it together, where the model is dear to
-            ask (`reads_many`).
+        fewest: If False, up to three passages that entail the claim together suffice for an
+            expensive model (`reads_many`), without a search for fewer.
     """
     [support] = await find_supports(entailment, question, [(passages, claim)], fewest=fewest)
     return support
@@ -110,7 +113,7 @@ async def find_supports(
     *,
     fewest: bool = True,
 ) -> list[Support]:
-    """`find_support` of several claims, each with its passages; each round is one batch."""
+    """Run `find_support` for several claims, each with its passages; each round is one batch."""
     reads_many = bool(getattr(entailment, "reads_many", False))
     enough = (1 if fewest else MOST) if reads_many else 0
     searches = [
@@ -123,7 +126,7 @@ async def find_supports(
 async def whole_support(
     entailment: Entailment, question: str, passages: Mapping[int, Passage], claim: str
 ) -> Support:
-    """Whether all passages together, as one premise, entail a claim (VTG, section 2.3)."""
+    """Check whether all passages as one premise entail a claim (VTG, section 2.3)."""
     if not passages:
         return Support({}, 0.0, holds=False)
     [score] = await entailment.scores([pair(question, passages, claim)])
@@ -137,10 +140,10 @@ async def trimmed_support(
     claim: str,
     score: float,
 ) -> Support:
-    """Passages that entail a claim together, less those that can be left out (VTG, section 2.3).
+    """Drop unneeded passages from a set that entails a claim (VTG, section 2.3).
 
-    In order of their numbers each is left out once, and for good if the others still entail the
-    claim. `score` is that of all passages together.
+    Leaves out each passage once, in order of their numbers, and drops it if the others still entail
+    the claim. `score` is that of all passages together.
     """
     left = dict(sorted(passages.items()))
     for number in sorted(passages):
@@ -158,15 +161,15 @@ def _search(
     threshold: float,
     enough: int,
 ) -> Asking[float, Support]:
-    """Asks for the scores of pairs, and ends with the support.
+    """Ask for the scores of pairs, and return the support.
 
     Args:
-        question: See `find_support`; so are the next two.
-        passages: See there.
-        claim: See there.
+        question: See `find_support`.
+        passages: See `find_support`.
+        claim: See `find_support`.
         threshold: Scores from here on count as entailed.
-        enough: Passages that may support the claim together, untrimmed, where they are asked about
-            together first; 0 where they are not.
+        enough: If not 0, all passages are first scored together, and up to so many may support the
+            claim untrimmed.
     """
     numbers = sorted(passages)
     if not numbers:
@@ -208,17 +211,17 @@ def _search(
 
 
 def denies(passage: Passage, claim: str, score: float) -> bool:
-    """Whether a passage says otherwise than a claim, by their score and their words.
+    """Whether a passage contradicts a claim, judging by their score and their words.
 
-    A model of entailment also finds contradictions between texts on different matters; so most of
-    the claim's longer words must stand in the passage.
+    An entailment model also finds contradictions between texts on different matters, so most of
+    the claim's longer words must occur in the passage.
     """
     said, known = _words(claim), set(_words(f"{passage.title} {passage.text}"))
     return contradicts(score) and sum(word in known for word in said) >= _ABOUT * len(said)
 
 
 def _rests_on_titles(passages: Iterable[Passage], claim: str) -> bool:
-    """Whether the claim says hardly more than the titles, which by themselves prove nothing."""
+    """Whether the claim says hardly more than the titles, which prove nothing on their own."""
     titles = set(_words(" ".join(passage.title for passage in passages)))
     said = _words(claim)
     return bool(titles and said) and sum(word in titles for word in said) >= _SAME * len(said)
@@ -231,16 +234,17 @@ def _words(text: str) -> list[str]:
 def are_linked(passages: Iterable[Passage], claim: str) -> bool:
     """Whether a chain of links joins all passages.
 
-    A model of entailment joins what it reads: a town where *Maximum Overdrive* was shot in 1986,
+    An entailment model combines what it reads: a town where *Maximum Overdrive* was shot in 1986,
     and a film of 1986 that Randal Kleiser directed, "prove" that he directed *Maximum Overdrive*.
-    Nothing but the year links the two passages.
+    Only the year links the two passages.
 
-    Two are linked if they are parts of one document, if the text of one names the title of the
-    other, or if the claim names both titles. A title is named by what stands before its comma or
-    bracket, or by its last word: "Lee" for "Ann Lee (architect)". One without a title can be
-    linked with any. Of 53 pairs of passages that answer a question of HotpotQA together, this rule
-    links all, and of passages drawn at random one in fifty; of 27 of MuSiQue, whose links are
-    looser, two thirds.
+    Two passages are linked if they are parts of one document, if the text of one names the title of
+    the other, or if the claim names both titles. A text names a title if it contains the title up
+    to its comma, colon or bracket, or the last word of that part if it has more than three letters:
+    "Lane" for "Ann Lane (architect)". A passage without a title is linked with any other.
+
+    The rule links all of 53 pairs of passages that together answer a question of HotpotQA, and two
+    thirds of 27 pairs of MuSiQue, whose links are looser. Of random pairs it links one in fifty.
     """
     reached, *left = passages
     waiting = [reached]

@@ -1,4 +1,4 @@
-"""Entailment by a classifier with a template of its own: MiniCheck, FactCG, HHEM, AlignScore."""
+"""Entailment by a classifier with its own template: MiniCheck, FactCG, HHEM, AlignScore."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from citeproof.tools.entailment.windows import token_counter
 
 
 class TextClassifier(PresetModel):
-    """A published classifier that reads premise and hypothesis in one text, or as a pair.
+    """A published classifier that reads premise and hypothesis as one text, or as a pair.
 
-    The premise is cut as the preset says; the best chunk counts.
+    It cuts the premise as the preset says; the best chunk counts.
     """
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
@@ -31,7 +31,7 @@ class TextClassifier(PresetModel):
         ]
 
     def _read(self, texts: Sequence[ReadText]) -> list[float]:
-        """The probability of entailment of each text, in order."""
+        """Return the probability of entailment of each text, in order."""
         model, tokenizer = self._loaded
         order = sorted(range(len(texts)), key=lambda i: texts[i].tokens, reverse=True)
         scores = [0.0] * len(texts)
@@ -51,12 +51,12 @@ class TextClassifier(PresetModel):
         inputs = tokenizer(firsts, seconds, padding=True, verbose=False, return_tensors="pt")
         with torch.inference_mode():
             logits = model(**inputs.to(model.device)).logits.float()
-        if logits.ndim == 3:  # a token classifier that is asked about its first token
+        if logits.ndim == 3:  # a token classifier, of which the first token counts
             logits = logits[:, 0]
         return logits.softmax(-1)[:, index].tolist()  # type: ignore[no-any-return]
 
     def _readings(self, tokenizer: Any, pair: Pair) -> list[list[ReadText]]:
-        """For each sentence of the hypothesis, what is read of each chunk of the premise."""
+        """Return, for each sentence of the hypothesis, the texts to read, one for each chunk."""
         preset, length = self._preset, token_counter(tokenizer)
 
         def text(premise: str, hypothesis: str) -> ReadText:
@@ -85,7 +85,7 @@ class TextClassifier(PresetModel):
         return found
 
     def _index(self, labels: Mapping[int, str]) -> int:
-        """The output that is entailment, of those that a model has."""
+        """Return the entailment output of a model with these labels."""
         if self._chosen_label is not None:
             return entailment_index(labels, self.name, self._chosen_label)
         if self._preset.label >= len(labels):
@@ -98,7 +98,7 @@ class TextClassifier(PresetModel):
 
 
 def defuse_marks(text: str, marks: Sequence[str]) -> str:
-    """The text with a space inside each of a tokenizer's special tokens.
+    """Put a space into each of a tokenizer's special tokens in a text.
 
     Otherwise a document with `</s>` in it would end there for the model, and could continue with a
     claim of its own.
@@ -111,9 +111,9 @@ def defuse_marks(text: str, marks: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class ReadText:
-    """A reading: one text, or a pair where the second is not empty."""
+    """What a model reads: one text, or a pair if `second` is not empty."""
 
     first: str
     second: str
     tokens: int
-    """Without those that the tokenizer adds at the ends, four at most."""
+    """Their number, without those that the tokenizer adds at the ends, at most four."""

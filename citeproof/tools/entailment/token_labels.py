@@ -1,4 +1,4 @@
-"""Entailment by a token classifier that marks what a premise does not support: LettuceDetect."""
+"""Entailment by a token classifier that marks unsupported text: LettuceDetect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["TokenLabels", "UnsupportedSpan"]
 
 @dataclass(frozen=True)
 class UnsupportedSpan:
-    """A stretch of a hypothesis that its premise does not support: `hypothesis[start:end]`."""
+    """A span of a hypothesis that its premise does not support: `hypothesis[start:end]`."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class TokenLabels(PresetModel):
         self._lock = threading.Lock()
 
     async def spans(self, pair: Pair) -> list[UnsupportedSpan]:
-        """The spans of the hypothesis that are not supported, in order; none where all of it is.
+        """Return the unsupported spans of the hypothesis, in order.
 
         Raises:
             MissingExtraError: transformers or torch is not installed.
@@ -64,8 +64,8 @@ class TokenLabels(PresetModel):
         return [_score(tokens) for tokens in self._label(pairs)]
 
     def _label(self, pairs: Sequence[Pair]) -> list[list[_Token]]:
-        """The tokens of each hypothesis, by the window of the premise that supports it best."""
-        with self._lock:  # spans may be asked for while pairs are scored
+        """Label the tokens of each hypothesis by the premise's window that supports it best."""
+        with self._lock:  # a caller may ask for spans while pairs are scored
             model, tokenizer = self._loaded
             texts = [
                 (index, *text)
@@ -112,9 +112,9 @@ class TokenLabels(PresetModel):
         ]
 
     def _texts(self, tokenizer: Any, pair: Pair) -> list[tuple[str, str]]:
-        """The text of a pair: the prompt with each window of the premise, and the hypothesis."""
+        """Return a pair's texts: the prompt with each window of the premise, and the hypothesis."""
         preset, length = self._preset, token_counter(tokenizer)
-        # The hypothesis stays as it is: spans are told in its characters.
+        # The hypothesis stays unchanged, since spans are offsets into it.
         premise = defuse_marks(pair.premise, tuple(tokenizer.all_special_tokens))
         limit = preset.limit or tokenizer.model_max_length
         room = limit - length(preset.template.format(premise="")) - length(pair.hypothesis) - 8
@@ -129,7 +129,7 @@ class _Token:
     start: int
     end: int
     doubt: float
-    """The probability that it is not supported."""
+    """The probability that the token is not supported."""
 
 
 def _score(tokens: Sequence[_Token]) -> float:

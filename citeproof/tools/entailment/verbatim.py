@@ -8,28 +8,28 @@ from citeproof.tools.sentences import split
 
 _TITLE = re.compile(r"^Title: .*$", re.MULTILINE)
 _FEWEST = 4
-"""Words of a claim: a heading of fewer may say nothing by itself."""
+"""Fewest words of a claim. A heading with fewer may state nothing on its own."""
 _EDGES = " .,;:!?\"'“”‘’"
 
 
 def is_verbatim(premise: str, claim: str) -> bool:
-    """Whether a claim is one sentence of a premise, or several that follow one another.
+    """Whether a claim is one sentence of a premise, or several consecutive ones.
 
     Spaces, the case of its first letter and the punctuation at its ends do not count. A part of a
-    sentence is no sentence: "the pier is 214 metres long" may follow "it is wrong that".
+    sentence is not enough: "the pier is 214 metres long" may follow "it is wrong that".
 
     Args:
         premise: Passages as `premise` in `base.py` joins them, or any text.
-        claim: Without citation marks.
+        claim: The claim, without citation marks.
     """
     said = claim.split()
-    # Most claims end here, before anything is split into sentences.
+    # Rejects most claims before anything is split into sentences.
     if len(said) < _FEWEST or " ".join(said).strip(_EDGES)[1:] not in " ".join(premise.split()):
         return False
     return f"\n{_lines(claim)}\n" in f"\n{_lines(_TITLE.sub('', premise))}\n"
 
 
 def _lines(text: str) -> str:
-    """The sentences, a line each."""
+    """Return the sentences, one per line."""
     sentences = (text[span.start : span.end] for span in split(text))
     return "\n".join(" ".join(said.split()).strip(_EDGES).casefold() for said in sentences)

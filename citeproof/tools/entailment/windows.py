@@ -16,15 +16,15 @@ class Window:
     """A window of a premise, with the hypothesis that is read after it."""
 
     pair: int
-    """Place of its pair."""
+    """Index of its pair."""
     window: str
     hypothesis: str
     tokens: int
-    """Of both together, at most as many as the model reads."""
+    """Tokens of both together, at most as many as the model reads."""
 
 
 def token_counter(tokenizer: Any) -> Callable[[str], int]:
-    """Counts the tokens of a text, without those that the tokenizer adds at its ends."""
+    """Return a counter of a text's tokens, without those that the tokenizer adds at its ends."""
 
     @cache
     def length(text: str) -> int:
@@ -35,13 +35,13 @@ def token_counter(tokenizer: Any) -> Callable[[str], int]:
 
 
 def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]:
-    """The windows of pairs that a cross-encoder reads.
+    """Cut pairs into the windows that a cross-encoder reads.
 
-    A hypothesis longer than half of what the model reads leaves no room, and has no windows.
+    A hypothesis longer than half of what the model reads leaves no room, and gets no windows.
 
     Args:
-        tokenizer: The model's own, as transformers has it.
-        limit: Tokens that the model reads.
+        tokenizer: The model's transformers tokenizer.
+        limit: Most tokens that the model reads.
         pairs: The pairs to cut.
     """
     length = token_counter(tokenizer)
@@ -52,7 +52,7 @@ def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]
 
     found = []
     for index, pair in enumerate(pairs):
-        # Rooms in steps, so that hypotheses of like length share the windows of a premise.
+        # Rounded, so that hypotheses of similar length share the windows of a premise.
         room = max(32, (limit - length(pair.hypothesis) - 8) // 16 * 16)
         for window in cut(pair.premise, room):
             tokens = length(window) + length(pair.hypothesis) + 8
@@ -63,11 +63,11 @@ def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]
 
 
 def best_scores(count: int, items: Sequence[Window], scores: Sequence[Score]) -> list[Score]:
-    """The score of each pair: that of its best window; any window may say otherwise.
+    """Return the score of each pair: the best entailment and contradiction of its windows.
 
     Args:
-        count: How many pairs there are; one without windows scores 0.
-        items: Their windows.
+        count: The number of pairs; one without windows scores 0.
+        items: The windows of the pairs.
         scores: The windows' scores.
     """
     found: list[list[Score]] = [[] for _ in range(count)]
@@ -82,17 +82,17 @@ def _best(scores: Sequence[Score]) -> Score:
 
 
 def windows(premise: str, room: int, length: Callable[[str], int]) -> list[str]:
-    """Windows of whole sentences that overlap by about half.
+    """Cut a premise into windows of whole sentences that overlap by about half.
 
     Args:
         premise: The text to cut.
         room: Most tokens of a window. A single longer sentence is a window of its own, which
             the model's tokenizer then truncates.
-        length: Tokens of a text.
+        length: Counts the tokens of a text.
 
     Returns:
-        The premise itself where it fits; else windows in order, which together hold every
-        sentence. The best-scoring window counts for the pair.
+        The premise itself if it fits, else windows in order, which together hold every sentence.
+        The best-scoring window counts for the pair.
     """
     if length(premise) <= room:
         return [premise]

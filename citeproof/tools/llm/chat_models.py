@@ -1,4 +1,4 @@
-"""Opens the chat model that the settings name, once for each event loop that uses it."""
+"""Opens the chat model that the settings name, once per event loop."""
 
 from __future__ import annotations
 
@@ -27,41 +27,40 @@ from citeproof.tools.transport import look_over, without_secrets
 
 _NO_KEY = "not-needed"
 _VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
-"""Arguments that make vLLM continue a reply; llama.cpp does so anyway."""
+"""Arguments that make vLLM continue a prefilled reply; llama.cpp does so by default."""
 
 
 @dataclass
 class ChatModels:
-    """One chat model for each event loop, since an HTTP client works only in its own."""
+    """A chat model per event loop, since an HTTP client works only in its own loop."""
 
     build: Callable[[], BaseChatModel]
-    """Makes the model; runs in a thread, since it reads certificates from disk."""
+    """Builds the model. Runs in a thread, since it reads certificates from disk."""
     name: str
-    """The model and where it is, for people to read; never with a key."""
+    """The model and its location, for users; never contains a key."""
     timeout: float | None = None
-    """Seconds after which a call is given up; None leaves it to the model."""
+    """Timeout of a call in seconds; None leaves it to the model."""
     limiter: BaseRateLimiter | None = None
-    """Waited for before each call, outside the timeout; the model's own would be inside."""
+    """Delays each call. Its wait does not count towards the timeout, unlike the model's own."""
     continues: Mapping[str, bool] | None = None
-    """Arguments that make a server continue a prefilled reply; None where
-    it would start another."""
+    """Arguments that make a server continue a prefilled reply; None if it would start a new one."""
     server: LocalServer | VLLMServer | None = None
-    """Started before each call if need be, since another user of it may have stopped it."""
+    """Checked, and if necessary started, before each call: another user may have stopped it."""
     refuses: set[str] = field(default_factory=set)
-    """Arguments that the model was found not to support; they are not sent again."""
+    """Arguments that the model turned out not to support; they are not sent again."""
     _models: dict[asyncio.AbstractEventLoop, BaseChatModel] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, model: BaseChatModel) -> ChatModels:
-        """A model that the caller has made; it serves every loop."""
-        if getattr(model, "stream_usage", False) is None:  # False: the caller's own wish
+        """Wrap the caller's model, which then serves every loop."""
+        if getattr(model, "stream_usage", False) is None:  # False is the caller's choice
             model = model.model_copy(update={"stream_usage": True})
         name = getattr(model, "model_name", None) or getattr(model, "model", None)
         return cls(lambda: model, str(name or type(model).__name__))
 
     async def here(self) -> BaseChatModel:
-        """The model of the running loop."""
+        """Return the model of the running loop."""
         if self.server is not None:
             await asyncio.to_thread(self.server.start)
         loop = asyncio.get_running_loop()
@@ -70,7 +69,7 @@ class ChatModels:
         return self._models[loop]
 
     def close(self) -> None:
-        """Stop the server that was started for the model; it starts again with its next use."""
+        """Stop the server that was started for the model; the next call starts it again."""
         if self.server is not None:
             self.server.close()
 
@@ -90,19 +89,18 @@ def open_chat_models(
     limiter: BaseRateLimiter | None = None,
     progress: Progress | None = None,
 ) -> ChatModels:
-    """The chat model that the settings name.
+    """Open the chat model that the settings name.
 
-    The embedded server keeps the last prompt of each of its slots; prompts that begin
-    differently go to different slots, so that neither pushes the other out. Other servers do
-    not know the word.
+    Downloads and starts the embedded model. Starts vLLM for a `vllm:` model without a `base_url`.
+    Builds the model once, so that a missing package or key shows immediately, but sends nothing.
 
-    The embedded model is fetched and started, and so is vLLM where no server is named. Any other
-    is built here once, so that a missing package or key is told at once; nothing is sent.
+    The embedded server caches the last prompt of each of its slots. Prompts that begin differently
+    use different slots, so that they do not evict each other. Other servers have no slots.
 
     Raises:
         SettingsError: The model's name is malformed, or its key is missing.
         MissingExtraError: The provider's package, or vLLM, is not installed.
-        ModelError: The embedded model can't be had or started, or vLLM does not start.
+        ModelError: The embedded model cannot be fetched or started, or vLLM does not start.
     """
     server: LocalServer | VLLMServer | None = None
     continues: Mapping[str, bool] | None = None
@@ -135,7 +133,7 @@ def open_chat_models(
 
 
 def label(settings: LLMSettings) -> str:
-    """The model and where it is, for people to read; never with a key. Opens nothing."""
+    """Name the model and its location for users, without a key. Opens nothing."""
     there = settings.vllm or settings.model
     if settings.base_url is not None:
         return f"{there} at {without_secrets(settings.base_url)}"
@@ -145,12 +143,12 @@ def label(settings: LLMSettings) -> str:
 
 
 def judge_label(settings: Settings) -> str:
-    """The model that judges for these settings, as an entailment model's name says it."""
+    """Return the judge of these settings, as it appears in the name of an entailment model."""
     return f"judge {label(settings.for_role('judge'))}"
 
 
 def secrets(model: BaseChatModel) -> Collection[str]:
-    """The keys that a model holds, so that they can be kept out of messages."""
+    """Return the keys that a model holds, so that messages can mask them."""
     held = (v.get_secret_value() for v in vars(model).values() if isinstance(v, SecretStr))
     return {key for key in held if len(key) > 3 and key != _NO_KEY}
 
@@ -161,10 +159,10 @@ def _compatible(
     arguments = {
         "base_url": url,
         "api_key": key,
-        # By name it would choose OpenAI's newer protocol, which few other servers speak.
+        # For some model names it would choose OpenAI's newer protocol, which few servers support.
         "use_responses_api": False,
         "openai_proxy": None,
-        # A proxy from the environment must not see what is meant for this machine.
+        # Keep requests to this machine away from proxies of the environment.
         **_clients(trust_env=urlsplit(url).hostname not in LOOPBACK),
     }
     return _build(f"openai:{model}", settings, arguments, {} if slot is None else {"id_slot": slot})
@@ -177,10 +175,10 @@ def _from_provider(settings: LLMSettings) -> BaseChatModel:
             fix="Write provider:model, such as openai:gpt-4o; for a server of your own, "
             'set llm.base_url; for the embedded model, write "local".',
         )
-    clients = _clients(trust_env=True)  # first, since any provider's own would fail less clearly
+    clients = _clients(trust_env=True)  # first: its errors are clearer than the provider's
     arguments = {} if settings.api_key is None else {"api_key": settings.api_key}
     model = _build(settings.model, settings, arguments)
-    if getattr(model, "openai_proxy", "") is None:  # one of langchain-openai's, without its proxy
+    if getattr(model, "openai_proxy", "") is None:  # langchain-openai's, without a proxy of its own
         return _build(settings.model, settings, arguments | clients)
     return model
 
@@ -191,7 +189,7 @@ def _build(
     arguments: Mapping[str, Any],
     body: Mapping[str, Any] = MappingProxyType({}),
 ) -> BaseChatModel:
-    """LangChain's model of that name, which retries nothing and sends the body with each call."""
+    """Return LangChain's model of that name, without retries; it sends the body with each call."""
     from langchain.chat_models import init_chat_model
 
     wanted = {"timeout": settings.timeout, "max_retries": 0, **arguments}
@@ -206,18 +204,18 @@ def _build(
     except Exception as error:
         failure = _not_opened(name, _reason(error))
     if failure is not None:
-        raise failure  # out here, since a provider's own message may repeat the key
+        raise failure  # outside `except`, since the provider's message may contain the key
     fields = type(model).model_fields
     if settings.extra_body and "extra_body" not in fields:
         raise SettingsError(
             f"llm.extra_body is set, yet {settings.model} takes no further fields",
             fix="Leave it out; it is for models behind OpenAI's protocol.",
         )
-    # Given to the constructor, they would be sent as they are by providers that lack them.
+    # If passed to the constructor, providers without these fields would send them unchanged.
     late = {
         "seed": settings.seed,
         "stream_usage": True,
-        # Its own default of 120 s is less than a laptop takes to read a long prompt.
+        # The default of 120 s is too short for a laptop to read a long prompt.
         "stream_chunk_timeout": settings.timeout,
         "extra_body": {**body, **json.loads(settings.extra_body or "{}")} or None,
     }
@@ -225,13 +223,13 @@ def _build(
 
 
 def _clients(*, trust_env: bool) -> dict[str, Any]:
-    """HTTP clients for one `ChatOpenAI`; by default all share one, whatever loop they run in.
+    """Return HTTP clients for one `ChatOpenAI`; by default all share one, even across loops.
 
     Args:
-        trust_env: Whether the environment's proxies are used.
+        trust_env: Whether to use the environment's proxies.
 
     Raises:
-        SettingsError: Those proxies cannot be used.
+        SettingsError: The proxies cannot be used.
     """
     import openai
     from langchain_openai import ChatOpenAI
@@ -242,16 +240,16 @@ def _clients(*, trust_env: bool) -> dict[str, Any]:
         )
     except OSError:  # certificates, not proxies
         raise
-    except Exception as error:  # openai decides whose InvalidURL may be among them
+    except Exception as error:  # which library's InvalidURL may occur depends on openai
         raise SettingsError(
             "The proxy settings cannot be used",
             why=_reason(error),
             fix="Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY.",
         ) from error
-    # Nobody makes calls that block; a client for them would read the proxies in any case.
+    # No call blocks, and a client for blocking calls would read the proxies regardless.
     clients: dict[str, Any] = {"http_async_client": client, "client": "unused"}
     if "http_socket_options" in ChatOpenAI.model_fields:
-        clients["http_socket_options"] = ()  # else it warns that proxies are ignored; they are not
+        clients["http_socket_options"] = ()  # else it warns wrongly that proxies are ignored
     return clients
 
 
@@ -266,6 +264,6 @@ def _not_opened(model: str, why: str) -> SettingsError:
 
 def _reason(error: Exception) -> str:
     told = str(error)
-    if isinstance(error, ValidationError):  # else it would show what it was given
+    if isinstance(error, ValidationError):  # its own text would show the input
         told = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
     return scrub(" ".join(told.split())[:400])

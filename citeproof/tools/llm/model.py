@@ -1,7 +1,7 @@
-"""Asks a language model: for text, for an object of a schema, or for a choice.
+"""Asks a language model for text, for an object of a schema, or for a choice.
 
-Every attempt counts against the budget. LangChain's usage callback would miss those that fail,
-and models that do not tell their name.
+Every attempt counts against the budget. LangChain's usage callback would miss failed attempts, and
+models that do not report their name.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ __all__ = ["LLM", "coerce_llm", "no_llm", "open_llm"]
 
 _log = logging.getLogger("citeproof")
 LONGEST_TOKEN = 32
-"""Characters. Some servers know no `max_tokens`; a reply that is longer is cut here."""
+"""Most characters of a token. Some servers ignore `max_tokens`, so long replies are cut here."""
 
 NO_LLM = "no language model"
 JUDGE_SLOT = 1
-"""The judge reads single passages, so its prompts begin otherwise than those of the writers."""
+"""The judge reads single passages, so its prompts begin differently from the writers'."""
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -59,13 +59,13 @@ class LLM:
     """A language model in one role of a run.
 
     Args:
-        model: Any LangChain chat model; `open_llm` makes one from settings.
-        role: The asker, for events and errors.
-        retries: Further attempts after a failure that passes, such as a timeout or a 429.
-        backoff: Seconds before the first retry, doubled for each further one, with jitter;
-            a server's Retry-After goes before it.
+        model: Any LangChain chat model; `open_llm` opens one from settings.
+        role: The role that calls the model, for events and errors.
+        retries: Further attempts after a transient failure, such as a timeout or a 429.
+        backoff: Seconds before the first retry, doubled for each further one, with jitter. A
+            server's Retry-After takes precedence.
         roles: Other models, for `for_role`.
-        answers_in_json: Whether whole answers are asked for as JSON, not as text with marks.
+        answers_in_json: Whether to ask for whole answers as JSON instead of text with marks.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class LLM:
 
     @property
     def name(self) -> str:
-        """The model and where it is, for people to read."""
+        """The model and its location, for users."""
         return self._models.name
 
     @property
@@ -101,22 +101,22 @@ class LLM:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it goes on with a reply that is begun; any other is asked in words to go on."""
+        """Whether the model continues a prefilled reply; others are asked in words to continue."""
         return self._models.continues is not None
 
     def close(self) -> None:
-        """Stop the embedded server, if this model started one; the roles' models as well."""
+        """Stop the embedded servers that this model and the models of its roles started."""
         for llm in (self._base, *self._roles.values()):
             llm._models.close()
 
     def for_role(self, role: str) -> LLM:
-        """The same model under another role, or the role's own model where it has one."""
+        """Return the role's own model if it has one, else this model under that role."""
         twin = copy.copy(self._roles.get(role, self._base))
         twin.role, twin._base, twin._roles = role, self._base, self._roles
         return twin
 
     def in_form(self, form: Literal["marks", "json"]) -> LLM:
-        """The same model, asked for whole answers as text with citation marks, or as JSON."""
+        """Return the same model, set to write whole answers with citation marks or as JSON."""
         twin = copy.copy(self)
         twin.answers_in_json = form == "json"
         return twin
@@ -131,23 +131,24 @@ class LLM:
         sample: int = 0,
         on_delta: Callable[[str], None] | None = None,
     ) -> str:
-        """The reply, without control characters other than newline and tab.
+        """Return the reply, without control characters other than newline and tab.
 
         Args:
-            prompt: The prompt. If it begins the reply, only the continuation is returned. A
-                server that can continue a reply is sent it as one; any other model is asked in
-                words to go on, and may reply `replies.END`.
-            max_tokens: The reply is cut after so many, by the server or else here, roughly. A
-                sentence that the server has cut is left out; if it is the first, it ends at its
-                last clause.
-            temperature: By default that of the settings.
-            stop: The reply ends before any of these.
-            sample: From 0 up for several replies to one prompt, so that each has its own seed.
-            on_delta: Given each piece of the reply as it comes. After a retry it is given
-                only what goes beyond the pieces it has; the returned text is the true one.
+            prompt: The prompt. If it begins the reply, only the continuation is returned. Servers
+                that can continue a reply get the beginning as a prefilled reply; other models are
+                asked in words to continue, and may reply `replies.END`.
+            max_tokens: Most tokens of the reply. The server cuts it, or else it is cut here,
+                roughly. A sentence that the server cut is dropped; if it is the only one, it is
+                shortened to its last whole clause.
+            temperature: Defaults to that of the settings.
+            stop: The reply ends before any of these strings.
+            sample: Number of the sample, from 0, so that several replies to one prompt get
+                different seeds.
+            on_delta: Called with each piece of the reply as it arrives. After a retry it gets only
+                what goes beyond the earlier pieces; the returned text is authoritative.
 
         Raises:
-            ModelOutageError: No answer in spite of retries.
+            ModelOutageError: The model does not answer, even after retries.
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
         """
@@ -162,18 +163,18 @@ class LLM:
         held = {**free, "schema": prompt.schema}
         ways = [(prompt, held), (prompt, free)] if prompt.schema else [(prompt, free)]
         message = await self._reply(*ways, on_delta=on_delta)
-        # llama.cpp repeats the beginning of a reply that is not streamed.
+        # Without streaming, llama.cpp repeats the prefilled beginning of the reply.
         said = self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
         return replies.whole(said) if replies.is_cut(message) and not prompt.schema else said
 
     async def parse(self, prompt: Prompt, schema: type[T], *, max_tokens: int = 256) -> T:
-        """The reply as an object of the schema, asked for a second time where it is invalid.
+        """Return the reply as an object of the schema; asks once more if it is invalid.
 
-        The server gets the schema if it supports one; otherwise the prompt describes it in words.
+        The server gets the schema if it supports one; otherwise the prompt describes it.
 
         Raises:
             ModelReplyError: The second reply is invalid as well; the caller has a default.
-            ModelOutageError: No answer in spite of retries.
+            ModelOutageError: The model does not answer, even after retries.
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
         """
@@ -204,16 +205,16 @@ class LLM:
         )
 
     async def choose(self, prompt: Prompt, options: Sequence[str]) -> dict[str, float]:
-        """The probability of each option as the first token of the reply; they add up to 1.
+        """Return the probability of each option as the first token of the reply.
 
-        An option should be a single token, such as Yes or No; case does not matter. Where the
-        provider gives no probabilities, the option that the reply begins with has 1.0; the
-        run's notes say so.
+        The probabilities add up to 1. An option should be a single token, such as Yes or No; case
+        does not matter. If the provider gives no probabilities, the option that the reply begins
+        with gets 1.0, and the run's notes say so.
 
         Raises:
-            InputError: There are fewer than two options, or two are the same but for case.
-            ModelReplyError: The reply is not one of the options.
-            ModelOutageError: No answer in spite of retries.
+            InputError: There are fewer than two options, or two differ only in case.
+            ModelReplyError: The reply begins with none of the options.
+            ModelOutageError: The model does not answer, even after retries.
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
         """
@@ -244,18 +245,18 @@ class LLM:
         max_tokens: int,
         body: Mapping[str, Any] | None = None,
     ) -> BaseMessage:
-        """The reply to messages in a format that a model was trained on, as the provider gives it.
+        """Return the raw reply to messages, for models that were trained on a format of their own.
 
         Args:
-            messages: Sent as they are.
-            max_tokens: Of the reply.
+            messages: Sent unchanged.
+            max_tokens: Most tokens of the reply.
             body: Further fields of the request.
 
         Returns:
-            The message, with the probabilities of its tokens where the provider gives them.
+            The message, with the probabilities of its tokens if the provider gives them.
 
         Raises:
-            ModelOutageError: No answer in spite of retries.
+            ModelOutageError: The model does not answer, even after retries.
             ModelError: The provider refuses the call.
             BudgetExceededError: The budget allows no further call.
         """
@@ -271,18 +272,18 @@ class LLM:
         emit(told)
 
     def _said(self, message: BaseMessage) -> str:
-        """The text of a reply, without what the model thought aloud before it."""
+        """Return the text of a reply, without the model's reasoning before it."""
         if replies.is_filtered(message):
             raise ModelError(
                 f"{self.name} gave no reply to {self.role}",
                 why="its provider's content filter withheld it",
-                fix="Ask otherwise, leave out the passages that it objects to, or use another "
-                "model for this role.",
+                fix="Rephrase the question, leave out the passages that it objects to, or use "
+                "another model for this role.",
             )
         if replies.thought_only(message):
             raise ModelError(
-                f"{self.name} thinks before it replies, and its reply to {self.role} was cut there",
-                why="replies are short; so many tokens do not hold a chain of thought",
+                f"{self.name} thinks before it replies, and its reply to {self.role} was cut off",
+                why="the token limit of a reply is too small for a chain of thought",
                 fix="Switch its thinking off, with llm.extra_body: see docs/serving.md.",
             )
         return replies.said(message.text)
@@ -292,12 +293,12 @@ class LLM:
         *ways: tuple[Prompt | Sequence[BaseMessage], dict[str, Any]],
         on_delta: Callable[[str], None] | None = None,
     ) -> BaseMessage:
-        """The reply to the first prompt whose arguments the model does not refuse."""
+        """Return the reply to the first prompt whose arguments the model does not refuse."""
         for prompt, arguments in ways:
             if (message := await self._ask(prompt, arguments, on_delta)) is not None:
                 return message
             if "schema" in arguments and "schema" in self._models.refuses:
-                note(f"{self.name} does not take a schema; it is told the format in words.")
+                note(f"{self.name} supports no schema; the prompt describes the format instead.")
         raise AssertionError("the last prompt brings nothing that may be refused")
 
     async def _ask(
@@ -306,11 +307,11 @@ class LLM:
         arguments: dict[str, Any],
         on_delta: Callable[[str], None] | None,
     ) -> BaseMessage | None:
-        """One reply, in as many attempts as it takes and the settings allow; None if refused."""
+        """Get one reply, with retries; None if the model refuses the arguments."""
         if (may_refuse := refusable(arguments)) in self._models.refuses:
             return None
         messages = _messages(prompt) if isinstance(prompt, Prompt) else list(prompt)
-        # A node's prompt is no message of the conversation, which `stream_mode="messages"` tells.
+        # A node's prompt is not part of the conversation that `stream_mode="messages"` streams.
         config: RunnableConfig = {"metadata": {"role": self.role}, "tags": [TAG_NOSTREAM]}
         longest = arguments["max_tokens"] * LONGEST_TOKEN
         teller = _Teller(on_delta, longest) if on_delta else None
@@ -357,19 +358,19 @@ class LLM:
 
 @dataclass
 class _Teller:
-    """Tells a reply piece by piece; in a further attempt, only what goes beyond the last."""
+    """Passes a reply on piece by piece; a retry adds only what goes beyond the last attempt."""
 
     on_delta: Callable[[str], None]
     longest: int
-    """Characters, and pieces: a server that goes on is cut off."""
+    """Most characters and most pieces; a reply that goes on is cut off."""
     told: int = 0
 
     async def tell(self, stream: Any) -> Any:
-        """The whole reply, once all of it has been passed on."""
+        """Pass on a reply as it arrives, and return the whole of it."""
         whole, seen, count = None, 0, 0
         async with aclosing(cast("AsyncGenerator[Any]", stream)) as pieces:
             async for piece in pieces:
-                # A server that sends faster than this reads would hold up timers and Ctrl-C.
+                # Else a server that sends faster than this reads would block timers and Ctrl-C.
                 await asyncio.sleep(0)
                 count += 1
                 whole = piece if whole is None else whole + piece
@@ -385,24 +386,24 @@ class _Teller:
 
 
 def _messages(prompt: Prompt) -> list[BaseMessage]:
-    """System line, then context and task, then a reply that is begun."""
-    # The shared prefix goes first, so that the server reads it once for all nodes.
+    """Return the system message, then context and task, then the beginning of the reply."""
+    # The shared prefix comes first, so that the server reads it once for all nodes.
     asked = HumanMessage("\n\n".join(part for part in (prompt.context, prompt.task) if part))
     system = [SystemMessage(prompt.system)] if prompt.system else []
     return [*system, asked, *([AIMessage(prompt.begun)] if prompt.begun else [])]
 
 
 def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
-    """An `LLM` from anything that can serve as one.
+    """Make an `LLM` from anything that can serve as one.
 
     Args:
-        model: An `LLM`; a LangChain chat model; or its name as in the setting `llm`:
+        model: An `LLM`, a LangChain chat model, or a name as in the setting `llm.model`:
             `openai:gpt-4o`, or `local` for the embedded model.
-        role: The asker, where the model has no role yet.
+        role: The role of a model that has none yet.
 
     Raises:
-        SettingsError: It is none of these, or its name is malformed.
-        ModelError: The embedded model can't be had or started.
+        SettingsError: The model is none of these, or its name is malformed.
+        ModelError: The embedded model cannot be fetched or started.
     """
     if isinstance(model, LLM):
         return model.for_role(role) if model.role == "default" != role else model
@@ -417,7 +418,7 @@ def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
 
 
 def no_llm() -> LLM:
-    """A placeholder where no language model is used; calling it raises a `SettingsError`."""
+    """Return a placeholder for runs without a language model; calls raise a `SettingsError`."""
 
     def build() -> BaseChatModel:
         raise SettingsError(
@@ -437,27 +438,27 @@ def open_llm(
     roles: Mapping[str, LLMSettings] | None = None,
     progress: Progress | None = None,
 ) -> LLM:
-    """The language model that the settings name, with those of the roles set apart.
+    """Open the language model that the settings name, and the models of roles that have their own.
 
-    The embedded model is fetched, if need be, and started, and so is vLLM where no server is
-    named; others are sent nothing yet.
+    Downloads the embedded model if necessary, and starts it. Starts vLLM for a `vllm:` model that
+    has no `base_url`. Sends nothing to other models yet.
 
     Args:
-        settings: The model of every role that is not set apart.
-        models: Where the embedded model is kept.
-        role: The role of the LLM that is returned.
+        settings: The model of every role without its own.
+        models: Where the embedded model is stored.
+        role: The role of the returned LLM.
         roles: Complete settings for roles with a model of their own.
-        progress: Told about downloads, and how long vLLM takes to start.
+        progress: Receives the progress of downloads and of vLLM's start.
 
     Raises:
         SettingsError: A model's name is malformed, or its key is missing.
         MissingExtraError: A provider's package, or vLLM, is not installed.
-        ModelError: The embedded model can't be had or started, or vLLM does not start.
+        ModelError: The embedded model cannot be fetched or started, or vLLM does not start.
     """
 
     @cache
     def limiter(place: str, rate: float) -> BaseRateLimiter:
-        """One for all roles that call the same place at the same rate."""
+        """Return the limiter shared by all roles that call the same place at the same rate."""
         every = min(0.1, 1 / rate)
         return InMemoryRateLimiter(requests_per_second=rate, check_every_n_seconds=every)
 

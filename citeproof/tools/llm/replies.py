@@ -1,4 +1,4 @@
-"""Reads what a chat model sends back: text, JSON, probabilities and token counts."""
+"""Reads the replies of chat models: text, JSON, probabilities and token counts."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from citeproof.tools.sentences import split
 from citeproof.types import Usage
 
 END = "DONE"
-"""The reply of a model that has nothing left to say: the end token of the papers."""
+"""The reply of a model that has nothing to add: the end token of the papers."""
 
 _END = re.compile(rf"^\W*(?:{END}\b|(?i:{END})[\s*_\"”]*(?:[.!]|$))")
-"""In other letters it must stand alone: “Done Deal was released in 1998.” is a sentence."""
+"""In another case the token must stand alone: “Done Deal was released in 1998.” is a sentence."""
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
-"""A bracket, or a string, be it cut off."""
+"""A bracket, or a string, which may be cut off."""
 _CLOSED = ".!?\"”’')]"
 """The end of a whole sentence."""
 _CLAUSES = re.compile(r"(.{20,})[,;:]\s", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters but newline and tab; and lone surrogates, which no file can store."""
+"""Control characters except newline and tab, and lone surrogates, which no file can store."""
 
 
 def is_end(text: str) -> bool:
-    """Whether a text begins with the end token; text behind it is ignored."""
+    """Whether a text begins with the end token; text after it is ignored."""
     return bool(_END.match(text))
 
 
 def clean(text: str) -> str:
-    """The text without control characters, other than newline and tab, and with tags defused.
+    """Remove control characters, except newline and tab, and defuse tags.
 
-    A reply becomes part of later prompts, so it is trusted there no more than a passage.
+    A reply becomes part of later prompts, so it is no more trusted than a passage.
     """
     return defuse(_CONTROL.sub("", text))
 
 
 def said(text: str) -> str:
-    """The reply without what a model thought aloud before it, cleaned.
+    """Return the reply, cleaned and without the model's reasoning before it.
 
-    Some servers put the opening tag into the prompt, so that only the closing one is in the reply.
+    Some servers put the opening tag into the prompt, so the reply may have only the closing one.
     """
     _, closed, spoken = text.partition("</think>")
     return clean(spoken.lstrip() if closed else text)
 
 
 def is_filtered(message: BaseMessage) -> bool:
-    """Whether the provider's content filter withheld the reply, or the rest of it."""
+    """Whether the provider's content filter withheld the reply."""
     return not message.text and _end_reason(message) in ("content_filter", "refusal", "safety")
 
 
 def is_cut(message: BaseMessage) -> bool:
-    """Whether the limit of tokens ended the reply."""
+    """Whether the token limit ended the reply."""
     return _end_reason(message) in ("length", "max_tokens")
 
 
 def whole(text: str) -> str:
-    """A text that was cut off, up to its last whole sentence; if it has none, its last clause."""
+    """Cut a truncated text back to its last whole sentence, or else to its last clause."""
     spans = split(text)
     if not spans or text[spans[-1].end - 1] in _CLOSED:
         return text
@@ -72,9 +72,9 @@ def whole(text: str) -> str:
 
 
 def thought_only(message: BaseMessage) -> bool:
-    """Whether a reply was cut before the model had ended its thoughts.
+    """Whether a reply was cut off while the model was still reasoning.
 
-    They stand in the text, or the server has taken them out and nothing is left.
+    Its text then holds only reasoning, or is empty because the server removed the reasoning.
     """
     if "</think>" in message.text:
         return False
@@ -83,15 +83,15 @@ def thought_only(message: BaseMessage) -> bool:
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object in the text, with any text around it.
+    """Return the first JSON object in the text, which may have other text around it.
 
-    A truncated object does not count, even if it contains a whole one.
+    A truncated object does not count, even if it contains a complete one.
     """
     for candidate in _outermost_objects(text):
         try:
             value = json.loads(candidate, strict=False)  # small models write raw newlines
             cleaned = _clean(value)
-        except (ValueError, RecursionError):  # the latter of thousands of brackets
+        except (ValueError, RecursionError):  # RecursionError: thousands of brackets
             continue
         if isinstance(cleaned, dict):
             return cleaned
@@ -99,15 +99,15 @@ def first_object(text: str) -> dict[str, Any] | None:
 
 
 def scored_tokens(message: BaseMessage) -> Sequence[Any]:
-    """The tokens of a reply with their probabilities, as OpenAI gives them; empty without."""
+    """Return the reply's tokens with their probabilities in OpenAI's format, if it has any."""
     logprobs = message.response_metadata.get("logprobs")
     return (logprobs.get("content") if isinstance(logprobs, Mapping) else None) or ()
 
 
 def option_probabilities(token: Any, options: Sequence[str]) -> dict[str, float] | None:
-    """The probability of each option in the place of a scored token; they add up to 1.
+    """Return the probability of each option at a scored token; they add up to 1.
 
-    None where no option is among the likely tokens.
+    Returns None if no option is among the likely tokens.
     """
     folded = {option.strip().casefold(): option for option in options}
     found = dict.fromkeys(options, 0.0)
@@ -120,7 +120,7 @@ def option_probabilities(token: Any, options: Sequence[str]) -> dict[str, float]
 
 
 def read_option(text: str, options: Sequence[str]) -> str | None:
-    """The option that the text begins with, as a word of its own."""
+    """Return the option that the text begins with, as a whole word."""
     said = text.strip().lstrip("\"'*(").casefold()
     for option in sorted(options, key=len, reverse=True):
         wanted = option.strip().casefold()
@@ -131,15 +131,15 @@ def read_option(text: str, options: Sequence[str]) -> str | None:
 
 
 def short(text: str) -> str:
-    """The beginning of a reply, quoted, on one line."""
+    """Return the beginning of a reply, quoted, on one line."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 120 else line[:119] + "…")
 
 
 def usage(message: BaseMessage) -> Usage:
-    """The cost of one call; figures that the provider does not tell count as zero."""
+    """Return the cost of one call; figures that the provider omits count as zero."""
     told = getattr(message, "usage_metadata", None) or {}
-    # OpenAI's service tiers put their name in front: flex_cache_read.
+    # OpenAI's service tiers prefix their name: flex_cache_read.
     details = told.get("input_token_details") or {}
     return Usage(
         llm_calls=1,
@@ -150,13 +150,13 @@ def usage(message: BaseMessage) -> Usage:
 
 
 def _end_reason(message: BaseMessage) -> str:
-    """The reason that the provider gives for the end of the reply, in small letters."""
+    """Return the provider's reason for the end of the reply, in lower case."""
     told = message.response_metadata
     return str(told.get("finish_reason") or told.get("stop_reason")).lower()
 
 
 def _outermost_objects(text: str) -> Iterator[str]:
-    """Each outermost {...}, brackets inside strings aside."""
+    """Yield each outermost {...}, ignoring brackets inside strings."""
     start = text.find("{")
     while start >= 0:
         depth, end = 0, len(text)

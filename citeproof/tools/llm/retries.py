@@ -1,7 +1,7 @@
-"""Calls a model again after a transient failure, and reports a permanent one, for any provider.
+"""Retries calls of a model after transient failures and reports permanent ones, for any provider.
 
 The clients' own retries ignore the budget, do not resume a broken stream, and repeat calls without
-quota; LangChain's `with_retry` ignores Retry-After.
+quota. LangChain's `with_retry` ignores Retry-After.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNREACHED = frozenset(
 )
 """Base classes of connection errors and timeouts in Python, openai, anthropic, httpx, requests.
 
-By name, since importing them all to ask `isinstance` would import every provider.
+Names, since importing the classes for `isinstance` would import every provider.
 """
 _OTHER_LOOP = re.compile("Event loop is closed|different (event )?loop")
 _LONGEST_WAIT = 120.0
@@ -48,15 +48,15 @@ _FIXES = {
 def retry(
     retries: int, backoff: float, waiting: Callable[[BaseException, float, int], None]
 ) -> AsyncRetrying:
-    """The attempts of one call: after each transient failure another one, later each time.
+    """Return the attempts of one call: the first, and retries after transient failures.
 
-    Waits for as long as the server asks for; where it does not say, exponentially longer, with
-    jitter.
+    Waits for as long as the server asks for, or else with exponential backoff and jitter.
 
     Args:
         retries: Further attempts after the first.
         backoff: Seconds before the first retry, doubled for each further one.
-        waiting: Told before each wait: the failure, the seconds, and which attempt comes then.
+        waiting: Called before each wait with the failure, the seconds and the number of the next
+            attempt.
     """
     by_ourselves = wait_exponential(backoff, max=60) + wait_random(0, backoff)
 
@@ -66,7 +66,7 @@ def retry(
 
     def tell(state: RetryCallState) -> None:
         error = _failure(state)
-        # Not with the provider's words, which may hold a key.
+        # Leave out the provider's words, which may contain a key.
         what = type(error).__name__ + (f", HTTP {code}" if (code := status_code(error)) else "")
         again = state.upcoming_sleep
         _log.info("Attempt %d failed (%s); again in %.1f s.", state.attempt_number, what, again)
@@ -82,7 +82,7 @@ def retry(
 
 
 def _failure(state: RetryCallState) -> BaseException:
-    """The error of an attempt, which has failed if it is waited for another."""
+    """Return the error of a failed attempt."""
     assert state.outcome is not None
     error = state.outcome.exception()
     assert error is not None
@@ -90,7 +90,7 @@ def _failure(state: RetryCallState) -> BaseException:
 
 
 def status_code(error: BaseException) -> int | None:
-    """The HTTP status behind an error, if there is one."""
+    """Return the HTTP status behind an error, if there is one."""
     for cause in _chain(error):
         response = getattr(cause, "response", None)
         for holder, name in (cause, "status_code"), (response, "status_code"), (cause, "code"):
@@ -101,7 +101,7 @@ def status_code(error: BaseException) -> int | None:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same call may succeed a little later."""
+    """Whether the same call may succeed on a retry."""
     for cause in _chain(error):
         if isinstance(cause, BadReplyError):
             return cause.is_cut
@@ -117,7 +117,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds that the server asks to wait, if it does."""
+    """Return the seconds that the server asks to wait, if it does."""
     for cause in _chain(error):
         headers = getattr(getattr(cause, "response", None), "headers", None) or {}
         if value := headers.get("retry-after"):
@@ -127,32 +127,32 @@ def retry_after(error: BaseException) -> float | None:
                 seconds = (until - datetime.now(UTC)).total_seconds()
             with suppress(ValueError):
                 seconds = float(value)
-            return seconds if seconds >= 0 else None  # a time that is past says nothing
+            return seconds if seconds >= 0 else None  # ignore a time in the past
     return None
 
 
 def scrub(text: str, secrets: Collection[str] = ()) -> str:
-    """The text without keys: known ones, and anything that looks like one."""
+    """Mask the given keys, and anything that looks like a key."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return _KEY_LIKE.sub("***", text)
 
 
 def shows_key(error: BaseException, secrets: Collection[str]) -> bool:
-    """Whether a key would come to light in the traceback of an error."""
+    """Whether the traceback of an error would reveal a key."""
     return any(scrub(str(cause), secrets) != str(cause) for cause in _chain(error))
 
 
 def translate(
     error: BaseException, name: str, *, attempts: int = 1, secrets: Collection[str] = ()
 ) -> ModelError:
-    """The error that a user reads in place of the provider's own.
+    """Translate a provider's error into one for users.
 
     Args:
         error: The error of the last attempt.
-        name: The model and where it is, for people to read.
-        attempts: How many there were.
-        secrets: Keys that must not be shown.
+        name: The model and its location, as users know them.
+        attempts: The number of attempts made.
+        secrets: Keys to mask.
     """
     status = status_code(error)
     why = scrub(_summarize(error), secrets)
@@ -169,7 +169,7 @@ def translate(
         return ModelOutageError(f"No answer from {name}{tries}", why=why, fix=fix)
     fix = _FIXES.get(status or 0, "")
     if _FILTERED.search(why):
-        fix = "Ask otherwise, leave out the passages that it objects to, or use another model."
+        fix = "Rephrase the question, leave out what it objects to, or use another model."
     elif not fix and _TOO_LONG.search(why):
         fix = "Use fewer passages, or a model (or llm.context) with a longer context."
     elif status is None or status < 400:
@@ -178,7 +178,7 @@ def translate(
 
 
 def _summarize(error: BaseException) -> str:
-    """The failure on one line, with the cause that the outer error hides."""
+    """Return the failure on one line, with the causes that the outer error hides."""
     said = [f"HTTP {status}"] if (status := status_code(error)) is not None else []
     for cause in _chain(error):
         text = " ".join(str(cause).split()) or type(cause).__name__

@@ -1,4 +1,4 @@
-"""Readies a model for one call: held to a length, to a schema, or asked for probabilities."""
+"""Prepares a model for one call: sets its length limit, its schema, or asks for probabilities."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from citeproof.tools.llm.replies import clean
 from citeproof.tools.llm.retries import status_code
 
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
-"""How models name the length of a reply."""
+"""Names that models use for the length of a reply."""
 _WORDS = {
     "schema": "response_format|schema|structured|grammar|guided|tool|function",
     "logprobs": "logprob|max_(output_|completion_)?tokens",
 }
-"""How providers name what they refuse."""
+"""Words that providers use for arguments that they refuse."""
 
 
 def prepare(
@@ -35,17 +35,17 @@ def prepare(
     schema: Mapping[str, Any] | type[BaseModel] | None = None,
     **arguments: Any,
 ) -> Runnable[Any, Any] | None:
-    """The model as one call needs it; None if it can't be held to a class.
+    """Return the model with the settings of one call; None if it does not support a class schema.
 
     Args:
-        model: Takes what follows in fields of its own, or else with the call.
-        max_tokens: Longest reply.
-        temperature: By default the model's own.
-        sample: A further one shifts the seed, if there is one: else it would be the first again.
-        body: Sent beside the fields that the model sends.
-        schema: The schema of the reply. A mapping is sent only to models that take one with each
+        model: The chat model. Settings that are not among its fields are passed with the call.
+        max_tokens: Most tokens of the reply.
+        temperature: Defaults to the model's own.
+        sample: Added to the model's seed, if it has one, so that samples differ.
+        body: Extra fields of the request body.
+        schema: The schema of the reply. A mapping is sent only to models that accept one with each
             request.
-        arguments: Given with the call as they are.
+        arguments: Passed with the call unchanged.
     """
     fields = type(model).model_fields
     wanted: dict[str, Any] = {next((n for n in _LIMITS if n in fields), _LIMITS[0]): max_tokens}
@@ -64,21 +64,21 @@ def prepare(
 
 
 def refusable(arguments: Mapping[str, Any]) -> str:
-    """The argument of a call that a provider may refuse, if any."""
+    """Return the argument of a call that a provider may refuse, or an empty string."""
     return next((name for name in _WORDS if arguments.get(name)), "")
 
 
 def refuses(error: Exception, what: str) -> bool:
-    """Whether an error says that the provider does not support what is `refusable`."""
+    """Whether an error says that the provider does not support a `refusable` argument."""
     told = str(error)
     refused = status_code(error) in (400, 404, 422, 501)
     refused = refused or isinstance(error, TypeError | NotImplementedError)
-    # A prompt that is too long is refused in words that may mention functions or max_tokens.
+    # The refusal of an overlong prompt may mention functions or max_tokens.
     return refused and bool(re.search(_WORDS[what], told)) and "context" not in told
 
 
 def object_text(message: BaseMessage) -> str:
-    """The reply's text, or the arguments of the tool call that stands for it."""
+    """Return the reply's text, or the arguments of the tool call that replaces it."""
     calls = getattr(message, "tool_calls", None)
     return clean(json.dumps(calls[0]["args"]) if calls else message.text)
 
@@ -93,12 +93,12 @@ def _by_tool(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any
 def _response_format(
     model: BaseChatModel, schema: Mapping[str, Any] | type[BaseModel]
 ) -> dict[str, Any]:
-    """The fields of OpenAI's protocol by which a reply keeps to a schema.
+    """Return the fields of OpenAI's protocol that hold a reply to a schema.
 
-    Given as an argument, as LangChain does it, the client would parse the reply, and throw away
-    one that is cut, with what it cost.
+    LangChain passes the schema as an argument. The client then parses the reply itself, and
+    discards a truncated one together with its token counts.
     """
-    # Classes derived from BaseChatOpenAI alone, such as DeepSeek's, refuse json_schema.
+    # Classes that derive from BaseChatOpenAI only, such as DeepSeek's, refuse json_schema.
     if not {kind.__name__ for kind in type(model).__mro__} & {"ChatOpenAI", "AzureChatOpenAI"}:
         return {}
     name, form = "reply", schema
@@ -110,7 +110,7 @@ def _response_format(
 
 
 def _without_defaults(node: Any, *, names: bool = False) -> Any:
-    """The schema without `default`, which OpenAI's strict mode refuses."""
+    """Return the schema without `default`, which OpenAI's strict mode refuses."""
     if isinstance(node, dict):
         return {
             key: _without_defaults(value, names=key == "properties" and not names)

@@ -10,15 +10,15 @@ from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
 from citeproof.types import Claim
 
 _SETTLES = 0.5
-"""Share of a question's content words with which a claim settles a question for yes or no. The
-model takes "Subletting is forbidden." for no answer to "Is subletting allowed?" (0.05): of 16 such
-claims on short documents it finds 8, this share all but two."""
+"""A claim with this share of a yes-or-no question's content words settles the question. To the
+model, "Subletting is forbidden." does not answer "Is subletting allowed?" (0.05). Of 16 such claims
+on short documents it finds 8, and this share all but two."""
 
 
 async def score_answers(
     answerability: Entailment, parts: Sequence[str], texts: Sequence[str]
 ) -> list[list[float]]:
-    """For each part the probability of each text, in order, that it answers it; one batch."""
+    """Return, for each part, the probability that each text answers it; one batch."""
     asked = map(question_hypothesis, name_topic(parts))
     pairs = [Pair(text, hypothesis) for hypothesis in asked for text in texts]
     scores = iter(await answerability.scores(pairs) if pairs else [])
@@ -31,19 +31,19 @@ async def find_answered(
     claims: Sequence[Claim],
     titles: Mapping[str, str],
 ) -> tuple[list[bool], list[bool]]:
-    """For each part of a question whether a proved claim answers it, and whether a failed one does.
+    """Return whether proved claims, and whether failed claims, answer each part of a question.
 
-    A part may be answered by a claim, or by all that are proved together. It may also be answered
-    by the sentence that proves a claim, where the claim comes near: asked who was appointed in
-    1950, a writer leaves the year out. (Of twelve answers whose claims were found beside the
-    question, this rule takes back two, both of which do answer.)
+    A part may be answered by one claim, or by all proved claims together. It may also be answered
+    by the sentence that proves a claim, if the claim comes close: asked who was appointed in 1950,
+    a writer leaves the year out. (Of twelve answers whose claims were judged to miss the question,
+    this rule accepts two, and both do answer it.)
 
     Args:
         answerability: Scores a text and a question.
-        parts: Of the question.
-        claims: Each with its verdict.
-        titles: Passage id → title. Titles stand before what cites them: "The story takes place at a
-            school" answers a question about the book.
+        parts: The parts of the question.
+        claims: The claims, with their verdicts.
+        titles: Passage id → title. Titles are put before the claims that cite them: "The story
+            takes place at a school" answers a question about the book.
 
     Raises:
         VerifierOutageError: The model does not answer.

@@ -1,4 +1,4 @@
-"""A conversation: what is asked in it last, and what was said before."""
+"""A conversation: its last question, and what was said before."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from citeproof.text import plain
 from citeproof.tools.citations.marks import strip_flags, strip_marks
 
 TURNS = 3
-"""Turns that are shown, the last ones."""
+"""Number of last turns that are shown."""
 _LONGEST = 400
-"""Characters of a question or an answer that are shown."""
+"""Most characters that are shown of a question or an answer."""
 
 
 def last_asked(messages: Sequence[AnyMessage]) -> str | None:
-    """The words of the last message; None where it is not a person's."""
+    """Return the text of the last message; None if it is not a person's."""
     last = messages[-1] if messages else None
     return str(last.text) if isinstance(last, HumanMessage) else None
 
 
 def answered_question(messages: Sequence[AnyMessage]) -> str | None:
-    """The stand-alone question of our last answer; None if there is none."""
+    """Return the stand-alone question of our last answer; None if there is none."""
     answers = (message for message in reversed(messages) if isinstance(message, AIMessage))
     last = next(answers, None)
     return None if last is None else last.response_metadata.get("question")
 
 
 def transcript(messages: Sequence[AnyMessage], turns: int = TURNS) -> str:
-    """The last turns as `Question: …` and `Answer: …`, a line each, shortened.
+    """Return the last turns as `Question: …` and `Answer: …`, one line each, shortened.
 
     Args:
-        messages: A conversation; a question behind the last answer is left out. Questions that
-            were rewritten stand as such, so that the next one finds its names there.
-        turns: How many are shown.
+        messages: A conversation; a question after the last answer is left out. Rewritten questions
+            are shown as rewritten, since they hold the names that the next one refers to.
+        turns: Most turns to show.
     """
     shown: list[str] = []
     asked = ""

@@ -1,6 +1,6 @@
-"""The sources in a conversation that can prove an answer: results of tools, and documents.
+"""The sources in a conversation that can prove an answer: tool results and documents.
 
-Messages of people and models in it prove nothing.
+Messages of people and models prove nothing.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def read_sources(
     documents: Sequence[Document | Passage] = (),
     tools: Collection[str] | None = None,
 ) -> dict[int, list[Passage]]:
-    """The sources of a conversation, numbered from 1 in the order in which they came.
+    """Return the sources of a conversation, numbered from 1 in order of appearance.
 
-    A source is one of the documents; a document that a retrieval tool gave as its artifact; the
-    text of any other tool's result; a plain-text document attached to a message. JSON is read
-    as its values, each behind its name. Failed calls are left out, and so are verdicts of a
-    check: these repeat what they judge.
+    A source is one of `documents`, a document that a retrieval tool returned as its artifact, the
+    text of any other tool result, or a plain-text document attached to a message. JSON is read as
+    its values, each after its name. Failed calls are skipped, and so are reports of a check, which
+    repeat what they judge.
 
     Args:
         messages: The conversation.
-        documents: Further sources, from the caller; they come first.
-        tools: Names of the tools whose results count; by default all. Leave out those that
-            return what the model has told them, or it would prove itself.
+        documents: Further sources, which come first.
+        tools: Names of the tools whose results count; defaults to all. Leave out tools that return
+            what the model told them, or it would prove itself.
 
     Returns:
         Number → its passages. A long result is cut into several.
@@ -62,7 +62,7 @@ def read_sources(
 
 
 def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
-    """The answer that a conversation ends with; None if it ends with anything else."""
+    """Return the answer that a conversation ends with; None if it ends with anything else."""
     last = messages[-1] if messages else None
     if isinstance(last, AIMessage) and not last.tool_calls and last.text.strip():
         return last
@@ -78,14 +78,14 @@ async def check_answer(
     """Check an answer against the sources of its conversation.
 
     Args:
-        answer: Its text is checked, sentence by sentence.
-        sources: Number → passages, as `read_sources` gives them.
-        entailment: Says whether a passage entails a sentence.
+        answer: The message whose text is checked, sentence by sentence.
+        sources: Number → passages, as `read_sources` returns them.
+        entailment: Decides whether a passage entails a sentence.
         retriever: Finds further passages, such as those of an index.
 
     Raises:
         RetrievalError: The search failed.
-        ModelError: The entailment model cannot be had.
+        ModelError: The entailment model cannot be loaded or reached.
     """
     own = from_passages([passage for group in sources.values() for passage in group])
     both = own if retriever is None else Both(own, retriever)
@@ -126,7 +126,7 @@ def _passage(text: str, title: str, source: str) -> Passage:
 
 
 def _readable(text: str) -> str:
-    """JSON as lines `name: value`, which an entailment model can read; other text as it is."""
+    """Return JSON as lines `name: value`, which an entailment model can read; else the text."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -149,7 +149,7 @@ def _lines(name: str, value: Any) -> Iterator[str]:
 
 
 def _cut(passage: Passage) -> list[Passage]:
-    """A text in passages of its own; one that is short stays as it is."""
+    """Cut a text into passages; a short one stays unchanged."""
     part = Part(passage.text, 0, 0, len(passage.text), title=passage.title)
     pieces = cut(Source(passage.source, passage.title, (part,)), _PASSAGE_WORDS)
     if len(pieces) < 2:

@@ -1,4 +1,4 @@
-"""Whether a text is in English, as far as its script and its smallest words tell."""
+"""Whether a text is in English, judging by its script and its function words."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _OTHERS = (
 
 
 def is_english(text: str) -> bool:
-    """Whether a text may be English; False only where it is surely in another language.
+    """Whether a text may be English; False only if it is clearly in another language.
 
-    Most of its letters belong to another script, or it has at least two small words of another
-    language, more of these than of English, and no English question word. Names alone count as
-    English.
+    A text is in another language if most of its letters belong to another script, or if it has at
+    least two function words of other languages, more of these than of English, and no English
+    question word. Names alone count as English.
 
     >>> is_english("Who built the Château de Chambord?"), is_english("Wer hat das Schloss gebaut?")
     (True, False)

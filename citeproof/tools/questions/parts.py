@@ -18,11 +18,11 @@ _AUXILIARY = (
 _BEGINS = re.compile(rf"^\s*{_AUXILIARY}\b", re.I)
 _YES_OR_NO = re.compile(rf"^\W*{_AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
 _WHOLE = 3
-"""Words from which on a part says by itself what it asks."""
+"""Fewest words of a part that says on its own what it asks."""
 
 
 def asks_yes_or_no(question: str) -> bool:
-    """Whether a question can be answered by yes or no; in English only.
+    """Whether a question can be answered by yes or no; English only.
 
     >>> asks_yes_or_no("Is gas included in the rent?"), asks_yes_or_no("Is it red or blue?")
     (True, False)
@@ -31,9 +31,9 @@ def asks_yes_or_no(question: str) -> bool:
 
 
 def question_parts(question: str) -> list[str]:
-    """The questions that a question is made of, in order; itself where it asks one thing.
+    """Split a question into its parts, in order; one that asks a single thing stays unchanged.
 
-    A part of only a word or two ("and when?") takes its subject from the first part.
+    A part of only a word or two ("and when?") gets its subject from the first part.
     """
     parts = [part.strip(" ,;?") for part in _AND.split(" ".join(question.split()))]
     parts = [part for part in parts if part]
@@ -49,10 +49,10 @@ def question_parts(question: str) -> list[str]:
 
 
 def name_topic(parts: Sequence[str]) -> list[str]:
-    """The parts of a question, so that each can be understood without the others.
+    """Make each part of a question understandable without the others.
 
-    A part with a pronoun gets what the first part says in front of it: "When was it released?"
-    is answered by any release.
+    A part with a pronoun gets the topic of the first part in front of it, since any release would
+    answer "When was it released?".
 
     >>> name_topic(["Who founded Debian?", "When was it released?"])
     ['Who founded Debian?', 'Founded Debian: when was it released?']

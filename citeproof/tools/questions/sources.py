@@ -1,4 +1,4 @@
-"""Reads a question: its words, and the documents to answer it from."""
+"""Reads a question: its text, and the documents to answer it from."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from citeproof.tools.retrieval.langchain import to_passage
 from citeproof.types import Passage
 
 LONGEST_QUESTION = 20_000
-"""Characters; more than the longest prompts hold anyway."""
+"""Most characters; more than the longest prompts hold anyway."""
 MOST_DOCUMENTS, MOST_TEXT = 10_000, 5_000_000
-"""Documents that may come with a question, and characters in all of them: they are kept with each
-step of a run. Longer text belongs in an index."""
+"""Most documents that may come with a question, and most characters in all of them. They are stored
+with each step of a run, so longer text belongs in an index."""
 
 
 def validate_question(question: object) -> str:
-    """The question of a run.
+    """Check the question of a run, and return it.
 
     Raises:
-        InputError: It is empty, too long, or no text.
+        InputError: It is empty, too long, or not a string.
     """
     if not isinstance(question, str | None):
         raise InputError(
@@ -38,20 +38,20 @@ def validate_question(question: object) -> str:
     if len(question) > LONGEST_QUESTION:
         raise InputError(
             "The question is too long",
-            why=f"it has {len(question):,} characters, and may have {LONGEST_QUESTION:,}",
+            why=f"it has {len(question):,} characters, and the limit is {LONGEST_QUESTION:,}",
             fix="Give long texts as documents.",
         )
     return question
 
 
 def select_source(state: Mapping[str, Any], retriever: Retriever | None) -> Retriever | None:
-    """The source that a node searches: the documents of the question, else the retriever.
+    """Return the source that a node searches: the documents of the question, or the retriever.
 
-    Documents are searched by their words, unless the retriever says otherwise by a method
-    `within`, which makes a retriever over them.
+    Documents are searched by their words, unless the retriever has a method `within`, which makes a
+    retriever over them.
 
     Raises:
-        InputError: One of the documents is of no use.
+        InputError: The documents cannot be used; see `read_documents`.
     """
     given: Sequence[Passage] = state.get("corpus") or read_documents(state.get("documents") or ())
     if not given:
@@ -61,16 +61,16 @@ def select_source(state: Mapping[str, Any], retriever: Retriever | None) -> Retr
 
 
 def read_documents(documents: Iterable[object]) -> list[Passage]:
-    """The documents that came with a question, as passages.
+    """Return the documents that came with a question, as passages.
 
     Raises:
-        InputError: They are no list, too many or too long, or one of them is no passage.
+        InputError: They are not a list, too many or too long, or one of them is not a passage.
     """
     if isinstance(documents, str | Mapping | Passage | Document):  # these are iterable, too
         raise InputError(
             "The documents are not a list",
             why=f"what was passed is a single {type(documents).__name__}",
-            fix='Pass a list, also of a single one: {"documents": [document]}.',
+            fix='Pass a list, even of a single one: {"documents": [document]}.',
         )
     known: dict[str, Passage] = {}
     passages, size = [], 0
@@ -80,10 +80,10 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
         if number > MOST_DOCUMENTS or size > MOST_TEXT:
             raise InputError(
                 "The documents are too large to come with a question",
-                why=f"there may be {MOST_DOCUMENTS:,}, of {MOST_TEXT:,} characters in all",
+                why=f"the limits are {MOST_DOCUMENTS:,} documents and {MOST_TEXT:,} characters",
                 fix="Index them: citeproof index DOCS.",
             )
-        if known.setdefault(passage.id, passage) != passage:  # pieces of one document, say
+        if known.setdefault(passage.id, passage) != passage:  # such as pieces of one document
             passage = passage.model_copy(update={"id": f"{number}:{passage.id}"})
         passages.append(passage)
     return passages

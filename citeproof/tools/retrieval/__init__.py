@@ -1,4 +1,4 @@
-"""Finds passages for a query. `Retriever` is the contract, `coerce_retriever` makes one."""
+"""Finds passages for a query. `Retriever` is the protocol; `coerce_retriever` makes one."""
 
 from citeproof.tools.retrieval.base import Retriever, check_k
 from citeproof.tools.retrieval.hybrid import DENSE_SHARE, HybridRetriever, fuse

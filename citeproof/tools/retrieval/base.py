@@ -10,14 +10,14 @@ from citeproof.types import Passage
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Finds passages. Nodes know retrievers by this one method.
+    """Finds passages. Nodes use only this one method.
 
-    A node counts one retrieval for each call; a retriever that searches more often than that
-    reports the rest to the meter.
+    A node counts one retrieval for each call. A retriever that searches more often reports the rest
+    to the meter.
     """
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` different passages, the best first; none for an empty query.
+        """Return at most `k` different passages, the best first; none for an empty query.
 
         Raises:
             RetrievalError: The search failed.
@@ -25,7 +25,7 @@ class Retriever(Protocol):
 
 
 def check_k(k: int) -> None:
-    """Refuse a number of passages that makes no sense.
+    """Refuse a number of passages that is too small.
 
     Raises:
         InputError: `k` is less than 1.

@@ -12,13 +12,13 @@ from citeproof.types import Passage
 
 @dataclass(frozen=True)
 class Both:
-    """Two retrievers, whose results come by turns; what both find is that of the first."""
+    """Two retrievers whose results alternate; what both find counts as the first one's."""
 
     first: Retriever
     second: Retriever
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """The best `k` of both, the best of `first` before all."""
+        """Return the best `k` of both, beginning with the best of `first`."""
         searches = (self.first.retrieve(query, k), self.second.retrieve(query, k))
         mine, theirs = await asyncio.gather(*searches)
         texts = {passage.text for passage in mine}

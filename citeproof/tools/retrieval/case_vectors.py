@@ -21,23 +21,23 @@ Kind = Literal["generation", "assessment", "planning"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Part = str | tuple[str, ...]
-"""A text, or several that count as one part: the passages."""
+"""A text, or several that count as one part, as the passages do."""
 _PARTS: Mapping[Kind, int] = {"generation": 2, "assessment": 3, "planning": 4}
-"""How many of question, passages, answer, feedback a kind is found with (Ji et al., Table 1)."""
+"""How many of question, passages, answer and feedback identify a kind (Ji et al., Table 1)."""
 
 _PIECE = 600
-"""Bytes of a piece that is embedded at once; of prose, also with tables and code, MiniLM's 256
-tokens hold more."""
+"""Bytes of a piece that is embedded at once. MiniLM's 256 tokens hold more of prose, even if it has
+tables and code."""
 _PIECES = 4096
-"""Most pieces whose vectors are kept: a run asks for those of its question and passages again."""
+"""Most cached vectors of pieces: a run asks again for those of its question and passages."""
 
 
 class CaseEncoder:
-    """Vectors of cases; threads may share it.
+    """Encodes cases as vectors; threads may share an instance.
 
-    Each part is embedded by itself, a long text in pieces, so that nothing is cut off at the end
-    of the encoder's window. A part's vector is the mean of its pieces', and a case's the mean of
-    its parts', all of length 1: so the question weighs as much as the passages.
+    Each part is embedded on its own, and a long text in pieces, so that the encoder's window cuts
+    nothing off. A part's vector is the mean of its pieces' vectors, and a case's vector the mean of
+    its parts' vectors, all scaled to length 1. So the question weighs as much as the passages.
     """
 
     def __init__(self, embeddings: Embeddings) -> None:
@@ -46,7 +46,7 @@ class CaseEncoder:
         self._lock = threading.Lock()
 
     def vectors(self, cases: Sequence[tuple[Part, ...]]) -> list[dict[Kind, Vector]]:
-        """For each case, given by its four parts, a vector of length 1 for each kind.
+        """Return a vector of length 1 for each kind, for each case, given by its four parts.
 
         Raises:
             ModelError: The embedding model failed.
@@ -79,7 +79,7 @@ class CaseEncoder:
 
 
 def _pieces(part: Part) -> list[str]:
-    """The texts of a part in pieces of some 600 bytes, cut between words where there are any."""
+    """Cut the texts of a part into pieces of about 600 bytes, between words if there are any."""
     texts = [part] if isinstance(part, str) else part
     return [
         piece

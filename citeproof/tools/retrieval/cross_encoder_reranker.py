@@ -1,4 +1,4 @@
-"""Reranks the results of a search by a model that reads query and passage together."""
+"""Reranks the results of a search with a model that reads query and passage together."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class PairScorer(Protocol):
     """Scores how well two texts go together."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """A score for each pair, in order."""
+        """Return a score for each pair, in order."""
 
 
 class CrossEncoderReranker:
-    """A retriever that orders another one's candidates anew (monoBERT and its kind).
+    """A retriever that reranks the candidates of another one, as monoBERT does.
 
     Args:
         source: Finds the candidates.
-        model: A sentence-transformers cross-encoder with one output, by its name on the hub or
-            its folder, such as `BAAI/bge-reranker-base`; or a scorer, which is given the query
-            as the premise and the passage as the hypothesis.
-        candidates: How many are found and read for a query.
+        model: A sentence-transformers cross-encoder with one output, by hub name or folder, such
+            as `BAAI/bge-reranker-base`; or a scorer, which gets the query as the premise and the
+            passage as the hypothesis.
+        candidates: Number of passages that are found and read for a query.
     """
 
     def __init__(self, source: Retriever, model: str | PairScorer, *, candidates: int = 50) -> None:
@@ -38,7 +38,7 @@ class CrossEncoderReranker:
         self.candidates = candidates
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, the best first; those with one score stay in their order.
+        """Return at most `k` passages, the best first; ties stay in their order.
 
         Raises:
             InputError: `k` is less than 1.

@@ -1,4 +1,4 @@
-"""Vectors from anyone's LangChain embedding model, with its errors told as ours."""
+"""Vectors from any LangChain embedding model, with its errors raised as citeproof's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Similarity = Literal["cosine", "inner_product"]
 
 
 def embed_texts(embeddings: Embeddings, texts: list[str], fix: str = "") -> list[list[float]]:
-    """A vector for each text.
+    """Return a vector for each text.
 
     Raises:
         ModelError: The embedding model failed.
@@ -24,7 +24,7 @@ def embed_texts(embeddings: Embeddings, texts: list[str], fix: str = "") -> list
         vectors = embeddings.embed_documents(texts)
     except CiteproofError:
         raise
-    except Exception as error:  # anyone's model, over anyone's service
+    except Exception as error:  # a foreign model or service may raise anything
         raise ModelError(
             "The embedding model failed", why=f"{type(error).__name__}: {error}", fix=fix
         ) from error
@@ -36,7 +36,7 @@ def embed_texts(embeddings: Embeddings, texts: list[str], fix: str = "") -> list
 
 
 def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> list[list[float]]:
-    """Vectors of queries, in one batch if the embedder has `embed_queries`."""
+    """Return vectors of queries, in one batch if the embedder has `embed_queries`."""
     batch: Any = getattr(embeddings, "embed_queries", None)
     if callable(batch):
         vectors: list[list[float]] = batch(list(queries))
@@ -45,14 +45,14 @@ def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> list[list[f
 
 
 def embed_raw(embeddings: Embeddings, texts: list[str]) -> list[list[float]]:
-    """Vectors of texts as they are, without a prompt of the model's for questions or passages."""
+    """Return vectors of unchanged texts, without the model's prompt for questions or passages."""
     raw: Any = getattr(embeddings, "embed_raw", embeddings.embed_documents)
     vectors: list[list[float]] = raw(texts)
     return vectors
 
 
 def embedder_name(embeddings: Embeddings | None) -> str:
-    """The name that a store notes of an embedding model: its own or its class; "" for none."""
+    """Return the name of an embedding model in a store: its own or its class's; "" for none."""
     if embeddings is None:
         return ""
     for attribute in ("name", "model_name", "model", "model_id"):
@@ -62,6 +62,6 @@ def embedder_name(embeddings: Embeddings | None) -> str:
 
 
 def similarity_of(embeddings: Embeddings | None) -> Similarity:
-    """How vectors are compared: by cosine, unless the embedder says otherwise."""
+    """Return how vectors are compared: by cosine, unless the embedder says otherwise."""
     found: Similarity = getattr(embeddings, "similarity", "cosine")
     return found

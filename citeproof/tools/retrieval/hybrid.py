@@ -1,4 +1,4 @@
-"""Finds passages for a query: by their words, by their vectors, or by both fused."""
+"""Finds passages for a query by their words, by their vectors, or by both."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from citeproof.types import Passage
 DENSE_SHARE = 0.6
 """The weight of the cosine in a fused score; the rest is BM25's.
 
-Chosen on NQ and SQuAD questions other than those of `benchmarks/results/retrieval.md`. There
-questions lean either on vectors (NQ) or on words (SQuAD), and fusing scores keeps more of the
-better search than fusing ranks.
+Chosen on NQ and SQuAD questions other than those of `benchmarks/results/retrieval.md`. NQ
+questions favour vectors and SQuAD questions words, and fusing scores keeps more of the better
+search than fusing ranks.
 """
 BY_WORDS = "searched by words alone"
-"""How a note begins where a fused search had no vectors."""
+"""Beginning of the note if a fused search had no vectors."""
 _DEPTH = 5
-"""Candidates that each search gives to the fusion, as a multiple of k."""
+"""Candidates of each search in a fusion, as a multiple of k."""
 _LEAST_DEPTH = 100
-"""So that a search for 5 passages finds the first 5 of a search for 20."""
+"""Fewest candidates, so that a search for 5 passages finds the first 5 of a search for 20."""
 
 
 class HybridRetriever:
-    """Searches a pool; `kind` says how.
+    """Searches a pool by words, by vectors, or by both.
 
     Args:
         pool: The passages to search, in a thread.
-        kind: `dense` goes by vectors, `bm25` by words, `fused` by both; by words alone, with a
-            note, where the embedder's server does not answer.
+        kind: `dense` searches by vectors, `bm25` by words, `fused` by both. If the embedder's
+            server does not answer, `fused` falls back to words, with a note.
         dense_share: The weight of the vectors in a fused search, from 0 to 1.
     """
 
@@ -44,7 +44,7 @@ class HybridRetriever:
         self.dense_share = dense_share
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, the best first; none for an empty query.
+        """Return at most `k` passages, the best first; none for an empty query.
 
         Raises:
             InputError: `k` is less than 1.
@@ -53,7 +53,7 @@ class HybridRetriever:
         return (await self.retrieve_many([query], k))[0]
 
     async def retrieve_many(self, queries: Sequence[str], k: int) -> list[list[Passage]]:
-        """`retrieve` for several queries, with one pass through the embedding model."""
+        """Run `retrieve` for several queries, with one pass through the embedding model."""
         check_k(k)
         return await asyncio.to_thread(self._search, list(queries), k)
 
@@ -66,7 +66,7 @@ class HybridRetriever:
             raise RetrievalError(error.what, why=error.why, fix=error.fix) from error
         except CiteproofError:
             raise
-        except Exception as error:  # an embedding model or a pool of the caller's own
+        except Exception as error:  # from an embedding model or pool of the caller's
             raise RetrievalError("The search failed", why=f"{error}") from error
 
     def _rank(self, queries: list[str], k: int) -> list[list[str]]:
@@ -74,7 +74,7 @@ class HybridRetriever:
         depth = max(_LEAST_DEPTH, _DEPTH * k) if self.kind == "fused" else k
         try:
             found = self.pool.candidates(queries, depth, self.kind)
-        except ModelOutageError as error:  # of the embedder's server
+        except ModelOutageError as error:  # from the embedder's server
             if self.kind != "fused":
                 raise
             note(f"{BY_WORDS}: {error}")
@@ -83,10 +83,10 @@ class HybridRetriever:
 
 
 def fuse(candidates: Sequence[Candidate], dense_share: float = DENSE_SHARE) -> list[str]:
-    """The ids of the candidates, the best first, by a weighted sum of both scores.
+    """Return the ids of the candidates, the best first, by a weighted sum of both scores.
 
-    Each score is brought to 0 to 1 first: the cosine between its least and its greatest value
-    among the candidates, BM25 between 0 and its greatest (Bruch et al. 2023).
+    Both scores are first scaled to 0 to 1: the cosine between its lowest and highest value among
+    the candidates, BM25 between 0 and its highest (Bruch et al. 2023).
     """
     if not candidates:
         return []

@@ -14,15 +14,15 @@ __all__ = ["HyDERetriever"]
 
 
 class HyDERetriever:
-    """A retriever that searches with a hypothetical answer in place of the question.
+    """A retriever that searches with a hypothetical answer instead of the question.
 
-    An answer lies nearer to real passages in an embedding space than the question does. As in
-    LLatrieval's comparison it is one passage, and the question itself is not searched for.
+    In an embedding space, an answer is closer to real passages than the question is. As in
+    LLatrieval's comparison, it is a single passage, and the question itself is not searched for.
 
     Args:
         source: The retriever that searches.
         llm: Writes the passage.
-        passage_tokens: Longest passage, in tokens.
+        passage_tokens: Most tokens of the passage.
     """
 
     def __init__(self, source: Retriever, llm: LLM, *, passage_tokens: int = 192) -> None:
@@ -31,9 +31,9 @@ class HyDERetriever:
         self.passage_tokens = passage_tokens
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, the best first; none for an empty query.
+        """Return at most `k` passages, the best first; none for an empty query.
 
-        An empty reply, or a budget that is spent, leaves the query itself.
+        If the reply is empty or the budget is spent, the query itself is searched for.
 
         Raises:
             InputError: `k` is less than 1.

@@ -17,19 +17,18 @@ __all__ = ["LAMERRetriever"]
 
 
 class LAMERRetriever:
-    """A retriever that searches twice: for the question, then with answers guessed from that.
+    """A retriever that searches for the question, then with answers guessed from the results.
 
-    The model is shown what the first search has found, right or wrong, and writes several
-    possible answers, each in a call of its own and all at once. The second query is question
-    and answer, for each different answer.
+    The model sees what the first search found, right or wrong, and writes several possible answers
+    in concurrent calls. The second query has the question and an answer, for each different answer.
 
     Args:
         source: The retriever that searches.
         llm: Guesses the answers.
-        shown: Passages that it is shown.
-        answers: How many it guesses.
-        answer_tokens: Longest one, in tokens.
-        temperature: At 0 all answers are the same.
+        shown: Number of passages that the model sees.
+        answers: Number of answers to guess.
+        answer_tokens: Most tokens of an answer.
+        temperature: The model's temperature; at 0 all answers are the same.
     """
 
     def __init__(
@@ -50,9 +49,9 @@ class LAMERRetriever:
         self.temperature = temperature
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, the best first; none for an empty query.
+        """Return at most `k` passages, the best first; none for an empty query.
 
-        Empty replies, or a budget that is spent, leave the query itself.
+        If all replies are empty or the budget is spent, the query itself is searched for.
 
         Raises:
             InputError: `k` is less than 1.

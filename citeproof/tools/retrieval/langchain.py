@@ -1,4 +1,4 @@
-"""Passes between LangChain's retrievers and ours."""
+"""Converts between LangChain's retrievers and citeproof's."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from citeproof.types import Passage
 class LangChainRetriever:
     """A LangChain retriever or vector store that finds passages.
 
-    A vector store is asked for `k` documents. A retriever gives as many as it was set up for; the
-    first `k` different ones are taken.
+    A vector store is asked for `k` documents. A retriever returns as many as it is configured for,
+    of which the first `k` different ones are taken.
     """
 
     def __init__(self, retriever: BaseRetriever | VectorStore) -> None:
         self.retriever = retriever
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, the best first; none for an empty query.
+        """Return at most `k` passages, the best first; none for an empty query.
 
         Raises:
             InputError: `k` is less than 1.
-            RetrievalError: The retriever failed, or gave something else than documents.
+            RetrievalError: The retriever failed, or returned something other than documents.
         """
         check_k(k)
         if not query.strip():
@@ -49,7 +49,7 @@ class LangChainRetriever:
                 documents = await self.retriever.ainvoke(query)
         except CiteproofError:
             raise
-        except Exception as error:  # anyone's retriever, over anyone's service
+        except Exception as error:  # a foreign retriever or service may raise anything
             raise RetrievalError(
                 f"The retriever {name} failed", why=f"{type(error).__name__}: {error}"
             ) from error
@@ -58,7 +58,7 @@ class LangChainRetriever:
             if not isinstance(document, Document):
                 raise RetrievalError(
                     f"The retriever {name} cannot be used",
-                    why=f"it gave a {type(document).__name__} in place of a Document",
+                    why=f"it gave a {type(document).__name__} instead of a Document",
                 )
             if document.page_content.strip():
                 passage = to_passage(document)
@@ -67,7 +67,7 @@ class LangChainRetriever:
 
 
 class AsLangChain(BaseRetriever):
-    """A retriever of ours as a LangChain retriever; its documents carry the passage's fields."""
+    """A citeproof retriever as a LangChain one; its documents carry the passages' fields."""
 
     source: Any
     k: int = 5
@@ -85,15 +85,15 @@ class AsLangChain(BaseRetriever):
 
 
 def as_langchain(retriever: Retriever, k: int = 5) -> BaseRetriever:
-    """A LangChain retriever over one of ours, which gives `k` documents."""
+    """Return a LangChain retriever over a citeproof one, which returns `k` documents."""
     return AsLangChain(source=retriever, k=k)
 
 
 def to_passage(document: Document) -> Passage:
-    """A passage from a LangChain document.
+    """Make a passage from a LangChain document.
 
-    Its id is the document's own, or else made from source and text: an `id` in the metadata is
-    often that of a larger document, of which this is a piece.
+    Its id is the document's own, or else made from source and text: an `id` in the metadata often
+    belongs to a larger document, of which this is a piece.
     """
     data: Mapping[str, Any] = document.metadata or {}
     text = whole(document.page_content)
@@ -114,12 +114,12 @@ def to_passage(document: Document) -> Passage:
 
 
 def as_passage(value: Passage | Document) -> Passage:
-    """A passage as it is, or made from a LangChain document."""
+    """Return a passage unchanged, or make one from a LangChain document."""
     return value if isinstance(value, Passage) else to_passage(value)
 
 
 def to_document(passage: Passage) -> Document:
-    """A LangChain document whose metadata are the passage's fields."""
+    """Return a LangChain document with the passage's fields as metadata."""
     data = passage.model_dump(exclude={"text"}, exclude_none=True)
     return Document(page_content=passage.text, metadata=data, id=passage.id)
 

@@ -1,4 +1,4 @@
-"""LLatrieval as a retriever, for any other graph or chain to stand on."""
+"""LLatrieval as a retriever for any other graph or chain."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ __all__ = ["LLatrievalRetriever"]
 
 
 class LLatrievalRetriever(BaseRetriever):
-    """A LangChain retriever, and one of citeproof's, over the graph of LLatrieval.
+    """A retriever over the graph of LLatrieval, for both LangChain and citeproof.
 
-    `LLatrievalRetriever(graph=build_llatrieval(tools))` goes wherever a retriever does, such as
-    `Toolbox(llm, retriever=…)`, and searches what those tools search. No answer is written. The
-    metadata of each document say, beside the passage's fields, whether all documents together
-    were `verified` to suffice, and after how many `rounds`. Inside a run of another graph the
-    search counts towards the cost of that run, once it is done; while it goes on, it keeps to
-    the budget of its own graph.
+    `LLatrievalRetriever(graph=build_llatrieval(tools))` works wherever a retriever does, such as in
+    `Toolbox(llm, retriever=…)`. It searches what those tools search, and writes no answer. Besides
+    the passage's fields, the metadata of each document say whether all documents together were
+    `verified` to suffice, and after how many `rounds`.
+
+    Inside a run of another graph, the search keeps to the budget of its own graph. Once it is done,
+    its cost counts towards that run.
     """
 
     graph: Any
     """The graph of `build_llatrieval`."""
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, and no more than the graph chooses; none for an empty query.
+        """Return at most `k` of the passages that the graph chooses; none for an empty query.
 
         Raises:
             InputError: `k` is less than 1.
@@ -84,14 +85,14 @@ class LLatrievalRetriever(BaseRetriever):
 async def run_apart(
     graph: Any, question: str, *, config: RunnableConfig | None = None, **context: Any
 ) -> dict[str, Any]:
-    """The graph's result for a question, in a run beside the current one and not part of it.
+    """Run a graph on a question, outside the current run, and return its result.
 
-    It has no checkpointer, so a tool may run it several times at once, and keeps to its own budget.
-    Its events, its notes and, once it is done, its cost become those of the node that asks; the one
-    retrieval that the node counts for itself is left out.
+    The run has no checkpointer, so a tool may start several at once, and keeps to its own budget.
+    Its events, its notes and, once it is done, its cost become those of the calling node. The one
+    retrieval that the node counts itself is left out.
 
     Args:
-        graph: Gives an `Answer` under the key `answer`.
+        graph: A graph that returns an `Answer` under the key `answer`.
         question: The question to ask it.
         config: LangChain's configuration of the run, such as its callbacks.
         **context: Parameters of the run.
@@ -109,7 +110,7 @@ async def run_apart(
         async for mode, part in stream:
             if mode == "values":
                 values = part
-            elif not isinstance(part, AnswerReady):  # the run around it has an answer of its own
+            elif not isinstance(part, AnswerReady):  # the outer run has an answer of its own
                 around.run(emit, part)
         return values
 
@@ -122,7 +123,7 @@ async def run_apart(
         raise InputError(
             f"The graph {graph.name} cannot be searched with",
             why="it gave no Answer",
-            fix="Give what build_llatrieval gives.",
+            fix="Pass a graph of build_llatrieval.",
         )
     left = max(answer.usage.retrievals - 1, 0)
     spend(answer.usage.model_copy(update={"retrievals": left}))

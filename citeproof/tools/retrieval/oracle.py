@@ -1,7 +1,7 @@
-"""Passages chosen by the gold answers (ALCE, section 3: ORACLE).
+"""Chooses passages by the gold answers (ALCE, section 3: ORACLE).
 
-For measuring what an answerer makes of good passages. No graph sees the gold answers: they end
-here, and only the passages go on, as the `documents` of a question.
+For measuring what an answerer makes of good passages. No graph sees the gold answers: only the
+chosen passages are passed on, as the `documents` of a question.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _ARTICLES = frozenset({"a", "an", "the"})
 def oracle_passages(
     candidates: Sequence[Passage], answers: Sequence[Sequence[str]], k: int = 5
 ) -> list[Passage]:
-    """The k candidates, or fewer, that cover the most answers.
+    """Choose the k candidates, or fewer, that cover the most answers.
 
-    Each step takes the candidate that holds the most answers not yet covered, the higher-ranked
-    among equals; the rest is filled up in order. An answer stands in a passage where one of its
-    aliases does, word for word but for case, punctuation and articles.
+    Each step takes the candidate with the most answers not yet covered, and among equals the
+    higher-ranked one. The remaining places are filled in order. A passage holds an answer if it
+    contains one of its aliases, ignoring case, punctuation and articles.
 
     Args:
-        candidates: In the order of retrieval.
+        candidates: The candidates in the order of retrieval.
         answers: The aliases of each answer.
-        k: At least 1.
+        k: Most passages, at least 1.
     """
     texts = [_normalize(f"{passage.title} {passage.text}") for passage in candidates]
     wanted = [[_normalize(alias) for alias in aliases] for aliases in answers]
@@ -44,7 +44,7 @@ def oracle_passages(
 async def oracle_passages_for_claims(
     candidates: Sequence[Passage], claims: Sequence[str], entailment: Entailment, k: int = 5
 ) -> list[Passage]:
-    """`oracle_passages` where the gold is claims, as for ELI5: a passage holds what it entails."""
+    """Run `oracle_passages` on gold claims, as for ELI5: a passage holds what it entails."""
     pairs = [Pair(passage.premise, claim) for passage in candidates for claim in claims]
     scores = iter(await entailment.scores(pairs) if pairs else [])
     held = [

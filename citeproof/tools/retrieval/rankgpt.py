@@ -1,4 +1,4 @@
-"""RankGPT: the language model orders what a search has found (Sun et al. 2023)."""
+"""RankGPT: the language model ranks the results of a search (Sun et al. 2023)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["RankGPTRetriever", "permutation"]
 _MARKED = re.compile(r"\[\s*(\d{1,6})\s*\]")
 _NUMBER = re.compile(r"\d{1,6}")
 _WORDS = 300
-"""Longest passage that is shown, in words, as in the paper's program."""
+"""Most words of a passage that are shown, as in the paper's program."""
 
 
 class RankGPTRetriever:
-    """A retriever that lets the model order another one's candidates, window by window.
+    """A retriever that lets the model rank the candidates of another one, window by window.
 
-    The windows go from the last candidates up to the first and overlap, so that a good passage
-    rises from window to window.
+    The windows move from the last candidates to the first and overlap, so that a good passage rises
+    from window to window.
 
     Args:
         source: Finds the candidates.
-        llm: Orders them.
-        candidates: How many are found for a query.
-        window: How many are ordered in one call, at least 2.
-        step: How far the next window lies above, from 1 to `window`.
+        llm: Ranks them.
+        candidates: Number of candidates to find for a query.
+        window: Number of candidates to rank in one call, at least 2.
+        step: Number of places that the window moves by, from 1 to `window`.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class RankGPTRetriever:
         self.step = step
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, the best first; none for an empty query.
+        """Return at most `k` passages, the best first; none for an empty query.
 
-        If the budget is spent, the remaining windows stay as they are.
+        If the budget is spent, the remaining windows keep their order.
 
         Raises:
             InputError: `k` is less than 1.
@@ -87,10 +87,10 @@ class RankGPTRetriever:
 
 
 def permutation(reply: str, count: int) -> list[int]:
-    """The numbers from 1 to `count` in the order in which a reply names them.
+    """Return the numbers from 1 to `count` in the order in which a reply names them.
 
     Numbers in brackets count, or all numbers if there are none in brackets. Repeated and unknown
-    ones are dropped; missing ones follow in their old order.
+    numbers are dropped; missing ones follow in their old order.
     """
     numbers = [int(n) for n in _MARKED.findall(reply) or _NUMBER.findall(reply)]
     named = dict.fromkeys(n for n in numbers if 1 <= n <= count)

@@ -16,9 +16,9 @@ from citeproof.tools.model_server import ModelServer, in_requests
 
 
 class RemoteEmbeddings(Embeddings):
-    """Vectors from the server of the settings.
+    """Vectors from the server that the settings name.
 
-    They are of length 1; with the similarity `inner_product` as they come.
+    They are scaled to length 1, unless the similarity is `inner_product`.
 
     Args:
         settings: The `[embedding]` section, with a `base_url`.
@@ -27,40 +27,40 @@ class RemoteEmbeddings(Embeddings):
     def __init__(self, settings: EmbeddingSettings) -> None:
         self._model = MINILM.name if settings.model == "local" else settings.model
         self.name = settings.full_name(self._model)
-        """As the store notes it: a model is the same here and there."""
+        """The model's name in the store, which is the same for a local and a remote model."""
         self.similarity = settings.similarity
         self.server = ModelServer("embedding", settings)
         self._settings = settings
 
     def check(self) -> int:
-        """Ask the server for a vector, once, and tell its length.
+        """Ask the server for a vector, without retries, and return its length.
 
         Raises:
-            ModelError: It is not reached, or gives none.
+            ModelError: The server is not reached, or returns no vector.
         """
         return len(self._embed(["length"], retries=0)[0])
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each text."""
+        """Return a vector for each text."""
         prefix = self._settings.passage_prefix or ""
         return self.embed_raw([f"{prefix}{text}" for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question."""
+        """Return the vector of a question."""
         return self.embed_queries([text])[0]
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each question."""
+        """Return a vector for each question."""
         prefix = self._settings.query_prefix or ""
         model = self._settings.query_model
         return self._embed([f"{prefix}{text}" for text in texts], model)
 
     def embed_raw(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text as it is.
+        """Return a vector for each text, without a prefix.
 
         Raises:
             ModelOutageError: The server does not answer.
-            ModelError: It refuses, or answers with something else.
+            ModelError: The server refuses, or sends something else.
         """
         return self._embed(texts)
 
@@ -77,7 +77,7 @@ class RemoteEmbeddings(Embeddings):
                 raise self.server.refuse(f"it gave {len(vectors)} vectors for {len(part)} texts")
             found += vectors
         if len(set(map(len, found))) > 1:
-            raise self.server.refuse("its vectors are not of one length")
+            raise self.server.refuse("its vectors differ in length")
         return found
 
     def _read(self, reply: Any) -> list[list[float]]:
@@ -97,13 +97,13 @@ class RemoteEmbeddings(Embeddings):
 
 
 def open_embedder(settings: Settings, progress: Progress | None = None) -> Embeddings | None:
-    """The embedder that the settings name; nothing is downloaded or loaded before its first use.
+    """Open the embedder that the settings name; downloads or loads nothing before its first use.
 
-    An embedder at an address is asked for a vector, so that errors there show at once. None if none
-    is installed and the retriever searches by words alone.
+    An embedder at an address is asked for a vector, so that errors show immediately, unless the
+    retriever searches by words only. In that case an embedder that is not installed gives None.
 
     Raises:
-        MissingExtraError: It is not installed, and the retriever goes by vectors.
+        MissingExtraError: The embedder is not installed, and the retriever searches by vectors.
         ModelError: The settings name a folder that does not exist, or a server that is not reached.
     """
     if settings.embedding.base_url is None:

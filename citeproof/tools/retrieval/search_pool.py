@@ -19,11 +19,11 @@ Kind = Literal["fused", "dense", "bm25"]
 
 
 class Candidate(NamedTuple):
-    """A passage that one of the searches found, as both of them score it."""
+    """A passage that one of the searches found, with the scores of both."""
 
     id: str
     cosine: float
-    """Or the inner product, where the embedding model's vectors are compared by that."""
+    """Or the inner product, if the embedding model's vectors are compared by that."""
     bm25: float
 
 
@@ -33,18 +33,18 @@ class Pool(Protocol):
     def candidates(
         self, queries: Sequence[str], depth: int, kind: Kind = "fused"
     ) -> list[list[Candidate]]:
-        """For each query the first `depth` passages of the searches that are asked for.
+        """Return, for each query, the first `depth` passages of each search that `kind` names.
 
-        A fused search is both, and gives both scores of each passage; otherwise the score of the
-        other search is 0. The best come first, where there is one search.
+        A fused search runs both, and returns both scores of each passage. For a single search, the
+        best passages come first, and the score of the other search is 0.
         """
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
-        """The passages in the order of their ids; those that are gone are left out."""
+        """Return the passages in the order of the ids; those that are gone are left out."""
 
 
 class ListPool:
-    """Passages in memory. Enough for some thousands; an `Index` holds more."""
+    """Passages in memory, for up to some thousands; an `Index` holds more."""
 
     def __init__(self, passages: Sequence[Passage], embeddings: Embeddings | None) -> None:
         self._passages: dict[str, Passage] = {}
@@ -58,7 +58,7 @@ class ListPool:
     def candidates(
         self, queries: Sequence[str], depth: int, kind: Kind = "fused"
     ) -> list[list[Candidate]]:
-        """For each query the first `depth` passages of the searches that are asked for."""
+        """Return, for each query, the first `depth` passages of each search that `kind` names."""
         names = list(self._passages)
         cosines = [None] * len(queries) if kind == "bm25" else self._cosines(queries)
         found = []
@@ -76,7 +76,7 @@ class ListPool:
         return found
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
-        """The passages in the order of their ids."""
+        """Return the passages in the order of the ids."""
         return [self._passages[key] for key in ids if key in self._passages]
 
     def _index(self) -> Words:
@@ -88,7 +88,7 @@ class ListPool:
             return self._words
 
     def _cosines(self, queries: Sequence[str]) -> Any:
-        """A row for each query, with its cosine to every passage."""
+        """Return a row for each query, with its cosine to every passage."""
         if self._embeddings is None:
             raise InputError("These passages have no vectors", fix="Give from_passages embeddings.")
         if not self._passages:
@@ -107,10 +107,10 @@ class ListPool:
 
 
 def searchable(passage: Passage) -> str:
-    """The text of a passage that is indexed, by its words and by its vector: title and text.
+    """Return the text that is indexed of a passage, by words and by vector: title and text.
 
-    Without the title both searches find less: for 900 NQ questions, BM25 has the right passage
-    among the first five in 83 % of cases and not 72 %, and MiniLM in 95 % and not 85 %. For
-    SQuAD it makes no difference.
+    Without the title both searches find less. On 900 NQ questions, the title raises the share with
+    the right passage among the first five from 72% to 83% for BM25, and from 85% to 95% for MiniLM.
+    On SQuAD it makes no difference.
     """
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text

@@ -28,9 +28,9 @@ _AT_ONCE = 8
 def from_passages(
     passages: Sequence[Passage], embeddings: Embeddings | None = None
 ) -> HybridRetriever:
-    """A retriever over passages held in memory; without embeddings it searches by words.
+    """Make a retriever over passages in memory; without embeddings it searches by words.
 
-    Of several passages with one id the first counts. Nothing is indexed before the first query.
+    Of passages with the same id, the first counts. Nothing is indexed before the first query.
     """
     pool = ListPool(passages, embeddings)
     return HybridRetriever(pool, "bm25" if embeddings is None else "fused")
@@ -39,7 +39,7 @@ def from_passages(
 def from_texts(
     texts: Sequence[str], embeddings: Embeddings | None = None, *, passage_words: int = 100
 ) -> HybridRetriever:
-    """A retriever over texts of any length, which are cut into passages first."""
+    """Make a retriever over texts of any length, which are first cut into passages."""
     passages: list[Passage] = []
     for number, text in enumerate(texts, start=1):
         part = Part(text, 0, 0, len(text))
@@ -48,14 +48,14 @@ def from_texts(
 
 
 def coerce_retriever(source: object) -> Retriever:
-    """A retriever from anything that can serve as one.
+    """Make a retriever from anything that can serve as one.
 
     Args:
         source: A `Retriever`, a LangChain retriever or vector store, an `Index`, or a
             sequence of passages or of texts.
 
     Raises:
-        InputError: It is none of these.
+        InputError: The source is none of these.
     """
     if isinstance(source, Retriever):
         return source
@@ -87,7 +87,7 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
         settings: The settings, for a factory that takes them.
 
     Raises:
-        SettingsError: It cannot be imported or fails, or it makes no retriever.
+        SettingsError: The factory cannot be imported, fails, or makes no retriever.
     """
     place = source.removeprefix("python:")
     what = f"The retriever {source!r} cannot be made"
@@ -98,7 +98,7 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
         made = factory(settings) if _takes_one(factory) else factory()
     except CiteproofError:
         raise
-    except Exception as error:  # whatever a module does when it is imported, and a function of it
+    except Exception as error:  # foreign code may raise anything
         raise SettingsError(
             what,
             why=f"{type(error).__name__}: {error}",
@@ -114,18 +114,18 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
 async def retrieve_many(
     retriever: Retriever, queries: Sequence[str], k: int
 ) -> list[list[Passage]]:
-    """At most `k` different passages for each query, at once where the retriever can do that."""
+    """Return at most `k` different passages for each query, in one batch if the retriever can."""
     if isinstance(retriever, HybridRetriever):
         return await retriever.retrieve_many(queries, k)
     jobs = [partial(retriever.retrieve, query, k) for query in queries]
     found = await together(jobs, _AT_ONCE)
-    # Anyone's retriever may repeat a passage, or give more than it is asked for.
+    # A foreign retriever may repeat passages, or return more than `k`.
     return [list({passage.id: passage for passage in one}.values())[:k] for one in found]
 
 
 def _takes_one(factory: object) -> bool:
     try:
         inspect.signature(factory).bind(object())  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # of what is built in there is no signature
+    except (TypeError, ValueError):  # ValueError: a built-in without a signature
         return False
     return True

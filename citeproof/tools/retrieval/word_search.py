@@ -1,11 +1,11 @@
-"""Search by words: BM25 over stemmed words, in SQLite's FTS5.
+"""Searches by words: BM25 over stemmed words, in SQLite's FTS5.
 
 Rows are added and deleted one by one, so the cost of a new document does not grow with the index.
-Processes that share the file see each other's changes at once.
+Processes that share the file see each other's changes immediately.
 
-How often each word occurs is counted beside it: FTS5 itself would read all places of all words of
-a query first. Where these are too many, candidates are found by the rarer words alone, and ranked
-by all of them. So a search costs about the same however many rows there are.
+A table counts the rows that have each word, since FTS5 itself would first read all places of all
+words of a query. If these are too many, candidates are found by the rarer words only, and ranked by
+all words. So a search costs about the same however many rows there are.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _STOP_WORDS = frozenset(
     )
 )
 _VERSION = 2
-"""Goes up when the tokens or tables change, so that a file of another version is made anew."""
+"""Increases when the tokens or tables change, so that files of other versions are rebuilt."""
 _TABLES = f"""
     CREATE TABLE note (text TEXT, rows INTEGER, tokens INTEGER);
     INSERT INTO note VALUES ('', 0, 0);
@@ -54,15 +54,15 @@ _BEST = """
     JOIN row ON row.number = rowid ORDER BY rank
 """
 _MOST_ROWS = 50_000
-"""Rows that a search may look at; if a question has only frequent words, those of one word."""
+"""Most rows that a search looks at; if all words of a query are frequent, those of one word."""
 _DEPTH = 200
-"""Least candidates, where these are found by the rarer words alone."""
+"""Fewest candidates if they are found by the rarer words only."""
 _K1, _B = 1.2, 0.75
-"""BM25's parameters, those of FTS5."""
+"""BM25's parameters, as in FTS5."""
 _CACHE = 64 * 1024
 """KB of the file that a process keeps in memory."""
 _WAIT = 60.0
-"""Seconds that one process waits for another one's change."""
+"""Seconds that a process waits for the change of another one."""
 
 
 class Row(NamedTuple):
@@ -70,17 +70,18 @@ class Row(NamedTuple):
 
     id: str
     document: str
-    """The document that it is part of; rows are deleted by this."""
+    """The document that it is part of; rows are deleted by document."""
     text: str
 
 
 class Words:
-    """Texts by their words; threads may share it.
+    """Texts by their words; threads may share an instance.
 
-    Words are folded to lower case without accents and stemmed; English stop words are left out.
+    Words are folded to lower case without accents and stemmed; English stop words are dropped.
 
     Args:
-        path: The file, made if need be and made anew if it is damaged; None keeps all in memory.
+        path: The file, which is created if missing and rebuilt if damaged; None keeps all in
+            memory.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -106,16 +107,16 @@ class Words:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         with self._lock, self._errors():
             return int(self._db.execute("SELECT rows FROM note").fetchone()[0])
 
     def change(self, documents: Iterable[str], rows: Iterable[Row], note: str = "") -> None:
-        """Replace all rows of these documents by other rows, as one change.
+        """Replace all rows of these documents by other rows, in one transaction.
 
         Args:
             documents: The documents whose rows are deleted.
-            rows: The new ones; one whose id another document has takes that one's place.
+            rows: The new rows. They also replace rows of other documents with the same id.
             note: Text to store with the change; `note` reads it back.
         """
         with self._lock, self._errors(), self._db:
@@ -131,11 +132,11 @@ class Words:
                 self._db.execute("UPDATE note SET text = ?", [note])
 
     def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """For each query the k best texts with their scores; only those that share a word."""
+        """Return, for each query, the k best texts that share a word with it, and their scores."""
         return [self._search(query, k) for query in queries]
 
     def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
-        """The scores of texts by their ids; those without a word of the query are left out."""
+        """Return the scores of texts by id; those without a word of the query are left out."""
         with self._snapshot():
             score = self._scorer(query)
             found = [
@@ -147,7 +148,7 @@ class Words:
         return {key: value for key, value in scored if value > 0}
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._db.close()
 
@@ -170,7 +171,7 @@ class Words:
         return sorted(scored, key=lambda pair: pair[1], reverse=True)[:k]
 
     def _scorer(self, query: str) -> Callable[[str], float]:
-        """BM25 of a row's tokens, as FTS5 computes it."""
+        """Return a function that computes the BM25 of a row's tokens as FTS5 does."""
         rows, total = self._db.execute("SELECT rows, tokens FROM note").fetchone()
         mean = total / max(rows, 1)
         weights = {
@@ -188,14 +189,14 @@ class Words:
         return score
 
     def _frequencies(self, query: str) -> dict[str, int]:
-        """The query's words that occur, with the number of rows that have them."""
+        """Return the query's words that occur, with the number of rows that have them."""
         find = "SELECT token, rows FROM frequency WHERE token = ? AND rows > 0"
         return dict(
             row for token in dict.fromkeys(tokens(query)) for row in self._db.execute(find, [token])
         )
 
     def _insert(self, row: Row) -> str:
-        """Insert a row whose id is free; its tokens."""
+        """Insert a row whose id is free, and return its tokens."""
         text = " ".join(tokens(row.text))
         insert = "INSERT INTO row (id, document, tokens) VALUES (?, ?, ?)"
         number = self._db.execute(insert, [row.id, row.document, text]).lastrowid
@@ -203,17 +204,17 @@ class Words:
         return text
 
     def _delete(self, column: str, value: str) -> list[str]:
-        """Delete the rows with this value; the tokens of each."""
+        """Delete the rows with this value, and return the tokens of each."""
         found = f"SELECT number, tokens FROM row WHERE {column} = ?"
         rows = self._db.execute(found, [value]).fetchall()
-        # FTS5 keeps no copy of the texts, and must be told what it is to forget.
+        # FTS5 keeps no copy of the texts, so it needs the tokens to forget.
         forget = "INSERT INTO word (word, rowid, tokens) VALUES ('delete', ?, ?)"
         self._db.executemany(forget, rows)
         self._db.execute(f"DELETE FROM row WHERE {column} = ?", [value])
         return [text for _, text in rows]
 
     def _count(self, texts: Sequence[str], sign: int) -> None:
-        """Count rows that are added, or deleted with the sign -1."""
+        """Update the counts for rows that are added, or deleted if the sign is -1."""
         split = [text.split() for text in texts]
         changes = Counter(token for held in split for token in set(held))
         self._db.executemany(
@@ -228,7 +229,7 @@ class Words:
 
     @contextmanager
     def _snapshot(self) -> Iterator[None]:
-        """Read one state of the file, whatever other processes change meanwhile."""
+        """Read a single state of the file, whatever other processes change meanwhile."""
         with self._lock, self._errors(), self._db:
             self._db.execute("BEGIN")
             yield
@@ -241,7 +242,7 @@ class Words:
             return
 
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # SQLite does not wait where two switch a new file to WAL: "database is locked".
+        # SQLite does not wait if two processes switch a new file to WAL: "database is locked".
         with FileLock(f"{self._path}.lock", timeout=_WAIT):
             yield
 
@@ -252,7 +253,7 @@ class Words:
 
     def _prepare(self) -> None:
         if self._path is not None:
-            self._db.execute("PRAGMA journal_mode = WAL")  # who searches never waits
+            self._db.execute("PRAGMA journal_mode = WAL")  # searches never wait
             self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute(f"PRAGMA cache_size = -{_CACHE}")
         if self._db.execute("PRAGMA user_version").fetchone() != (_VERSION,):
@@ -271,13 +272,13 @@ class Words:
             raise StoreError(
                 f"The words in {self._path or 'memory'} cannot be used",
                 why=str(error),
-                fix="Make sure that you may write there, and that the disk is not full; the file "
-                "may be deleted, and is made anew.",
+                fix="Make sure that you may write there, and that the disk is not full. You may "
+                "delete the file; it is then rebuilt.",
             ) from error
 
 
 def tokens(text: str) -> list[str]:
-    """The searchable form of a text: its words, folded and stemmed, without stop words."""
+    """Return the searchable form of a text: its words, folded and stemmed, without stop words."""
     found = _TOKEN.findall(_fold(text.lower()))
     return stems(word for word in found if word not in _STOP_WORDS)
 

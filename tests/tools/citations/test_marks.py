@@ -125,12 +125,12 @@ def test_a_citation_says_where_its_sentence_stands() -> None:
         (
             PAGE.model_copy(update={"boxes": ()}),
             "Ann Lee built it.",
-            "its source does not say where the lines of the page stand",
+            "its source does not give the position of the page's lines",
         ),
         (
             PAGE.model_copy(update={"boxes": PAGE.boxes[:1]}),
             "Ann Lee built it.",
-            "the sentence is not to be seen on its page",
+            "the sentence is not visible on its page",
         ),
         (PAGE.model_copy(update={"boxes": (), "page": None}), "Ann Lee built it.", ""),
     ],

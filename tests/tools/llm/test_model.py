@@ -275,8 +275,8 @@ async def test_nobody_listening_is_an_outage() -> None:
         ('{"choices": [{"message": {"cont', "its reply breaks off", 3),
         ("", "it sent nothing", 3),
         ("Bad gateway", "it sent no JSON: 'Bad gateway'", 1),
-        ("[]", r"its JSON is no reply of a language model: '\[\]'", 1),
-        ("{}", "its JSON is no reply", 1),
+        ("[]", r"its JSON is not a reply of a language model: '\[\]'", 1),
+        ("{}", "its JSON is not a reply", 1),
         ('{"choices": []}', "its reply holds no choices", 1),
         ('{"error": {"message": "out of memory"}}', "it reports an error: .*out of memory", 1),
     ],
@@ -305,7 +305,7 @@ async def test_a_content_filter_is_named_and_the_address_not_blamed(
 ) -> None:
     with (
         serve([reply]) as stub,
-        pytest.raises(ModelError, match=r"content (filter|management).*Ask otherwise") as told,
+        pytest.raises(ModelError, match=r"content (filter|management).*Rephrase") as told,
     ):
         await at(stub).text(ASK, on_delta=(lambda _: None) if streamed else None)
     assert "base_url" not in str(told.value)
@@ -491,7 +491,7 @@ async def test_a_server_without_schemas_is_told_in_words() -> None:
             await llm.text(ASK)
     assert ["response_format" in request for request in stub.requests] == [True] + [False] * 4
     assert '"citations"' in stub.requests[1]["messages"][-1]["content"]
-    told = f"m at {stub.url} does not take a schema; it is told the format in words."
+    told = f"m at {stub.url} supports no schema; the prompt describes the format instead."
     assert (meter.notes, later.notes, plain.notes) == ([told], [told], [])
 
 

@@ -25,7 +25,7 @@ def test_an_empty_question_is_an_error(question: Any) -> None:
 def test_a_question_has_an_end() -> None:
     assert validate_question(" Who? ") == " Who? "
     assert validate_question("?" * 20_000)
-    with pytest.raises(InputError, match=r"20,001 characters, and may have 20,000\. Give long"):
+    with pytest.raises(InputError, match=r"20,001 characters, and the limit is 20,000\. Give long"):
         validate_question("?" * 20_001)
 
 
