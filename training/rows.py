@@ -57,7 +57,7 @@ def read(path: Path) -> Iterator[Row]:
                     raise ValueError(f"unknown label {label!r}")
                 for name in ("premise", "hypothesis"):
                     if not isinstance(fields[name], str):
-                        raise ValueError(f"{name} is not a text: {fields[name]!r}")
+                        raise ValueError(f"{name} is not text: {fields[name]!r}")
                 yield Row(
                     premise=fields["premise"],
                     hypothesis=fields["hypothesis"],

@@ -125,8 +125,8 @@ def test_the_loss_of_a_pair_that_is_only_not_entailed() -> None:
     [
         ('{"premise": "p", "hypothesis": "h", "label": "maybe"}', "unknown label 'maybe'"),
         ('{"premise": "p", "label": "neutral"}', "hypothesis"),
-        ('{"premise": 1, "hypothesis": "h", "label": "neutral"}', "line 1: premise is not a text: 1"),
-        ('{"premise": "p", "hypothesis": null, "label": "neutral"}', "hypothesis is not a text"),
+        ('{"premise": 1, "hypothesis": "h", "label": "neutral"}', "line 1: premise is not text: 1"),
+        ('{"premise": "p", "hypothesis": null, "label": "neutral"}', "hypothesis is not text"),
         ("[]", "line 1"),
         ("{", "line 1"),
     ],
