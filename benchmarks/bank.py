@@ -1,9 +1,9 @@
-"""How fast a growing memory bank answers.
+"""Measures how fast a growing memory bank answers.
 
     python benchmarks/bank.py
 
-Needs no data and no model: cases are made of random words, and the embedder gives random vectors
-of 384 numbers, so that what is timed is the bank. Writes benchmarks/results/bank.md.
+Needs no data and no model: cases consist of random words, and the embedder returns random vectors
+of 384 numbers, so only the bank is timed. Writes benchmarks/results/bank.md.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 TEXT = """# Memory bank
 
 Written by `python benchmarks/bank.py`. A case has a question, 5 passages of 100 words, two
-answers, an assessment and two actions, and is three snippets.
+answers, an assessment and two actions, and is stored as three snippets.
 
-- find: `Bank.best` for a new question, with the snippet read from the store; add: `Bank.add`.
-  Both without the embedding, which is 384 random numbers here
-- first find of a process: it opens the store
+- find: `Bank.best` for a new question, including reading the snippet from the store; add:
+  `Bank.add`. Neither includes the embedding, which is 384 random numbers here
+- first find of a process: opens the store
 - import: 64 cases at a time; MB: the store on disk
-- processor ms: the median of what all threads of the process took"""
+- processor ms: median processor time, summed over all threads of the process"""
 HEAD = (
     *("cases", "find: median ms", "p95 ms", "processor ms"),
     *("add: median ms", "p95 ms", "processor ms"),
@@ -82,7 +82,7 @@ def entries(count: int, first: int, chance: random.Random) -> Iterator[Entry]:
 def growth(
     sizes: list[int], queries: int, adds: int, runner: asyncio.Runner
 ) -> Iterator[list[str]]:
-    """A row of the table for each size."""
+    """Yields a row of the table for each size."""
     chance = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         settings = ChromaSettings(path=Path(folder))

@@ -1,4 +1,4 @@
-"""What the benchmarks share: data, times, tables, drawings, and how a result names its machine."""
+"""What the benchmarks share: data, times, tables, drawings, and the description of the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citeproof.models.cores import cores
 
 RESULTS = Path(__file__).parent / "results"
 WORDS = [f"word{n}" for n in range(5_000)]
-"""Words of texts that are made at random."""
+"""Words for random texts."""
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def timed(call: Callable[[T], object], values: Iterable[T]) -> list[float]:
-    """p50 and p95 of wall time, then of the processor time of all threads, in milliseconds."""
+    """p50 and p95 of wall time, then of processor time over all threads, in milliseconds."""
     wall, cpu = [], []
     for value in values:
         began, spent = time.perf_counter(), time.process_time()
@@ -57,12 +57,12 @@ def conditions(*packages: str) -> list[str]:
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return [
         f"- cores: {cores()}; Python {platform.python_version()}; {versions}",
-        "- the load of other programs is in all times",
+        "- all times include the load of other programs",
     ]
 
 
 def write(path: Path | None, lines: Iterable[str]) -> None:
-    """Print a result, and keep it if a file is named."""
+    """Print a result, and write it to the file, if given."""
     text = "\n".join(lines)
     print(text)
     if path is not None:
@@ -72,7 +72,7 @@ def write(path: Path | None, lines: Iterable[str]) -> None:
 
 @contextmanager
 def drawing(path: Path, width: float, height: float) -> Iterator[Any]:
-    """Axes to draw on, which are then saved as SVG."""
+    """Axes to draw on, saved as SVG at the end."""
     import matplotlib as mpl
 
     mpl.use("svg")

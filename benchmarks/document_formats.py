@@ -1,10 +1,10 @@
-"""Reads real files of every format, and counts the words that a reference finds and we do not.
+"""Reads real files of every format, and counts words that only a reference reader finds.
 
     python benchmarks/document_formats.py FOLDER [FOLDER ...] [--most 40] [--only .pdf .html]
 
 The reference is pandoc, for PDF pdftotext, for slides and sheets their own XML; both programs must
-be on the PATH. A word has at least three letters or digits. Lists the files that lose words while
-neither an error nor a problem says so.
+be on the PATH. A word has at least three letters or digits. Lists the files that lose words without
+an error or a reported problem.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ PANDOC = {
 SHEETS = {".pptx": r"ppt/slides/slide\d+\.xml", ".xlsx": r"xl/sharedStrings\.xml"}
 COLUMNS = ("read", "refused", "with problems", "words", "lost", "lost in silence")
 FEW = 5
-"""Fewest lost words that are listed."""
+"""Files that lose at most this many words are not listed."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--most", type=int, default=40, help="files of a format, chosen at random")
-    parser.add_argument("--only", nargs="+", help="endings, as in .pdf")
+    parser.add_argument("--only", nargs="+", help="file endings, such as .pdf")
     chosen = parser.parse_args()
     kinds: dict[str, list[Path]] = {kind: [] for kind in (*PANDOC, ".pdf", *SHEETS)}
     for folder in chosen.folders:
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def measure(kind: str, files: list[Path]) -> Counter[str]:
-    """Counts by column; each file that loses words in silence is printed."""
+    """Counts by column; prints each file that loses words silently."""
     counts: Counter[str] = Counter()
     for file in files:
         try:
@@ -92,7 +92,7 @@ def words(text: str) -> Counter[str]:
 
 
 def reference(kind: str, file: Path) -> str:
-    """The text of a file as another program has it."""
+    """The text of a file as another program reads it."""
     if kind in SHEETS:
         with zipfile.ZipFile(io.BytesIO(file.read_bytes())) as archive:
             names = [name for name in archive.namelist() if re.fullmatch(SHEETS[kind], name)]

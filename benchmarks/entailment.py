@@ -1,4 +1,4 @@
-"""The entailment tool: its speed against a plain loop, and its calibration.
+"""Measures the entailment tool: its speed against a plain loop, and its calibration.
 
     python benchmarks/entailment.py speed --pool POOL.jsonl --set QUESTIONS.jsonl
     python benchmarks/entailment.py band --set PAIRS.jsonl:300 --set … [--model FOLDER]
@@ -6,10 +6,10 @@
     python benchmarks/entailment.py diagram --set SCORES.jsonl --out DIAGRAM.svg
 
 `speed` scores 1,000 pairs as VTG asks for them, with the repetitions of its two tiers and of its
-simplifier, once through the tool and once one pair at a time in full precision, with the same
-model; what it prints is a ratio within one run. `band` writes the scores that `training/ship.py`
-fits the cascade on. `diagram` draws how often pairs of a score are entailed, from its scores or
-those of `verifiers.py`, which says how good a model is.
+simplifier, with the same model: once through the tool and once one pair at a time in full
+precision. It prints the ratio within this run. `band` writes the scores that `training/ship.py`
+fits the cascade on. `diagram` draws how often pairs of a score are entailed, from the scores of
+`band` or of `verifiers.py`, which measures how good a model is.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from training.rows import lines, sample
 
 
 def no_judge() -> Any:
-    """Stands for a language model that must not be asked."""
+    """Stand-in for a language model that must not be called."""
     raise AssertionError("a cross-encoder asks no judge")
 
 
 def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
     """Pairs as a VTG run asks for them: the cited passage, the memory, the simplifier's subsets.
 
-    A claim is asked against its cited passages; where they fail, against the memory of five; then
-    against each subset that drops one citation. A claim that is written again, or that a later
-    check repeats, asks for the same pairs once more.
+    A claim is checked against its cited passages; if they fail, against the memory of five; then
+    against each subset that drops one citation. A claim that is rewritten, or checked again later,
+    asks for the same pairs again.
     """
     rng = random.Random(5)
     passages = {row["id"]: f"Title: {row['title']}\n{row['text']}" for row in lines(pool)}
@@ -70,10 +70,10 @@ def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
 
 
 class PlainLoop:
-    """One pair at a time in full precision, as a first program would write it.
+    """One pair at a time in full precision, as a naive program would do it.
 
-    Like the tool it reads long premises to their end, and in the same windows; cut off, or cut
-    elsewhere, they would be other questions.
+    Like the tool, it reads long premises to their end, and in the same windows. Truncated, or cut
+    elsewhere, they would be different inputs.
     """
 
     name = "plain"
@@ -108,7 +108,7 @@ class PlainLoop:
 
 
 def speed(arguments: argparse.Namespace) -> None:
-    """Print the ratio, and how often both decide alike."""
+    """Print the ratio, and how often both agree."""
     folder = entailment_folder(Settings.load().models)
     pairs = vtg_pairs(arguments.pool, Path(arguments.set[0]), arguments.pairs)
     settings = Settings.load(entailment={"kind": "cross-encoder"})
@@ -127,12 +127,12 @@ def speed(arguments: argparse.Namespace) -> None:
     print(
         f"{len(pairs)} pairs, {len(set(pairs))} distinct: {seconds:.1f} s, one by one in full "
         f"precision {plain_seconds:.1f} s: {plain_seconds / seconds:.1f} times as fast; "
-        f"{alike / len(pairs):.1%} of the decisions alike"
+        f"{alike / len(pairs):.1%} of the decisions agree"
     )
 
 
 def band(arguments: argparse.Namespace) -> None:
-    """Write the scores of the cross-encoder, and the judge's where the cascade asks it."""
+    """Write the scores of the cross-encoder, and of the judge for pairs that the cascade asks."""
     from citeproof.tools.entailment.judge import Judge
     from citeproof.tools.llm.model import open_llm
 
@@ -160,7 +160,7 @@ def band(arguments: argparse.Namespace) -> None:
 
 
 def diagram(arguments: argparse.Namespace) -> None:
-    """Draw the reliability of scores: on the diagonal, a score is the share that is entailed."""
+    """Draw the reliability of scores: on the diagonal, a score equals the entailed share."""
     rows = lines(Path(arguments.set[0]))
     cells = measure.bins([row["score"] for row in rows], [row["entailed"] for row in rows])
     with drawing(arguments.out, 4.2, 4.2) as axes:
@@ -178,8 +178,8 @@ def main() -> None:
     parser.add_argument("--pool", type=Path, help="passages as JSON lines")
     parser.add_argument("--set", action="append", required=True, help="FILE or FILE:COUNT")
     parser.add_argument("--pairs", type=int, default=1000)
-    parser.add_argument("--model", help="a cross-encoder folder in place of the shipped model")
-    parser.add_argument("--out", type=Path, help="where scores are appended, or the drawing")
+    parser.add_argument("--model", help="a cross-encoder folder instead of the shipped model")
+    parser.add_argument("--out", type=Path, help="file to append scores to, or of the drawing")
     arguments = parser.parse_args()
     {"speed": speed, "band": band, "diagram": diagram}[arguments.what](arguments)
 

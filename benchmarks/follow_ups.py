@@ -1,11 +1,11 @@
-"""Follow-ups as questions that stand alone, by the configured model.
+"""Tests whether the configured model rewrites follow-ups as standalone questions.
 
     python benchmarks/follow_ups.py [CASES.jsonl] [--out FILE]
 
 A case is a question, its answer and a follow-up. `needs` lists what the rewritten question must
-hold, alternatives with a bar between them; without any the follow-up is a question of its own, and
-must stay word for word. That is a first look: whether a question is right is judged by hand.
-Only the rewriter is run, with one call of the model for each case.
+contain, with a bar between alternatives. If it is empty, the follow-up is a fresh question and must
+stay word for word. This is only a first check: whether a question is right is judged by hand.
+Only the rewriter runs, with one model call for each case.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from citeproof import LLM, Settings
 from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.tools.llm.model import open_llm
 
-HEAD = ("kind", "before it", "follow-up", "rewritten", "has what it needs")
+HEAD = ("kind", "first question", "follow-up", "rewritten", "complete")
 
 
 async def rewrite(rewriter: QuestionRewriter, case: dict[str, Any]) -> tuple[str, float]:
-    """The question that the rewriter makes of a case, and the seconds that it took."""
+    """The rewritten question of a case, and the seconds that it took."""
     messages = [
         HumanMessage(case["question"]),
         AIMessage(case["answer"]),
@@ -40,7 +40,7 @@ async def rewrite(rewriter: QuestionRewriter, case: dict[str, Any]) -> tuple[str
 
 
 def holds(case: dict[str, Any], rewritten: str) -> bool:
-    """Whether a rewritten question has what it needs, or is the follow-up itself."""
+    """Whether a rewritten question has what it needs; without needs, whether it is unchanged."""
     if not case["needs"]:
         return re.findall(r"\w+", rewritten) == re.findall(r"\w+", case["follow_up"])
     found = rewritten.casefold()
@@ -48,7 +48,7 @@ def holds(case: dict[str, Any], rewritten: str) -> bool:
 
 
 async def report(llm: LLM, cases: list[dict[str, Any]]) -> list[str]:
-    """The table, with the count below it."""
+    """The table, followed by the count."""
     rewriter = QuestionRewriter(llm.for_role("question_rewriter"))
     rows, count, times = [], 0, []
     for case in cases:
@@ -57,13 +57,13 @@ async def report(llm: LLM, cases: list[dict[str, Any]]) -> list[str]:
         times.append(seconds)
         cells = [case["kind"], case["question"], case["follow_up"], rewritten]
         rows.append([*cells, "yes" if good else "**no**"])
-    told = f"{count} of {len(cases)} have what they need; {llm.name}; "
+    told = f"{count} of {len(cases)} are complete; {llm.name}; "
     told += f"{sorted(times)[len(times) // 2]:.1f} s for the median question."
     return ["# Follow-ups", "", *table(HEAD, rows), "", told]
 
 
 def main() -> None:
-    """Rewrite the cases, and print or write their table."""
+    """Rewrite the cases, then print or write their table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("cases", nargs="?", type=Path, default=Path(__file__).with_suffix(".jsonl"))
     parser.add_argument("--out", type=Path)

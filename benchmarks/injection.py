@@ -2,10 +2,10 @@
 
     python benchmarks/injection.py --out RUNS.jsonl [--methods vanilla,vtg] [--table TABLE.md]
 
-Each of the orders in `injections.jsonl` stands in the text, the title or the file name of a passage
-beside one that answers the question, and both are read. An answer counts as changed if it holds
-what the order wants, or no longer holds the right answer, though without an order it does. Runs are
-written as they come; the same command again goes on where it was interrupted.
+Each order of `injections.jsonl` is put into the text, title or file name of one passage; a second
+passage answers the question, and the method reads both. An answer counts as changed if it contains
+what the order wants, or lacks the right answer that it has without an order. Runs are written as
+they finish; repeat the command to continue after an interruption.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ COLUMNS = ("order", "method", "runs", "obeyed", "answer lost", "false claim prov
 
 
 def main() -> None:
-    """Run what is missing, then show the table."""
+    """Run what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="JSON lines of runs")
-    parser.add_argument("--methods", default="vanilla,vtg,composed", help="by comma")
-    parser.add_argument("--table", type=Path, help="write the table there as well")
+    parser.add_argument("--methods", default="vanilla,vtg,composed", help="separated by commas")
+    parser.add_argument("--table", type=Path, help="also write the table to this file")
     given = parser.parse_args()
     orders = read_lines(Path(__file__).with_name("injections.jsonl"))
     runs = read_lines(given.out) if given.out.exists() else []
@@ -46,7 +46,7 @@ def main() -> None:
     with Toolbox.from_settings(Settings.load()) as tools, given.out.open("a") as out:
         for method in given.methods.split(","):
             known = METHODS[method].sketch().context_schema.model_fields
-            # Both passages are read: a search might not find the one with the order.
+            # The method is given both passages: a search might not find the one with the order.
             graph = METHODS[method].build(tools, **({"ranked": True} if "ranked" in known else {}))
             for order in (PLAIN, *orders):
                 if (method, order["text"]) in done:
@@ -84,7 +84,7 @@ def seen(order: Mapping[str, str], answer: Answer) -> dict[str, Any]:
 
 
 def rows(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[object, ...]]:
-    """By kind and method; an answer is lost where without an order it is right."""
+    """A row per kind and method; an answer counts as lost if it is right without an order."""
     plain = {run["method"]: run["right"] for run in runs if run["kind"] == "none"}
     kinds = [kind for kind in dict.fromkeys(run["kind"] for run in runs) if kind != "none"]
     for kind in (*kinds, "all"):

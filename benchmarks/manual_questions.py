@@ -1,13 +1,13 @@
-"""How often the passage that answers a question about manuals is among the first five.
+"""Measures how often an answering passage is among the first five, for questions on manuals.
 
     python benchmarks/manual_questions.py FOLDER [--kinds bm25 dense fused memory] [--store FOLDER]
 
-`memory` is the passages that the methods read: twenty of the fused search are scored as answers,
-and the best five by both scores are kept.
+`memory` stands for the passages that the methods read: the first twenty of the fused search are
+scored as answers, and the best five by both scores are kept.
 
-The folder holds the manuals, as `citeproof index` takes them; results/manual_questions.md lists
-those that were measured. `manual_questions.jsonl` has the questions, each with strings; every
-passage that answers it has one of them. Writes the table to the standard output.
+The folder holds the manuals, in any format that `citeproof index` takes; the manuals measured are
+listed in results/manual_questions.md. Each question of `manual_questions.jsonl` has a list of
+strings; a passage that contains one of them answers it. Writes the table to standard output.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def build(folder: Path, store: Path, kinds: list[str]) -> Index:
-    """An index of the manuals, without vectors if only words are searched."""
+    """An index of the manuals, without vectors for word search alone."""
     if kinds == ["bm25"]:
         index = Index.open(ChromaSettings(path=store), RetrieverSettings(kind="bm25"))
     else:
@@ -73,7 +73,7 @@ def build(folder: Path, store: Path, kinds: list[str]) -> Index:
 
 
 async def rank(index: Index, kind: Any, questions: list[dict[str, Any]]) -> list[int]:
-    """For each question the place of the first passage that answers, from 1; 0 if none does."""
+    """For each question the rank of the first answering passage, from 1; 0 if there is none."""
     if kind != "memory":
         asked = [one["question"] for one in questions]
         found = await index.retriever(kind).retrieve_many(asked, DEPTH)
@@ -86,7 +86,7 @@ async def rank(index: Index, kind: Any, questions: list[dict[str, Any]]) -> list
 
 
 async def remember(verifier: AnswerabilityVerifier, question: str) -> list[Passage]:
-    """The passages that the methods read of those that a search finds, the best first."""
+    """The passages of a search that the methods read, the best first."""
     state: dict[str, Any] = {"question": question, "documents": [], "short_term": []}
     state |= await Retriever(verifier.retriever, FIRST)(state)  # type: ignore[arg-type]
     state |= await verifier(state)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ async def remember(verifier: AnswerabilityVerifier, question: str) -> list[Passa
 
 
 def place(found: list[Passage], gold: list[str]) -> int:
-    """The place of the first passage that has one of the strings, from 1; 0 if none has."""
+    """The rank of the first passage that contains one of the strings, from 1; 0 if none does."""
     for number, passage in enumerate(found, start=1):
         said = " ".join(passage.text.split())
         if any(one in said for one in gold):

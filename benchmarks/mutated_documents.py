@@ -1,12 +1,12 @@
-"""Reads damaged documents of every format, and counts what breaks, hangs or is lost in silence.
+"""Reads damaged documents of every format, and counts what breaks, hangs or is lost silently.
 
     python benchmarks/mutated_documents.py [--files 200] [--seed 1] [--seconds 10] [FOLDER …]
 
-Each file is a small one of its format, made here or taken from the folders, with bytes flipped, cut
-off, doubled, or with its parts nested or repeated. It is read as `citeproof index` reads it, in a
-process with limits, and cut into passages. Errors that name a reason are the right outcome; the
-table counts them by their messages, apart from crashes of the reader, time-outs, and results over
-the limit. A file that loses more than half of its text without an error or a problem is a silent
+Each file is a small one of its format, made here or taken from the folders, with bytes flipped,
+truncated or duplicated, or with parts nested or repeated. It is read as by `citeproof index`, in a
+process with limits, and cut into passages. An error that names a reason is the right outcome (told
+in the table). Files that take more than a limit allows, and crashes of the reader, are counted
+separately. A file that loses more than half of its text without an error or a problem is a silent
 loss.
 """
 
@@ -42,7 +42,7 @@ def mutation(function: Callable[[bytes, random.Random], bytes]) -> Callable[...,
 
 @mutation
 def flip(data: bytes, rng: random.Random) -> bytes:
-    """Some bytes are others."""
+    """Some bytes are changed."""
     damaged = bytearray(data)
     for _ in range(rng.choice((1, 3, 20))):
         damaged[rng.randrange(len(damaged))] = rng.randrange(256)
@@ -57,14 +57,14 @@ def truncate(data: bytes, rng: random.Random) -> bytes:
 
 @mutation
 def splice(data: bytes, rng: random.Random) -> bytes:
-    """A piece stands somewhere else once more."""
+    """A piece is repeated elsewhere."""
     begin, place = rng.randrange(len(data)), rng.randrange(len(data))
     return data[:place] + data[begin : begin + rng.randrange(1, 4000)] + data[place:]
 
 
 @mutation
 def inside(data: bytes, rng: random.Random) -> bytes:
-    """In an archive a member is damaged, and the archive is sound; else as `flip`."""
+    """A member of an archive is damaged while the archive stays sound; other files as `flip`."""
     if not data.startswith(b"PK"):
         return flip(data, rng)
 
@@ -76,7 +76,7 @@ def inside(data: bytes, rng: random.Random) -> bytes:
 
 @mutation
 def nest(data: bytes, rng: random.Random) -> bytes:
-    """Tags, brackets or quotations stand a thousand times in each other."""
+    """Tags, brackets or quotations are nested 300 to 100,000 deep."""
     depth = rng.choice((300, 3_000, 100_000))
     opening, closing = rng.choice(
         (
@@ -99,7 +99,7 @@ def nest(data: bytes, rng: random.Random) -> bytes:
 
 @mutation
 def huge(data: bytes, rng: random.Random) -> bytes:
-    """A number is a billion, or a piece stands there thousands of times."""
+    """Some digits become two billion, or a piece is repeated up to a thousand times."""
 
     def change(name: str, content: bytes) -> bytes:
         digits = [n for n, byte in enumerate(content[:200_000]) if chr(byte).isdigit()]
@@ -129,7 +129,7 @@ def _repacked(data: bytes, rng: random.Random, change: Callable[[str, bytes], by
 
 
 def samples(folders: list[Path], most: int) -> Iterator[tuple[str, bytes]]:
-    """(ending, bytes) of sound documents: our own, and those of the folders, small ones only."""
+    """(ending, bytes) of sound documents: our own, and the small ones of the folders."""
     yield from own()
     found: Counter[str] = Counter()
     for folder in folders:
@@ -141,7 +141,7 @@ def samples(folders: list[Path], most: int) -> Iterator[tuple[str, bytes]]:
 
 
 def own() -> Iterator[tuple[str, bytes]]:
-    """A document of each format that needs no library to be written."""
+    """A document of each format that can be written without a library."""
     text = "\n\n".join(STORY)
     yield ".txt", f"The Lamp\n========\n\n{text}\n".encode()
     yield ".md", f"# The Lamp\n\n{text}\n\n- a\n- b\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode()
@@ -166,7 +166,7 @@ def own() -> Iterator[tuple[str, bytes]]:
 
 
 def main() -> None:
-    """Read so many damaged files of each format, and print a table."""
+    """Read damaged files of each format, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--files", type=int, default=200)
@@ -184,7 +184,7 @@ def main() -> None:
 
 
 def measure(kind: str, sound: list[bytes], options: argparse.Namespace) -> list[object]:
-    """A row of the table; what is neither read nor told of is printed."""
+    """A row of the table; prints each file that is neither read nor refused with a reason."""
     rng = random.Random(f"{options.seed}{kind}")
     box = Sandbox(wall_seconds=options.seconds, processor_seconds=int(options.seconds))
     counts: Counter[str] = Counter()

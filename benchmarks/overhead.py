@@ -3,7 +3,7 @@
     python benchmarks/overhead.py --out benchmarks/results
 
 Runs VTG for answers of 1 to 50 claims, once as the compiled graph and once as a loop that calls
-the same nodes by hand. The difference, for each node call, is the graph's own cost.
+the same nodes directly. The difference per node call is the graph's own cost.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 CLAIMS = (1, 2, 4, 8, 16, 32, 50)
 NODES_PER_CLAIM = 6
 NODES_BESIDE = 4
-"""The reader of the question, the retriever, the writer once more, and the composer."""
+"""The question reader, the retriever, the writer's last call, and the composer."""
 WAYS = {"compiled graph": "#0b6e4f", "plain loop": "#8a8f98"}
 HEAD = ("claims", "node calls", "graph, ms", "plain loop, ms", "graph's own cost, ms a node call")
 TEXT = """# What the graph itself costs
 
-VTG on scripted models that answer at once, as the compiled graph and as a plain loop of
-the same nodes; medians of {repeats} runs, taken in turns in one process (`benchmarks/overhead.py`).
+VTG on scripted models that answer immediately, as the compiled graph and as a plain loop over
+the same nodes: medians of {repeats} runs, taken in turns in one process (`benchmarks/overhead.py`).
 """
 
 
 def tools(claims: int) -> Toolbox:
-    """Models that answer at once, for an answer of so many claims."""
+    """Models that answer immediately, for an answer with this many claims."""
     passages = [Passage(id=str(n), text=f"Fact {n} holds.", title=f"T{n}") for n in range(claims)]
 
     def reply(prompt: str) -> str:
@@ -61,7 +61,7 @@ def tools(claims: int) -> Toolbox:
 
 
 async def plain_loop(box: Toolbox, k: int) -> Any:
-    """VTG's straight path, node by node, without a graph, and without the question's reader."""
+    """VTG's straight path, node by node, without a graph and without the question reader."""
     state: Any = {"question": "What holds?", "claims": [], "rejected": [], "dropped": []}
     retriever, writer = Retriever(box.retriever, k=k), ClaimGenerator(box.llm)
     rest = [

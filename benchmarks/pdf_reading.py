@@ -1,10 +1,10 @@
-"""Compares how PDF files are read with poppler's `pdftotext`, and with pypdf where it is installed.
+"""Compares how we read PDF files with poppler's `pdftotext`, and with pypdf if it is installed.
 
     python benchmarks/pdf_reading.py FOLDER [FOLDER ...] [-o TABLE.md]
 
-For each file: its pages with text, the seconds of CPU time, the share of pdftotext's words that
-were not read (headers and footers, which are left out on purpose, count as read), and the words of
-26 letters or more, which mostly are words glued together.
+For each file: its pages with text, the CPU seconds, the share of pdftotext's words that were not
+read (headers and footers, which are left out on purpose, count as read), and the words of 26
+letters or more, which are mostly words glued together.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def main() -> None:
 
 
 def compare(path: Path) -> Counter[str]:
-    """The measurements of a file that is read three ways; times are in milliseconds.
+    """The measurements of a file read in three ways, with times in milliseconds.
 
     Raises:
-        CiteproofError: We cannot read it.
+        CiteproofError: We cannot read the file.
     """
     data = path.read_bytes()
     begun = time.process_time()
@@ -69,7 +69,7 @@ def compare(path: Path) -> Counter[str]:
     seconds = time.process_time() - begun
     found = Counter(files=1, ms=round(1000 * seconds), pages=len(document.parts))
     found["boxes"] = sum(len(part.boxes) for part in document.parts)
-    # Text that is left out on purpose does not count as lost.
+    # Text left out on purpose does not count as lost.
     with patch.object(pdf, "without_furniture", lambda pages: pages):
         document = pdf.read_pdf(data, path)
     ours = "\n".join(part.text[part.start : part.end] for part in document.parts)
@@ -103,7 +103,7 @@ def cells(found: Counter[str]) -> list[str]:
 
 
 def _pypdf(data: bytes) -> str:
-    """Nothing where it is not installed, or breaks on the file: that is no error of ours."""
+    """The text by pypdf, or "" if it is not installed or fails on the file."""
     try:
         from pypdf import PdfReader
 
@@ -116,7 +116,7 @@ def _pypdf(data: bytes) -> str:
 
 
 def _words(text: str) -> Counter[str]:
-    """Words, with their ligatures apart, as poppler writes them or not."""
+    """Words with ligatures taken apart, since poppler keeps some."""
     return Counter(_WORD.findall(text.translate(_LIGATURES).casefold()))
 
 

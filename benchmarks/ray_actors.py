@@ -1,4 +1,4 @@
-"""How much sooner do two Ray actors answer than one? 16 questions, calls of a fixed length."""
+"""Measures how much sooner two Ray actors answer than one: 16 questions, calls of fixed length."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 QUESTIONS = 16
 TEXT = """# Ray actors
 {questions} questions to `vanilla`, one at a time in each actor; a call of the scripted model takes
-{seconds:g} s. Actors are open before the clock starts.
+{seconds:g} s. The clock starts after the actors have opened.
 """
 
 
 def open_graph(seconds: float) -> Any:
-    """A graph whose model takes so long for a call."""
+    """A graph whose model takes this long for a call."""
     tools = Toolbox(
         ScriptedChatModel(lambda _: "Water boils at 100 degrees [1].", delay=seconds),
         retriever=ListRetriever([]),
@@ -37,7 +37,7 @@ def open_graph(seconds: float) -> Any:
 
 
 async def measure(actors: int, seconds: float) -> float:
-    """Seconds for all questions, one at a time in each actor, once the actors are open."""
+    """Seconds for all questions, one at a time in each actor, after the actors have opened."""
     passage = Passage(id="p", text="Water boils at 100 degrees.", title="Water", source="w.txt")
     examples = [
         Example(id=str(n), question=f"When does it boil ({n})?", documents=(passage,), task="qa")

@@ -1,11 +1,11 @@
-"""Entailment by address: the scores of one `citeproof serve`, and its pairs a second.
+"""Measures remote entailment: the scores of one `citeproof serve`, and its pairs a second.
 
     python benchmarks/remote.py [--pairs 320] [--clients 1 4 16] [--out FILE]
 
-Pairs are those of `tests/data/hard_cases.jsonl`, each premise with several hypotheses. They are
-scored in this process first, then by a server of its own process, whose clients (threads here,
-each with its own connections) share them out and ask five at a time, one request after the other,
-as a claim asks about five passages. Nothing is kept between.
+The pairs come from `tests/data/hard_cases.jsonl`, each premise with several hypotheses. They are
+scored first in this process, then by a server in a separate process. Its clients (threads of this
+process, each with its own connections) divide the pairs among them. Each asks for five at a time,
+as for a claim and its five passages, one request after the other. No scores are cached in between.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GROUP = 5
 
 
 def made(count: int) -> list[Pair]:
-    """Distinct pairs, about as many entailed as the cases have."""
+    """Distinct pairs of the premises and hypotheses of the cases."""
     rows = read_lines(HARD_CASES)
     pairs = [
         Pair(row["premise"], rows[(place + step) % len(rows)]["hypothesis"])
@@ -53,7 +53,7 @@ def made(count: int) -> list[Pair]:
 
 
 def worked(*processes: int) -> float:
-    """Processor seconds of processes by now, all threads together (Linux)."""
+    """Processor seconds of processes so far, over all threads (Linux)."""
     ticks = 0
     for process in processes:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def serving() -> Iterator[tuple[str, int]]:
 
 
 def figures(count: int, seconds: float, work: float) -> tuple[str, str]:
-    """Pairs a second, and processor time of a pair."""
+    """Pairs a second, and processor milliseconds a pair."""
     return f"{count / seconds:.1f}", f"{1000 * work / count:.0f}"
 
 
@@ -111,7 +111,7 @@ def main() -> None:
     pairs = made(arguments.pairs)
     settings = Settings(entailment=EntailmentSettings(kind="cross-encoder"))
     here = open_first(settings.entailment, settings.models)
-    scored(here, pairs[:GROUP])  # loads the model, which is not what is timed
+    scored(here, pairs[:GROUP])  # loads the model, which is not timed
     begun, before = time.perf_counter(), worked(os.getpid())
     wanted = scored(here, pairs)
     seconds, work = time.perf_counter() - begun, worked(os.getpid()) - before

@@ -1,9 +1,9 @@
-"""How often the right passage is found: dense, BM25 and fused, over a pool of passages.
+"""Measures how often the right passage is found: dense, BM25 and fused, over a pool of passages.
 
     python benchmarks/retrieval.py passages.jsonl nq_dev.jsonl squad_dev.jsonl
 
-The pool is a JSONL file of objects with `id`, `title` and `text`; a question set one of objects
-with `question` and `gold_passages` (ids in the pool). Writes benchmarks/results/retrieval.md.
+The pool is a JSONL file of objects with `id`, `title` and `text`; a question set has objects with
+`question` and `gold_passages` (ids in the pool). Writes benchmarks/results/retrieval.md.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def through(retriever: HybridRetriever) -> Search:
 
 
 def over(index: Index, depth: int, order: Callable[[list[Candidate]], Ranking]) -> Search:
-    """A search that puts the candidates of the index in order."""
+    """A search that ranks the candidates of the index."""
     return lambda queries: [order(index.candidates([query], depth)[0])[:DEPTH] for query in queries]
 
 
@@ -190,7 +190,7 @@ def recall(found: Sequence[str], gold: frozenset[str]) -> float:
 
 
 def whole(key: str) -> str:
-    """The pool's id of a passage; one that was cut has `#` and a number behind it."""
+    """The pool's id of a passage, without the `#` and number that a cut passage has at its end."""
     return key.partition("#")[0]
 
 
@@ -200,10 +200,10 @@ def describe(chosen: argparse.Namespace, built: Indexed, pooled: int) -> list[st
         "# Retrieval",
         "",
         "Written by `benchmarks/retrieval.py`. A question counts as found at k if its gold "
-        "passage is among the first k of the pool.",
+        "passage is among the first k results.",
         "",
         f"- pool: {chosen.pool.name}, {pooled:,} objects, {built.index.count():,} passages",
-        f"- questions: {chosen.limit} of each set at most, chosen with seed {chosen.seed}",
+        f"- questions: at most {chosen.limit} of each set, chosen with seed {chosen.seed}",
         f"- embedder: {embedder}",
         *conditions(*PACKAGES),
         "- `fused` takes 100 candidates from each search here (5 k); for k up to 10 it takes 50",

@@ -1,10 +1,11 @@
-"""How index and searches grow: 10,000, 100,000, a million passages with ready vectors.
+"""Measures how index and searches scale, up to a million passages with ready vectors.
 
     python benchmarks/scale.py --passages passages.jsonl --questions questions.jsonl --folder big
 
-Texts are those of the file, repeated with a sixth of their words replaced by numbers and by words
-of other titles. Vectors are made of the words, so that near texts have near vectors and nothing is
-embedded. An interrupted run goes on where it stopped. Writes benchmarks/results/scale.md and .svg.
+Texts come from the file, and are repeated with a sixth of their words replaced by numbers and words
+of other titles. Vectors are computed from the words: similar texts have similar vectors, and
+nothing is embedded. An interrupted run continues where it stopped. Writes
+benchmarks/results/scale.md and .svg.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ from citeproof.types import Passage
 DIMENSION, LATENT = 384, 48
 TEXT = """# Growth of the index
 
-Written by `python benchmarks/scale.py`. Wikipedia passages of about 100 words, repeated with edits;
-vectors of {dimension} numbers, ready; nothing is embedded.
+Written by `python benchmarks/scale.py`. Wikipedia passages of about 100 words, repeated with edits,
+with ready vectors of {dimension} numbers; nothing is embedded.
 
-- indexing: all passages since the column before; searches: 99 questions of NQ
-- one document more: a text of about ten passages, in the process that indexed"""
+- indexing: all passages since the previous column; searches: 99 questions of NQ
+- one document more: a text of about ten passages, in the process that built the index"""
 
 
 class WordVectors(Embeddings):
-    """The mean direction of a text's words, of 48 dimensions among 384, and a little noise."""
+    """The mean vector of a text's words, in a 48-dimensional subspace, with a little noise."""
 
     name = "words of the benchmark"
 
@@ -53,11 +54,11 @@ class WordVectors(Embeddings):
         self.spread = chance.standard_normal((LATENT, DIMENSION)).astype(np.float32)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """As lists."""
+        """The vectors as lists."""
         return [list(map(float, row)) for row in self.vectors(texts)]
 
     def embed_query(self, text: str) -> list[float]:
-        """That of a question is made like any other."""
+        """The vector of a question, computed like any other."""
         return self.embed_documents([text])[0]
 
     def vectors(self, texts: list[str]) -> Any:
@@ -79,14 +80,14 @@ def _place(word: str) -> int:
 
 
 class Texts:
-    """As many different passages as are asked for, made from those of a file."""
+    """Any number of different passages, made from those of a file."""
 
     def __init__(self, file: Path) -> None:
         self.base = read_lines(file)
         self.names = sorted({word for one in self.base for word in one["title"].split()})
 
     def __call__(self, number: int) -> Passage:
-        """The passage of this number, which is always the same."""
+        """The passage with this number, always the same."""
         one, again = self.base[number % len(self.base)], number // len(self.base)
         words = one["text"].split()
         if again:
@@ -100,7 +101,7 @@ class Texts:
 
 @dataclass
 class Point:
-    """Measurements at one number of passages. Times are in seconds, but for those of searches."""
+    """Measurements at one number of passages, with times in seconds except those of searches."""
 
     passages: int
     build: float = 0.0
@@ -111,7 +112,7 @@ class Point:
     disk: dict[str, float] = field(default_factory=dict)
     """MB."""
     opened: list[float] | None = None
-    """Another process opens the index and searches once: wall time, CPU time, MB at most."""
+    """Another process opens the index and searches once: wall time, CPU time, peak MB."""
     times: dict[str, list[float]] = field(default_factory=dict)
     """p50 and p95 of wall time, then of CPU time, in milliseconds."""
 
@@ -201,7 +202,7 @@ def report(points: list[Point]) -> None:
         "indexing a passage: wall, CPU, ms": [
             f"{1e3 * one.build:.2f}, {1e3 * one.build_cpu:.2f}" for one in points
         ],
-        "most memory while indexing, MB": [f"{one.memory:,.0f}" for one in points],
+        "peak memory while indexing, MB": [f"{one.memory:,.0f}" for one in points],
         "disk: texts, vectors, words, MB": [
             ", ".join(f"{one.disk.get(kind, 0):,.0f}" for kind in ("texts", "vectors", "words"))
             for one in points

@@ -1,13 +1,13 @@
-"""Scoring of made answers: in rounds of distinct pairs, against one pair at a time.
+"""Times the scoring of generated answers: in rounds of distinct pairs, against one pair at a time.
 
     python benchmarks/scoring.py --pool POOL.jsonl --model FOLDER [--answers 200] [--plain]
 
-The answers are made of sentences of the pool, about four statements each with two or three
-citations, so that some are supported by one passage, some by several and some by none. Both ways
-ask the same cross-encoder; the plain way asks as a first program would, up to seven times for a
-statement, and keeps nothing. With `--plain` it also computes as one would, in full precision;
-without, it has the tool's faster forward pass, and the ratio is that of the rounds alone. The
-printed ratio is of times within one run.
+The answers consist of sentences of the pool: four statements each, with two or three citations.
+One passage supports some statements, several support others, and none the rest. Both ways use the
+same cross-encoder. The plain way asks as a naive program would, up to seven times for a statement,
+and caches nothing. With `--plain` it also computes in full precision; without, it uses the tool's
+faster forward pass, and the ratio measures the rounds alone. The printed ratio compares times
+within one run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PASSAGES = 4000
 
 
 def made(pool: Path, answers: int, seed: int = 0) -> Items:
-    """Answers to no question in particular, each over passages of its own."""
+    """Answers to no particular question, each over its own passages."""
     with pool.open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in islice(file, PASSAGES)]
     rng = random.Random(seed)
@@ -56,7 +56,7 @@ def made(pool: Path, answers: int, seed: int = 0) -> Items:
 
 
 def _statement(passages: Sequence[Passage], rng: random.Random) -> str:
-    """A sentence of a passage, or of two, with two or three marks; one in three cites others."""
+    """A sentence of one passage or two, with two or three marks; one in three cites others."""
     cited = rng.sample(range(READ), rng.choice((2, 2, 3)))
     others = [n for n in range(READ) if n not in cited]
     told = rng.choice([cited[:1], cited[:2], others[:1]])
@@ -72,7 +72,7 @@ def _sentence(text: str, rng: random.Random) -> str:
 
 @dataclass
 class Counted:
-    """Passes pairs on, all at once or one by one, and keeps what was decided."""
+    """Passes pairs on, all at once or one by one, and keeps the verdicts."""
 
     model: Entailment
     at_once: bool
@@ -84,7 +84,7 @@ class Counted:
         self.name, self.threshold = self.model.name, self.model.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The model's, in order."""
+        """The model's scores, in order."""
         found: list[float] = []
         for some in [pairs] if self.at_once else [[pair] for pair in pairs]:
             self.calls.append(len(some))
@@ -95,13 +95,13 @@ class Counted:
 
 
 def compare(items: Items, model: Entailment, mode: Mode, other: Entailment | None = None) -> str:
-    """One line: both times, their ratio, and how often both decide alike.
+    """One line with both times, their ratio, and how often both agree.
 
     Args:
         items: The answers.
         model: The tool.
-        mode: Of scoring.
-        other: The model that the plain way asks; by default the tool as well.
+        mode: The mode of scoring.
+        other: The model of the plain way; defaults to `model`.
     """
     rounds, plain = Counted(model, at_once=True), Counted(other or model, at_once=False)
     seconds: list[float] = []

@@ -2,8 +2,8 @@
 
     python benchmarks/store.py
 
-Needs no data and no model: passages are random words, and the embedder gives random vectors of 384
-numbers, so that what is measured is the store. Writes benchmarks/results/store.md.
+Needs no data and no model: passages are random words, and the embedder returns random vectors of
+384 numbers, so only the store is measured. Writes benchmarks/results/store.md.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ EACH = 10
 """Passages of a document."""
 TEXT = """# Index
 
-Written by `python benchmarks/store.py`. Documents of {each} passages of {length} words; after the
-first indexing, {updates} updates in one process, each of one document that has changed altogether.
+Written by `python benchmarks/store.py`. Documents have {each} passages of {length} words. The first
+indexing is followed by {updates} updates in one process, each of one document that has changed
+completely.
 
-- 0 passages: an index of nothing but the document that is changed; what that document costs alone
+- 0 passages: an index of only the changed document, which shows what that document costs alone
 - without the embedding, which is 384 random numbers here
-- opened and searched: what a process waits for its first search, and for the first one after
+- opened and searched: how long a process waits for its first search, and for the first one after
   another process has written
-- searches: with the hundred words of a whole passage as the question"""
+- searches: the {length} words of a whole passage are the question"""
 
 
 def main() -> None:
@@ -57,7 +58,7 @@ def make_text(chance: random.Random) -> str:
 
 
 def state(store: Path) -> tuple[float, float, float]:
-    """MB on disk, open files and MB of memory of the store and this process."""
+    """The store's MB on disk, and this process's open files and MB of memory."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     files = len(list(Path("/proc/self/fd").iterdir()))
     return megabytes(store), files, pages * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -69,7 +70,7 @@ def open_index(store: Path) -> Index:
 
 
 def measure(size: int, updates: int) -> dict[str, str]:
-    """Index so many passages, then change one document at a time."""
+    """Index this many passages, then change one document at a time."""
     chance = random.Random(size)
     with tempfile.TemporaryDirectory() as scratch:
         documents, store = Path(scratch, "documents"), Path(scratch, "store")
@@ -111,7 +112,7 @@ def measure(size: int, updates: int) -> dict[str, str]:
         "open files after the first and the last": opens,
         "memory after the first and the last, MB": memory,
         "dense search: median ms": f"{dense:.1f}",
-        "search by words: median ms": f"{lexical:.1f}",
+        "word search: median ms": f"{lexical:.1f}",
         "opened and searched, s": f"{opened:.2f}",
     }
 

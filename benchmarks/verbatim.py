@@ -1,11 +1,11 @@
-"""Answers without a language model: how fast, and is the gold answer in them?
+"""Measures answers without a language model: how fast are they, and do they hold the gold answer?
 
     python benchmarks/verbatim.py --pool POOL.jsonl --set nq.jsonl:20 --set squad.jsonl:20 --out RUN
 
-CPU seconds are those of all threads together, and mean more than wall time on a shared machine. The
-pool is indexed once, into RUN/store; `--store` names an index that is there already.
-RUN/answers.jsonl holds the answers, RUN/verbatim.md the table. The pool has `id`, `title` and
-`text`; a set `question`, `answers` and `gold_passages`, the ids of passages in the pool.
+CPU seconds sum over all threads, and say more than wall time on a shared machine. The pool is
+indexed once, into RUN/store; `--store` names an existing index. RUN/answers.jsonl holds the
+answers, RUN/verbatim.md the table. Rows of the pool have `id`, `title` and `text`; rows of a set
+have `question`, `answers` and `gold_passages`, the ids of passages in the pool.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ HEAD = (
 
 
 def questions(entry: str, seed: int) -> list[dict[str, Any]]:
-    """So many questions of a set, `FILE:COUNT`, drawn with a fixed seed."""
+    """COUNT questions of a set given as `FILE:COUNT`, drawn with a fixed seed."""
     path, _, count = entry.rpartition(":")
     rows = random.Random(seed).sample(read_lines(Path(path)), int(count))
     return [{**row, "set": Path(path).stem} for row in rows]
 
 
 def record(row: dict[str, Any], answer: Answer, seconds: float, cpu: float) -> dict[str, Any]:
-    """One answer, with the figures that the table needs."""
+    """One answer with the figures for the table."""
     cited = {citation.passage_id for claim in answer.claims for citation in claim.citations}
     texts = {passage.id: " ".join(passage.text.split()) for passage in answer.passages}
     said = " ".join(claim.text for claim in answer.claims).lower()
@@ -58,7 +58,7 @@ def record(row: dict[str, Any], answer: Answer, seconds: float, cpu: float) -> d
 
 
 def figures(rows: list[dict[str, Any]]) -> Iterator[list[object]]:
-    """A row of the table for each set, then one for all."""
+    """Yields a row of the table for each set, then one for all."""
     for name in [*dict.fromkeys(row["set"] for row in rows), "all"]:
         part = [row for row in rows if name in (row["set"], "all")]
         found = [row for row in part if row["status"] != "not_found"]
@@ -73,10 +73,10 @@ def figures(rows: list[dict[str, Any]]) -> Iterator[list[object]]:
 def main() -> None:
     """Ask all questions, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pool", type=Path, help="passages; needed where there is no index yet")
+    parser.add_argument("--pool", type=Path, help="passages; needed if there is no index yet")
     parser.add_argument("--set", action="append", required=True, help="FILE:COUNT")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--store", type=Path, help="by default OUT/store")
+    parser.add_argument("--store", type=Path, help="default: OUT/store")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

@@ -1,18 +1,18 @@
-"""How good a verifier is on labelled pairs: any that the settings can name.
+"""Measures how good a verifier is on labelled pairs: any verifier that the settings can name.
 
     python benchmarks/verifiers.py --pairs PAIRS.jsonl:300 --pairs … --out SCORES.jsonl
         [--set entailment.model=factcg] [--table TABLE.md]
     python benchmarks/verifiers.py --aggrefact test --out SCORES.jsonl
 
 Pairs are JSON lines with `premise`, `hypothesis` and `label` (entailment, neutral, contradiction,
-or entailed, not_entailed); of lines with the same `group`, chunks of one document, the best
+or entailed, not_entailed). Lines with the same `group` are chunks of one document; the best score
 counts. `--aggrefact` fetches LLM-AggreFact (Tang et al. 2024) from the Hugging Face hub.
 
-Scores are kept as they come, in SCORES.sqlite, which can hold those of several verifiers: the same
-command again goes on where it was interrupted. At the end SCORES.jsonl has them with their labels.
+Scores are saved as they come, in SCORES.sqlite, which can hold those of several verifiers: repeat
+the command to continue after an interruption. At the end SCORES.jsonl has them with their labels.
 
-The best threshold is found on the very pairs that it is measured on: read it as a bound. Never
-tune on LLM-AggreFact or another set that is kept for testing.
+The best threshold is found on the same pairs that it is measured on: read it as an upper bound.
+Never tune on LLM-AggreFact or another set that is kept for testing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from training.rows import Row, sample
 
 AGGREFACT = "lytang/LLM-AggreFact"
 BATCH = 64
-"""Pairs scored between two writes; an interruption loses no more."""
+"""Pairs scored between two writes; an interruption loses at most this many."""
 HEAD = (
     *("set", "claims", "entailed", "proved", "false proofs", "balanced accuracy"),
     *("at the best threshold", "area", "calibration error", "pairs/s"),
@@ -52,7 +52,7 @@ Sets = Mapping[str, Sequence[Row]]
 
 
 class Timed:
-    """A model, the pairs that it was asked for, and the seconds that they took."""
+    """A model that counts the pairs it is asked for, and the seconds that they take."""
 
     def __init__(self, model: Entailment) -> None:
         self._model, self.name, self.threshold = model, model.name, model.threshold
@@ -60,9 +60,9 @@ class Timed:
         self.pairs, self.seconds = 0, 0.0
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The model's."""
+        """The model's scores."""
         if not self._is_loaded:
-            await self._model.scores([Pair("Warm.", "Warm.")])  # what it takes to load is no speed
+            await self._model.scores([Pair("Warm.", "Warm.")])  # loading does not count as speed
             self._is_loaded = True
         begun = time.perf_counter()
         found = await self._model.scores(pairs)
@@ -72,26 +72,26 @@ class Timed:
 
 
 class Scored(NamedTuple):
-    """The scores of a set's rows, and how fast those were that no earlier run has left."""
+    """The scores of a set's rows, and the speed of those that no earlier run has saved."""
 
     scores: list[float]
     speed: float
-    """Pairs a second; NaN where all were there."""
+    """Pairs a second; NaN if all scores were saved before."""
 
 
 async def score(model: Entailment, sets: Sets, kept: Path, bar: Progress) -> dict[str, Scored]:
-    """The scores of all sets, in batches that are kept at once.
+    """Score all sets, in batches that are saved immediately.
 
     Raises:
-        ModelError: The model cannot be had, or does not answer.
-        StoreError: The file of kept scores cannot be used.
+        ModelError: The model is not available, or does not answer.
+        StoreError: The file of saved scores cannot be used.
     """
     found: dict[str, Scored] = {}
     for name, rows in sets.items():
         timed = Timed(model)
         cached = CachedEntailment(timed, file=kept)
         pairs = [Pair(row.premise, row.hypothesis) for row in rows]
-        # By length, so that batches are even; the longest first, so that a lack of memory shows.
+        # By length for even batches; the longest first, so that a lack of memory shows at once.
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: len(pair.premise), reverse=True)
         task = bar.add_task(name, total=len(distinct))
         known: dict[Pair, float] = {}
@@ -105,7 +105,7 @@ async def score(model: Entailment, sets: Sets, kept: Path, bar: Progress) -> dic
 
 
 def write(path: Path, verifier: str, sets: Sets, found: Mapping[str, Scored]) -> None:
-    """Keep scores and labels as JSON lines, without the texts."""
+    """Write scores and labels as JSON lines, without the texts."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         for name, rows in sets.items():
@@ -116,7 +116,7 @@ def write(path: Path, verifier: str, sets: Sets, found: Mapping[str, Scored]) ->
 
 
 def table(sets: Sets, scored: Mapping[str, Scored], threshold: float) -> str:
-    """A Markdown table, a row a set and one of their means."""
+    """A Markdown table with a row for each set, and one for their means."""
     found: list[list[float]] = []
     lines = [_line(HEAD), _line(["---"] * len(HEAD))]
     for name, rows in sets.items():
@@ -134,11 +134,11 @@ def table(sets: Sets, scored: Mapping[str, Scored], threshold: float) -> str:
 
 
 def aggrefact(split: str, count: int | None) -> dict[str, list[Row]]:
-    """LLM-AggreFact by its data sets.
+    """LLM-AggreFact, by data set.
 
     Args:
         split: `dev` or `test`.
-        count: Most rows of each data set, the first ones; by default all.
+        count: Number of rows of each data set, from its start; by default all.
 
     Raises:
         MissingExtraError: The library `datasets` is not installed.
@@ -148,12 +148,12 @@ def aggrefact(split: str, count: int | None) -> dict[str, list[Row]]:
         from datasets import load_dataset
     try:
         rows = load_dataset(AGGREFACT, split=split)
-    except Exception as error:  # whatever the library lets through of those below it
+    except Exception as error:  # the library lets errors of its dependencies through
         raise InputError(
             "LLM-AggreFact cannot be fetched",
             why=f"{AGGREFACT}: {(str(error).splitlines() or [type(error).__name__])[0]}",
             fix="Accept its terms on the Hugging Face hub, log in with `hf auth login`, and try "
-            "again where the hub can be reached; or name files with --pairs.",
+            "again with access to the hub, or name files with --pairs.",
         ) from error
     sets: dict[str, list[Row]] = {}
     for row in rows:
@@ -165,10 +165,10 @@ def aggrefact(split: str, count: int | None) -> dict[str, list[Row]]:
 
 
 def read(entries: Iterable[str]) -> Iterator[tuple[str, list[Row]]]:
-    """The sets of files of pairs, by the files' stems.
+    """Yield the set of each file of pairs, named by the file's stem.
 
     Raises:
-        InputError: A file cannot be read, or a line is no pair.
+        InputError: A file cannot be read, or a line is not a pair.
     """
     for entry in entries:
         try:
@@ -180,7 +180,7 @@ def read(entries: Iterable[str]) -> Iterator[tuple[str, list[Row]]]:
                 fix="Name a file of labelled pairs as JSON lines, or FILE:COUNT for a part of it.",
             ) from error
         if not rows:
-            raise InputError(f"{entry} holds no pair", fix="Name another file.")
+            raise InputError(f"{entry} holds no pairs", fix="Name another file.")
         yield name, rows
 
 
@@ -211,15 +211,15 @@ def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
 
 
 def main() -> None:
-    """Run it, and report an error in one line."""
+    """Run the benchmark, and report an error in one line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pairs", action="append", default=[], help="FILE or FILE:COUNT")
     parser.add_argument("--aggrefact", choices=["dev", "test"], help="a split of LLM-AggreFact")
     parser.add_argument("--count", type=int, help="most rows of each set of LLM-AggreFact")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--config", type=Path, help="a settings file")
-    parser.add_argument("--out", type=Path, required=True, help="where scores go, as JSON lines")
-    parser.add_argument("--table", type=Path, help="where the table goes as well")
+    parser.add_argument("--out", type=Path, required=True, help="file for the scores, JSON lines")
+    parser.add_argument("--table", type=Path, help="also write the table to this file")
     err = Console(stderr=True)
     try:
         run(parser.parse_args(), Console(), err)
@@ -227,12 +227,12 @@ def main() -> None:
         err.print(f"{error}", style="red", markup=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
-        err.print("Interrupted. The same command goes on where this one stopped.")
+        err.print("Interrupted. Repeat the command to continue where it stopped.")
         sys.exit(130)
 
 
 def _shown(numbers: Sequence[float], best: str) -> list[str]:
-    """Shares with three digits, the last number, a speed, with one."""
+    """Numbers as text: shares with three digits, the last, a speed, with one."""
     shown = [f"{n:.3f}" if math.isfinite(n) else "–" for n in numbers[:-1]]
     shown[2] += best
     speed = numbers[-1]

@@ -1,8 +1,8 @@
-"""Writes what follows from the code: tables and graphs of pages, a JSON Schema, `langgraph.json`.
+"""Generates files from the code: tables and graphs of pages, a JSON Schema, `langgraph.json`.
 
     python docs/generate.py
 
-A table stands between `<!-- generated: NAME WORD… -->` and `<!-- end -->`; NAME is one of `TABLES`.
+A table goes between `<!-- generated: NAME WORD… -->` and `<!-- end -->`; NAME is one of `TABLES`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _KINDS = {"boolean": "true, false", "string": "text", "object": "texts by name"}
 
 
 def generated() -> dict[Path, str]:
-    """Each page that has a table, schema, `langgraph.json`, option types → what it holds."""
+    """Path → content of each generated file, and of each page with a generated part."""
     made = {
         ROOT / "citeproof/graphs/options.py": _options(),
         DOCS / "events.schema.json": _json(_schema()),
@@ -79,7 +79,7 @@ def generated() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write what is out of date, and say so."""
+    """Write the files that are out of date, and print their names."""
     for path, text in generated().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def _schema() -> dict[str, Any]:
-    """The JSON Schema of an event as it leaves a run."""
+    """The JSON Schema of an event as a run streams it."""
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Event",
@@ -109,7 +109,7 @@ def _served() -> dict[str, dict[str, str]]:
 
 
 def _guarded() -> dict[str, Any]:
-    """The origins that may use that server: its own pages, and Studio's."""
+    """The app of that server, and the origins that may use it: its own pages, and Studio's."""
     cors = {"allow_origins": list(STUDIO), "allow_methods": ["*"], "allow_headers": ["*"]}
     exposed = ["x-pagination-total", "x-pagination-next", "content-location"]
     return {"app": "citeproof.graphs.studio:app", "cors": {**cors, "expose_headers": exposed}}
@@ -125,7 +125,7 @@ def _filled(table: re.Match[str]) -> str:
 
 
 def _settings() -> str:
-    """The keys outside of sections, then all sections, each with its table."""
+    """A table of the keys outside of sections, then one for each section."""
     alone, sections = [], []
     for name, info in Settings.model_fields.items():
         if isinstance(section := info.annotation, type) and issubclass(section, BaseModel):
@@ -137,7 +137,7 @@ def _settings() -> str:
 
 
 def _parameters(place: str, *but: str) -> str:
-    """The fields of a method's parameters, without those that it has from a base as they are.
+    """The fields of a method's parameters, without those inherited unchanged from a base.
 
     Args:
         place: A method, or a class such as `graphs.wiring.Parameters`.
@@ -194,7 +194,7 @@ def _shown(value: object) -> str:
 
 
 def _explained(model: type[BaseModel]) -> dict[str, str]:
-    """Field → the text below it in the source; a base's where a class gives none of its own."""
+    """Field → the text below it in the source, or below that of a base if it has none."""
     texts: dict[str, str] = {}
     for own in reversed(model.__mro__):
         if issubclass(own, BaseModel) and own is not BaseModel:
@@ -218,7 +218,7 @@ def _documented(own: type[Any]) -> dict[str, str]:
 
 
 def _options() -> str:
-    """A module with a `TypedDict` for each class of parameters, which builders are typed by."""
+    """A module with a `TypedDict` for each class of parameters, for the types of the builders."""
     schemas = [own.parameters for own in METHODS.values()] + [ProofParameters, KeepingParameters]
     classes = dict.fromkeys(
         one for own in schemas for one in reversed(own.__mro__) if issubclass(one, Parameters)
@@ -243,7 +243,7 @@ def _options() -> str:
 
 
 def _annotation(hint: Any) -> str:
-    """A type as it is written in a program."""
+    """A type as source code."""
     if get_origin(hint) is Literal:
         return f"Literal[{', '.join(json.dumps(one) for one in get_args(hint))}]"
     if get_origin(hint) in (Union, UnionType):
@@ -263,11 +263,11 @@ def _methods() -> str:
 
 
 def _deviations(name: str) -> str:
-    """The parameters that are otherwise by default than in the method's paper."""
+    """The parameters whose defaults differ from the method's paper."""
     schema, papers = find_method(name).parameters, find_method(name).papers
     rows = [["parameter", "default", "`--paper`", "meaning"]]
     for field, text in _explained(schema).items():
-        if field in Parameters.model_fields:  # told once for all methods
+        if field in Parameters.model_fields:  # explained once for all methods
             continue
         default = _shown(schema.model_fields[field].default)
         values = {_shown(row[field]) if field in row else default for row in papers.values()}
@@ -314,7 +314,7 @@ def _events(*which: str) -> str:
 
 
 def _keys() -> str:
-    """The keys of a run's state that nodes read, from the states that they declare."""
+    """The keys of a run's state that nodes read, from their declared states."""
     rows = [["key", "values", "without it", "meaning"]]
     states = (RunState, NodeState, MemoryState, SourceState, WritingState, DraftState)
     texts = {key: text for state in states for key, text in _documented(state).items()}
@@ -353,7 +353,7 @@ def _sets() -> str:
 
 
 def _verifiers() -> str:
-    """The presets; what each was tested on follows from what reads it."""
+    """The presets; how each was tested follows from its kind."""
     rows = [["preset", "model", "architecture", "licence", "tested on"]]
     for name, own in PRESETS.items():
         tested = "a scripted server" if own.kind == "chat" else "a tiny model"
@@ -383,7 +383,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "settings": _settings,
     "verifiers": _verifiers,
 }
-"""Name of a table → what writes it, from the words behind the name."""
+"""Name of a table → function that writes it, given the words after the name."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Adds to the site what is no page of `docs/`: README as the start, and the reference of the API.
+"""Adds the pages of the site that are not in `docs/`: README as the start, and the API reference.
 
-A hook of MkDocs. The reference follows `citeproof.__all__` and the modules below, so that no page
-of it has to be kept up to date. Links that lead out of `docs/` go to the repository.
+A hook of MkDocs. The reference follows `citeproof.__all__` and the modules below, so no page needs
+updating by hand. Links that leave `docs/` lead to the repository.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MODULES = {
     "runtime.events": "Events of a run",
     "testing": "Stand-ins for tests",
 }
-"""Modules whose public names are shown in full, with the title of their page."""
+"""Modules whose public names are shown in full → title of their page."""
 _LINK = re.compile(r"(\]\()(?!\w+:|#|/)([^)\s#]+)")
 
 
 def on_config(config: Any) -> Any:
-    """Make anchors as GitHub does, where the pages are read as well."""
+    """Make anchors as GitHub does, where the pages are also read."""
     config["mdx_configs"].setdefault("toc", {})["slugify"] = _anchor
     return config
 
@@ -44,7 +44,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links that leave `docs/` to the repository."""
+    """Point links that leave `docs/` to the repository."""
     folder = posixpath.join("docs", posixpath.dirname(page.file.src_uri))
 
     def outside(link: re.Match[str]) -> str:
@@ -61,7 +61,7 @@ def _anchor(heading: str, separator: str) -> str:
 
 
 def _from_root(text: str) -> str:
-    """A page of the root with its links as they are seen from `docs/`."""
+    """A page of the repository's root, with links relative to `docs/`."""
 
     def moved(link: re.Match[str]) -> str:
         return f"{link[1]}{link[2][5:] if link[2].startswith('docs/') else f'../{link[2]}'}"
@@ -70,7 +70,7 @@ def _from_root(text: str) -> str:
 
 
 def _reference() -> dict[str, str]:
-    """The pages of the reference by name."""
+    """The pages of the reference, by name."""
     sys.path.insert(0, str(ROOT))
     import citeproof
 
@@ -91,7 +91,7 @@ def _reference() -> dict[str, str]:
     listed = "\n".join(
         f"- [{text.splitlines()[0][2:]}]({name}.md)" for name, text in sorted(pages.items())
     )
-    pages["index"] = f"# Reference\nEvery public name, by where it stands.\n\n{listed}\n"
+    pages["index"] = f"# Reference\nEvery public name, by topic.\n\n{listed}\n"
     return {f"reference/{name}.md": text for name, text in pages.items()}
 
 

@@ -1,4 +1,4 @@
-"""Graphs of nodes that stand one after the other, and runs of graphs."""
+"""Linear graphs of nodes, and runs of graphs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from langgraph.graph import StateGraph
 
 
 def chain(state: Any, *, context: Any = None, **nodes: Any) -> Any:
-    """A builder with these nodes and the edges between them, to be compiled.
+    """A builder with these nodes in sequence, ready to compile.
 
     Args:
-        state: What the graph passes on.
+        state: The state schema of the graph.
         context: The schema of its parameters.
-        **nodes: By their names, the first one first.
+        **nodes: The nodes by name, in order.
     """
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(state, context_schema=context)
     builder.add_sequence([*nodes.items()])
@@ -22,7 +22,7 @@ def chain(state: Any, *, context: Any = None, **nodes: Any) -> Any:
 
 
 def run(graph: Any, how: str, *arguments: Any, **more: Any) -> Any:
-    """What a graph gives by `invoke`, where `how` is "sync", or by `ainvoke`."""
+    """The output of a graph, by `invoke` if `how` is "sync", else by `ainvoke`."""
     if how == "sync":
         return graph.invoke(*arguments, **more)
     return asyncio.run(graph.ainvoke(*arguments, **more))

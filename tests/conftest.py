@@ -1,4 +1,4 @@
-"""Keeps the tests away from the network, the developer's settings, and how they were started."""
+"""Isolates the tests from the network, the developer's settings, and the way they are started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from citeproof.memory.bank import Bank
     from tests.integration.chromium import Tab
 
-# A checkpointer then restores no type that the graphs do not declare. LangGraph reads it once.
+# Checkpointers then restore only types that the graphs declare. LangGraph reads this once.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
 TESTS = Path(__file__).parent
@@ -39,7 +39,7 @@ MARKED = {
         "test_site.py",
     ],
 }
-"""Marker → files and folders whose tests have it; what needs a service is not marked `models`."""
+"""Marker → files and folders whose tests have it; tests that need a service are not `models`."""
 
 
 class NetworkBlockedError(RuntimeError):
@@ -47,20 +47,20 @@ class NetworkBlockedError(RuntimeError):
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C interrupt: a shell starts what runs in the background with it ignored."""
+    """Let Ctrl-C interrupt: shells start background processes with SIGINT ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by where they stand, so that `make test` can leave out what takes long."""
+    """Mark tests by their location, so that `make test` can leave out slow ones."""
     for item in items:
         for name in markers_of(item.path.relative_to(TESTS)):
             item.add_marker(name)
 
 
 def markers_of(file: Path) -> set[str]:
-    """The markers of the tests of a file, named as seen from `tests/`."""
+    """The markers of the tests in a file, whose path is relative to `tests/`."""
     places = {str(place) for place in (file, *file.parents)}
     found = {name for name, marked in MARKED.items() if places & set(marked)}
     return found - {"models"} if "services" in found else found
@@ -68,13 +68,13 @@ def markers_of(file: Path) -> set[str]:
 
 @pytest.fixture(autouse=True)
 def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only this machine can be reached, except by the tests in `tests/integration`."""
+    """Tests can reach only this machine, except those in `tests/integration`."""
     if INTEGRATION not in request.path.parents:
         block_network(monkeypatch)
 
 
 def block_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Refuse to reach other machines; the list fills with the addresses that were tried."""
+    """Block connections to other machines; the returned list fills with the addresses tried."""
     tried: list[object] = []
     for name in ("connect", "connect_ex"):
         real = getattr(socket.socket, name)
@@ -100,7 +100,7 @@ def block_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The developer's `CITEPROOF_…` variables have no say in the tests."""
+    """The developer's `CITEPROOF_…` variables do not affect the tests."""
     for name in list(os.environ):
         if name.upper().startswith("CITEPROOF_"):
             monkeypatch.delenv(name)

@@ -17,7 +17,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def running(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """The address of a server of its own, which writes no log."""
+    """The address of a new server, which writes no log."""
     quiet = type("Quiet", (handler,), {"log_message": lambda *_: None})
     server = _Server(("127.0.0.1", 0), quiet)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))

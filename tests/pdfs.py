@@ -1,4 +1,4 @@
-"""PDF files by hand: pages of Helvetica, with what tests need beside."""
+"""Handmade PDF files: pages of Helvetica, with what else the tests need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DATA = Path(__file__).parent / "data"
 LOCKED = DATA / "locked.pdf"
 """Encrypted; its password is `key`."""
 RESTRICTED = DATA / "restricted.pdf"
-"""Encrypted with an empty password, which restricts its use alone; it says "Not secret."."""
+"""Encrypted with an empty password, which only restricts its use; its text is "Not secret."."""
 
 
 class Sheet(NamedTuple):
@@ -43,12 +43,12 @@ def make(
     bookmarks: Sequence[tuple[str, int, float]] = (),
     fields: Sequence[str] = (),
 ) -> bytes:
-    """A whole file.
+    """A complete PDF file.
 
     Args:
-        sheets: Its pages.
-        title: Of its metadata.
-        bookmarks: Title, page from 0, and height of the place that it leads to.
+        sheets: The pages of the file.
+        title: The title in the metadata.
+        bookmarks: Title, page from 0, and height of the target of each.
         fields: Entries of form fields on the first page.
     """
     objects: list[tuple[str, str | None]] = [

@@ -1,4 +1,4 @@
-"""A PostgreSQL server, which pgserver brings."""
+"""A PostgreSQL server from the package pgserver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 
 class Server:
-    """PostgreSQL in a folder of its own."""
+    """PostgreSQL in its own folder."""
 
     def __init__(self, programs: Path, folder: Path) -> None:
         self.programs, self.folder = programs, folder
@@ -41,10 +41,10 @@ class Server:
 
 @contextmanager
 def running_server() -> Iterator[Server]:
-    """A server, which is gone afterwards; where pgserver is not installed, the test is skipped."""
+    """A server for the duration of the block; skips the test if pgserver is not installed."""
     pgserver = pytest.importorskip("pgserver")
     programs = Path(pgserver.__file__).parent / "pginstall" / "bin"
-    # Not in pytest's folder, which no other user may enter; and sockets need a short path.
+    # Not in pytest's folder, which other users may not enter; also, sockets need a short path.
     folder = Path(tempfile.mkdtemp(prefix="citeproof-"))
     made = Server(programs, folder)
     try:

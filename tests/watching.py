@@ -1,4 +1,4 @@
-"""Runs whose every moment is looked at."""
+"""Runs whose every moment is recorded."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from citeproof.runtime.moments import STREAM, Moment, NodeFinished, NodeStarted,
 
 
 async def watch(graph: Any, given: Any, config: Any = None) -> list[Moment]:
-    """Run a graph; what happens in it."""
+    """Run a graph, and return its moments."""
     seen = [observe(*part) async for part in graph.astream(given, config, **STREAM)]
     return [moment for moment in seen if moment is not None]
 
 
 def started(moments: list[Moment]) -> list[str]:
-    """The nodes that began, those of graphs inside as well."""
+    """The nodes that began, including those of subgraphs."""
     return [own.event.node for own in moments if isinstance(own.event, NodeStarted)]
 
 
 def finished(moments: list[Moment]) -> list[NodeFinished]:
-    """What the nodes that ended left."""
+    """The final events of the nodes that ended."""
     return [own.event for own in moments if isinstance(own.event, NodeFinished)]

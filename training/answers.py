@@ -1,7 +1,7 @@
 """Makes pairs of a text and a question: does the text answer it?
 
-The text is a passage, the sentences around a place of it, or a claim that a writer might offer as
-the answer. The question stands where a claim would, and the label is that of entailment.
+The text is a passage, the sentences around the answer, or a claim that a writer might offer as
+the answer. The question takes the place of the hypothesis, and the label is that of entailment.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from training.make import Around, Asked, Text, crop, holds
 from training.rows import Row
 
 _DEPTH = 12
-"""Passages that are looked at to find some that look as if they answered."""
+"""Number of search results among which to look for passages that only seem to answer."""
 
 
 def unanswerable(
     rows: Sequence[Mapping[str, Any]], pool: Mapping[str, Text], rng: Random
 ) -> Iterator[Row]:
-    """SQuAD 2.0: questions with a passage that answers them, or only looks as if it did."""
+    """SQuAD 2.0: questions with a passage that answers them, or only seems to."""
     for row in rows:
         keys = row["gold_passages"] or row["near_passages"]
         if keys and keys[0] in pool:
@@ -39,10 +39,10 @@ def unanswerable(
 
 
 def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterator[Row]:
-    """Passages and claims that answer a question, and such as stand near them and do not.
+    """Passages and claims that answer a question, and others close to them that do not.
 
-    A passage of the same article and one that shares many words count as no answer where no
-    answer of the set stands in them.
+    A passage of the same article, or one that shares many words, counts as no answer if it contains
+    none of the set's answers.
     """
     around, words = Around.of(sets, pool), _words(pool)
     declarer = Declarer.of(list(pool.values()))
@@ -61,7 +61,7 @@ def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> I
 
 
 def _claims(item: Asked, around: Around, declarer: Declarer, rng: Random) -> Iterator[Row]:
-    """Sentences that answer, whether true or not, and sentences of the passage that do not."""
+    """Claims and sentences that answer, and others of the passage that do not."""
     answer, source = item.answers[0], item.source
     claim = declarer.sentence(item.question, answer)
     if claim and rng.random() < 0.7:
@@ -92,7 +92,7 @@ def _claims(item: Asked, around: Around, declarer: Declarer, rng: Random) -> Ite
 
 
 def _near(item: Asked, pool: Mapping[str, Text], words: Words) -> list[Text]:
-    """Passages with the words of the question, and without an answer."""
+    """Passages with words of the question, but without an answer."""
     [found] = words.search([item.question], _DEPTH)
     near = [pool[key] for key, _ in found if key != item.gold.id]
     return [
@@ -113,7 +113,7 @@ def _kinds(text: str) -> set[str]:
 
 
 def _shown(text: Text, rng: Random, part: str | None = None) -> str:
-    """A part of a passage, or all of it, mostly with the title."""
+    """A part of a passage, or the whole passage, mostly with the title."""
     return text.shown(text.text if part is None else part, rng, 0.9)
 
 

@@ -1,11 +1,11 @@
-"""Writes the training sets: one command, the same files each time.
+"""Writes the training sets: one command that always writes the same files.
 
 python -m training.build --data FOLDER --out FOLDER
 
 Reads `passages.jsonl`, the question sets and `nli/*.jsonl` of a data folder, and writes
 
-    made/   pairs made of SQuAD's questions, of Wikipedia passages and of FEVER and SNLI rows
-    final/  three fifths of each set that the measured model never saw, for the model that ships
+    made/   pairs made from SQuAD's questions, Wikipedia passages, and FEVER and SNLI rows
+    final/  three fifths of each set that the measured model never saw, for the shipped model
     held/   the other two fifths, for calibration: no model is trained on them
     whole/  all questions of the sets that the measured model never saw; the others are in `nli/`
 """
@@ -28,7 +28,7 @@ UNSEEN = ("mnli_val_m", "fm2", "wice_oracle", "wice_partial", "begin", "snli_tes
 """NLI sets that the measured model is not trained on."""
 
 SEEN = ("squad", "qed", "2wiki", "hotpotqa", "musique")
-"""Parts of the pool whose passages are used; those of the unseen question sets are not."""
+"""Parts of the pool whose passages are used; the unseen question sets are not among them."""
 
 QUESTIONS = ("nq", "asqa")
 """Question sets that the measured model is not trained on."""
@@ -36,7 +36,7 @@ QUESTIONS = ("nq", "asqa")
 
 def build(
     data: Annotated[Path, typer.Option(help="Folder of passages, questions and nli/.")],
-    out: Annotated[Path, typer.Option(help="Where the sets go.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the sets to.")],
 ) -> None:
     """Write all sets."""
     passages = lines(data / "passages.jsonl")
@@ -53,7 +53,7 @@ def build(
     _more(free, squad, texts, out)
     rng = Random(31)
     mixed = rng.sample(squad, len(squad))
-    # Twice, since the wrong answers and the sentences around them are drawn anew.
+    # Twice, because the wrong answers and the sentences around them are drawn anew.
     _save(out, "made/asserted", dict.fromkeys(asserted([*mixed, *mixed], free, rng)))
     for name, asked in unseen.items():
         _split(out, f"asserted_{name}", list(asserted(asked, pool, rng, cropped=0)))
@@ -76,7 +76,7 @@ def _read_closely(
 ) -> None:
     """Write the sets of the sixth stage: texts that answer questions, siblings, and contrasts.
 
-    Articles of SQuAD 2.0 and passages of the other questions that are left out are in `held/`.
+    The articles of SQuAD 2.0 and passages of other questions that are left out go to `held/`.
     """
 
     def save(name: str, rows: Iterable[Row]) -> None:
@@ -115,7 +115,7 @@ def _save(out: Path, name: str, rows: Iterable[Row]) -> None:
 
 
 def apart(pool: Mapping[str, make.Text], titles: Collection[str]) -> dict[str, make.Text]:
-    """The passages that share no sentence with the articles of these titles, by id."""
+    """The passages, by id, that share no sentence with the articles of these titles."""
     pieces = {key: make.pieces(text.text) for key, text in pool.items()}
     kept = set().union(*(pieces[key] for key, text in pool.items() if text.title in titles))
     return {
@@ -131,7 +131,7 @@ def _more(
     texts: Sequence[make.Text],
     out: Path,
 ) -> None:
-    """Write the sets of the last stage: twins, and questions with the sentences around them."""
+    """Write the sets of the third stage: twins, and questions with the sentences around answers."""
     rng = Random(23)
     texts = rng.sample(texts, len(texts))
     squad = rng.sample(squad, len(squad))
@@ -168,13 +168,13 @@ def _made(
 
 
 def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
-    """Three fifths of the premises for training, all rows of a premise or a group on one side."""
+    """Split a set: three fifths for training, all rows of a premise or a group on the same side."""
     ours: list[Row] = []
     rest: list[Row] = []
     grouped = len({row.group for row in rows}) < len(rows)
     for row in rows:
         if row.source.endswith("/edited passage"):
-            continue  # It would not lie with the passage that it was made of.
+            continue  # It might land on another side than the passage that it was made from.
         key = row.group if grouped else ""
         (ours if _is_ours(key or _untitled(row.premise)) else rest).append(row)
     _save(out, f"final/{name}", ours)
@@ -182,7 +182,7 @@ def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
 
 
 def _is_ours(text: str) -> bool:
-    """Whether what is made of a text may be trained on: three fifths of all texts."""
+    """Whether pairs made from a text may be trained on, as for three fifths of all texts."""
     return _hash(text)[0] < 154
 
 
@@ -191,7 +191,7 @@ def _hash(text: str) -> bytes:
 
 
 def _untitled(premise: str) -> str:
-    """Without its title line, which some rows of a passage have and others have not."""
+    """The premise without its title line, which only some rows of a passage have."""
     return premise.partition("\n")[2] if premise.startswith("Title: ") else premise
 
 

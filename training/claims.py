@@ -1,7 +1,7 @@
-"""Questions and answers as the claims that a writer makes of them, right and nearly right.
+"""Turns questions and answers into claims as a writer would state them, right and nearly right.
 
-A writer that is asked what no passage says writes the question back with a name from a passage in
-it: "The first woman captain was Jonah Tregear". `asserted` makes such pairs.
+A language model that is asked something no passage says tends to repeat the question with a name
+from a passage: "The first woman captain was Jonah Tregear". `asserted` makes such pairs.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _STUMBLES = re.compile(
 )
 """“They stop at in Edinburgh”, “182 tons tons”."""
 MOST_WORDS = 8
-"""Of an answer that makes a sentence: longer ones are often clauses."""
+"""Most words of an answer that can be turned into a sentence; longer ones are often clauses."""
 _TIME_OR_PLACE = (
     r"(?P<wh>when|where|(?:in|on|at|during) (?:what|which) (?:year|month|day|date|decade|century"
     r"|city|country|state|county|town|place|region)|what year|what date|which year)"
@@ -80,14 +80,14 @@ _TIME_OR_PLACE = (
 
 @dataclass(frozen=True)
 class Declarer:
-    """Says a question and an answer to it as one sentence."""
+    """Turns a question and its answer into one sentence."""
 
     past: Mapping[str, str] = field(default_factory=lambda: dict(_IRREGULAR))
-    """The past tense of each verb that is known."""
+    """The past tense of each known verb."""
 
     @classmethod
     def of(cls, texts: Sequence[Text]) -> Declarer:
-        """Knows the regular verbs of these texts: words with and without their ending."""
+        """A declarer that knows the regular verbs of these texts: words with and without -ed."""
         counts = Counter(word for text in texts for word in re.findall(r"\b[a-z]+\b", text.text))
         past = {}
         for word, count in counts.items():
@@ -102,7 +102,7 @@ class Declarer:
         return cls(past | _IRREGULAR)
 
     def sentence(self, question: str, answer: str) -> str | None:
-        """The sentence, or nothing for a question of another shape."""
+        """The sentence, or None for a question of an unknown form."""
         asked = " ".join(question.split()).rstrip("?. ").strip()
         answer = answer.strip().rstrip(".")
         if "|" in asked or not answer or len(answer.split()) > MOST_WORDS:
@@ -121,7 +121,7 @@ class Declarer:
         return None if said and _STUMBLES.search(said) else said
 
     def _did(self, asked: str, answer: str) -> str | None:
-        """“When did X open Y” makes: X opened Y in 1920; “what did X found”: X founded Y."""
+        """“When did X open Y”: X opened Y in 1920; “what did X found”: X founded Y."""
         found = re.match(
             rf"^(?:{_TIME_OR_PLACE}|(?:what|which|who|whom)(?: [\w-]+){{0,2}}?)"
             rf" (?P<do>{_DO}) (?P<rest>.+)$",
@@ -161,7 +161,7 @@ class Declarer:
         return None
 
     def _was_done(self, asked: str, answer: str) -> str | None:
-        """“When was X built” makes: X was built in 1920; “what is X known for”: it is for Y."""
+        """“When was X built”: X was built in 1920; “what is X known for”: X is known for Y."""
         found = re.match(
             rf"^(?:{_TIME_OR_PLACE}|what|who|which) (?P<be>{_BE}) (?P<rest>.+)$", asked, re.I
         )
@@ -188,7 +188,7 @@ class Declarer:
         return None
 
     def _was(self, asked: str, answer: str) -> str | None:
-        """“Who was the first captain” makes: the first captain was X."""
+        """“Who was the first captain”: the first captain was X."""
         found = re.match(rf"^(?:who|what|which)(?: (?P<be>{_BE})|'s) (?P<rest>.+)$", asked, re.I)
         if not found:
             return None
@@ -204,7 +204,7 @@ class Declarer:
         return f"{found['rest']} {found['be'] or 'is'} {answer}"
 
     def _subject(self, asked: str, answer: str) -> str | None:
-        """“Which band released X” makes: Y released X."""
+        """“Which band released X”: Y released X."""
         found = re.match(
             r"^(?:what|which)(?P<kind>(?: [\w'-]+){1,3}?) (?P<rest>[\w']+ .+)$", asked, re.I
         )
@@ -219,7 +219,7 @@ class Declarer:
         return f"{answer} {found['rest']}"
 
     def _verb(self, words: list[str]) -> tuple[list[str], str, list[str]] | None:
-        """Subject, verb and the rest: the verb is the first that no article stands before."""
+        """Subject, verb and the rest: the verb is the first one without an article before it."""
         for at in range(1, len(words)):
             if words[at] in self.past and words[at - 1].lower() not in _BEFORE_A_NOUN:
                 return words[:at], words[at], words[at + 1 :]
@@ -238,7 +238,7 @@ class Declarer:
 
 
 def _goes_on(asked: str) -> bool:
-    """Whether the answer belongs behind the last word, or is one of several."""
+    """Whether the answer belongs after the last word, or is one of several."""
     asks_on = asked.split()[-1].lower() in _PREPOSITIONS
     return bool(
         (asks_on and re.match(r"(?:what|which|how many) ", asked, re.I))
@@ -259,12 +259,12 @@ def _placed(wh: str, answer: str) -> str:
 def asserted(
     sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random, *, cropped: float = 0.5
 ) -> Iterator[Row]:
-    """Claims made of questions: the right one, and some that a passage nearly states.
+    """Claims made from questions: the right one, and some that a passage nearly states.
 
     Args:
         sets: Questions with their passages.
-        pool: All passages, for the others of an article.
-        rng: Where chance comes from.
+        pool: All passages, to find others of the same article.
+        rng: Random number generator.
         cropped: Share of premises cut to the sentences around the answer.
     """
     claimant = _Claimant(Declarer.of(list(pool.values())), Around.of(sets, pool), rng, cropped)
@@ -274,14 +274,14 @@ def asserted(
 
 @dataclass(frozen=True)
 class _Claimant:
-    """Makes the rows of one question after the other."""
+    """Makes the rows of each question."""
 
     declarer: Declarer
     around: Around
     rng: Random
     cropped: float
     right: dict[str, set[str | None]] = field(default_factory=dict)
-    """By the id of the passage: what its questions rightly claim."""
+    """Id of a passage → the true claims of its questions."""
 
     def rows(self, item: Asked) -> Iterator[Row]:
         claim = self.declarer.sentence(item.question, item.answers[0])
@@ -299,7 +299,7 @@ class _Claimant:
             yield from self._other_passage(item)
 
     def _other_name(self, item: Asked) -> Iterator[Row]:
-        """The claim asked for, made of something else that its passage names."""
+        """The claim with something else that its passage names instead of the answer."""
         of = edits.kind(item.answers[0])
         near = edits.spans(item.gold.text, of)
         near += [a for o in self.around.beside[item.gold.id] if edits.kind(a := o.answers[0]) == of]
@@ -316,7 +316,7 @@ class _Claimant:
             yield self._row(item, item.gold, item.answers[0], changed, "other scope")
 
     def _other_claim(self, item: Asked) -> Iterator[Row]:
-        """The answer, as if another question of the passage had been asked."""
+        """The answer as the claim of another question of the passage."""
         answer = item.answers[0]
         others = [
             other
@@ -332,7 +332,7 @@ class _Claimant:
             yield self._row(item, item.gold, answer, claim, "other claim")
 
     def _other_passage(self, item: Asked) -> Iterator[Row]:
-        """A passage of the same article that has no answer, and a name of it as the answer."""
+        """A passage of the same article without an answer, and a name from it as the answer."""
         siblings = self.around.siblings(item)
         if not siblings:
             return
@@ -345,7 +345,7 @@ class _Claimant:
             yield self._row(item, sibling, span, claim, "other passage")
 
     def _right(self, item: Asked) -> set[str | None]:
-        """The true claims of this passage's questions: some ask for one of several answers."""
+        """The true claims of this passage's questions; some have several answers."""
         key = item.gold.id
         if key not in self.right:
             self.right[key] = {
@@ -370,7 +370,7 @@ class _Claimant:
 
 
 def _wrong(span: str, item: Asked) -> bool:
-    """Whether a span of a passage is no answer: not like one, nor in the question already."""
+    """Whether a span is a wrong answer: unlike every right one, and not in the question."""
     return (
         not any(edits.same(span, answer) for answer in item.answers)
         and not holds(item.question, span)

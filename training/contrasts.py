@@ -1,9 +1,8 @@
 """Makes twins that a reader must read closely: one entailed, one not, with the same words.
 
-They differ in subject and object, in what belongs to a neighbour, in order of time, comparison,
-negation at a distance, and in what is only said to be so. Names, places and verbs are drawn anew
-for each pair, so only close reading tells the twins apart. `swapped_titles` and `siblings` do the
-same with passages.
+They differ in subject and object, in an attribute of a neighbour, in order of time, comparison,
+distant negation, or attribution. Names, places and verbs are drawn anew for each pair, so only
+close reading tells the twins apart. `swapped_titles` and `siblings` do the same with passages.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ station hospital chapel market dam archive tower"""
 _WORK = """novel symphony film painting opera play poem essay documentary song treaty map"""
 
 _ROLES = (
-    # one does it to the other; the same from the other side
+    # a does something to b; the same from the other side
     ("{a} sold the {w} to {b}.", "{b} bought the {w} from {a}."),
     ("{a} taught {b} for {n} years.", "{b} was a student of {a}."),
     ("{a} succeeded {b} as mayor of {p}.", "{b} was mayor of {p} before {a}."),
@@ -116,7 +115,7 @@ _SAID = (
 
 
 def contrasts(texts: Sequence[Text], rng: Random, count: int) -> Iterator[Row]:
-    """Twins of all kinds, `count` of each; some among the sentences of a passage."""
+    """Twins of all kinds, `count` of each; some placed among the sentences of a passage."""
     for make in (_roles, _neighbours, _order, _comparison, _attribution):
         source = f"contrasts/{make.__name__[1:]}"
         for _ in range(count):
@@ -126,7 +125,7 @@ def contrasts(texts: Sequence[Text], rng: Random, count: int) -> Iterator[Row]:
 
 
 def swapped_titles(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterator[Row]:
-    """Claims, and the same facts said of the subject of a sister article."""
+    """Claims, and the same facts stated about the subject of a sister article."""
     declarer = Declarer.of(list(pool.values()))
     titles = sorted({item.gold.title for item in sets if edits.kind(item.gold.title) == "name"})
     for item in sets:
@@ -245,7 +244,7 @@ def _attribution(rng: Random) -> Iterator[tuple[str, str, str]]:
     fact = rng.choice([text for some in _FACTS for text in some]).format(**values)
     inside = fact.rstrip(".")
     inside = f"the{inside[3:]}" if inside.startswith("The ") else inside
-    # Somebody else says so.
+    # Another person makes the statement.
     values["a"] = f"{rng.choice(_FIRST.split())} {rng.choice(_LAST.split())}"
     unsaid, said = (rng.choice(some).format(s=inside, **values) + "." for some in (_UNSAID, _SAID))
     yield said, fact, "entailed"

@@ -1,8 +1,7 @@
-"""Careful edits of sentences: near misses that a reader must look twice to see.
+"""Careful edits of sentences: near misses that only close reading detects.
 
-Each edit takes a sentence and gives another one that says something else, or None if it finds
-nothing to change. A name or a number is replaced by one of the same kind, if possible from the
-same passage.
+Each edit takes a sentence and returns one with another meaning, or None if it finds nothing to
+change. A name or a number is replaced by one of the same kind, if possible from the same passage.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _NO_NAMES = {
     """
     ),
 }
-"""Words that begin with a capital, and are no names."""
+"""Words that begin with a capital but are not names."""
 
 
 def kind(text: str) -> str:
@@ -63,7 +62,7 @@ def kind(text: str) -> str:
 
 
 def spans(text: str, of: str) -> list[str]:
-    """The distinct spans of a kind in a text, in order."""
+    """The distinct spans of a kind in a text, in order of appearance."""
     if of == "year":
         found = _YEAR.findall(text)
     elif of == "number":
@@ -92,7 +91,7 @@ def _opens(text: str, at: int) -> bool:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether one span may mean the other: a shared word that says something."""
+    """Whether two spans may mean the same: they share a content word, or one has none."""
     stop = {"the", "a", "an", "of", "and", "in", "to", "for"}
     a = {w for w in re.findall(r"\w+", one.lower()) if w not in stop}
     b = {w for w in re.findall(r"\w+", other.lower()) if w not in stop}
@@ -105,7 +104,7 @@ def swap(text: str, old: str, new: str) -> str:
 
 
 def another(span: str, of: str, around: str, rng: Random, others: Sequence[str] = ()) -> str | None:
-    """Another span of the same kind: from the text around, else from others, else made up."""
+    """Another span of the same kind: from the surrounding text, from `others`, or made up."""
     near = [s for s in spans(around, of) if not same(s, span)]
     far = [s for s in others if not same(s, span)]
     if near and (rng.random() < 0.75 or (of in {"name", "date"} and not far)):
@@ -195,7 +194,7 @@ _AFTER_A_NAME = (
 
 
 def negate(sentence: str, rng: Random) -> str | None:
-    """The sentence with one negation put in or taken out."""
+    """The sentence with one negation inserted or removed."""
     usable = [(p, r) for p, r in _NEGATIONS if re.search(p, sentence)]
     if not usable:
         return None
@@ -213,13 +212,13 @@ def rescope(sentence: str, rng: Random) -> str | None:
 
 
 def reverse(sentence: str, rng: Random) -> str | None:
-    """The sentence with two of its names in each other's place."""
+    """The sentence with two of its names exchanged."""
     names = [name for name in spans(sentence, "name") if _moves(name, sentence)]
     pairs = [
         (a, b)
         for i, a in enumerate(names)
         for b in names[i + 1 :]
-        # "Princess Alice, the Duchess of Gloucester" says the same the other way round.
+        # "Princess Alice, the Duchess of Gloucester" means the same the other way round.
         if not same(a, b)
         and not re.search(
             rf"{re.escape(a)}\W*(?:(?:is|was|are|were) )?(?:[Tt]he )?{re.escape(b)}", sentence
@@ -232,7 +231,7 @@ def reverse(sentence: str, rng: Random) -> str | None:
 
 
 def _moves(name: str, sentence: str) -> bool:
-    """Whether a name stands for itself: no adjective, no byname, no part of a longer name."""
+    """Whether a name stands alone: not as adjective, byname, or part of a longer name."""
     if name.endswith(("'s", "’s", "'", "’")):
         return False
     name = re.escape(name)
@@ -268,16 +267,16 @@ def substitute(
 
 
 def shorten(sentence: str) -> str:
-    """The sentence without what stands in brackets: a paraphrase that stays true."""
+    """The sentence without its parentheses: a paraphrase that stays true."""
     bare = re.sub(r"\s*\([^()]*\)", "", sentence)
     return re.sub(r"\s+([,.;])", r"\1", bare)
 
 
 def plainer(sentence: str, title: str, rng: Random) -> str:
-    """The sentence said more plainly, and still true: without asides, with a name for a pronoun."""
+    """A plainer sentence that is still true: without asides, with the title for a pronoun."""
     text = shorten(sentence)
     if rng.random() < 0.5:
-        # Within the sentence only where no list may go on behind the comma.
+        # Within the sentence only if no list may continue after the comma.
         text = re.sub(
             r", (?:which|who|where|although|while|whereas) [^,.;]*"
             r"(?:,(?= [^,;]*$)(?!.* (?:and|or) )|(?=\.$))",
@@ -296,7 +295,7 @@ def plainer(sentence: str, title: str, rng: Random) -> str:
 
 
 def declare(question: str, answer: str) -> str | None:
-    """A question and its answer as one sentence, where the question asks for its subject.
+    """A question and its answer as one sentence; None for questions of other forms.
 
     "Who wrote Emma?" and "Jane Austen" give "Jane Austen wrote Emma."
     """

@@ -1,4 +1,4 @@
-"""Trains the adapter: one command, seeded, resumable, on a CPU or a GPU, in bf16 on both.
+"""Trains the adapter: one seeded, resumable command, on a CPU or a GPU, in bf16 on both.
 
 python -m training.fit --base FOLDER --out FOLDER --data a.jsonl --data b.jsonl=3000
 """
@@ -37,21 +37,21 @@ def load(data: Sequence[str], seed: int) -> list[Row]:
 Item = tuple[list[int], int]
 """Token ids and target."""
 WIDTH = 8
-"""Batches are a multiple of so many tokens wide: a CPU's kernels are made anew for each shape."""
+"""Batch widths are multiples of this many tokens: CPU kernels are rebuilt for each shape."""
 
 
 def steps(
     rows: Sequence[Row], tokenizer: Any, longest: int, tokens: int, parts: int, rng: Random
 ) -> list[list[list[Item]]]:
-    """The steps of a run, each of some batches of pairs of like length.
+    """The steps of a run, each of some batches of pairs with similar length.
 
     Args:
-        rows: In the order of training.
-        tokenizer: Of the base.
-        longest: Tokens of a pair at most; what is cut is the end of the premise.
-        tokens: Padded tokens of a batch at most.
+        rows: Rows in the order of training.
+        tokenizer: The tokenizer of the base model.
+        longest: Most tokens of a pair; the end of a longer premise is cut off.
+        tokens: Most padded tokens of a batch.
         parts: Batches in a step.
-        rng: Mixes the batches of each 2,048 rows.
+        rng: Shuffles the batches of each 2,048 rows.
     """
     found: list[list[Item]] = []
     for start in range(0, len(rows), 2048):
@@ -92,7 +92,7 @@ def padded(batch: Sequence[list[int]], pad: int, device: str) -> dict[str, torch
 
 
 def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Summed cross-entropy; for a row known only not to be entailed, that of the rest together."""
+    """Summed cross-entropy; rows known only not to be entailed count both other labels as one."""
     logs = logits.float().log_softmax(-1)
     rest = torch.logsumexp(logs[:, 1:], dim=-1)
     known = logs.gather(1, targets.clamp(min=0)[:, None])[:, 0]
@@ -102,26 +102,26 @@ def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 def fit(
     base: Annotated[Path, typer.Option(help="Folder of all-mpnet-base-v2.")],
     out: Annotated[
-        Path, typer.Option(help="Where the adapter goes; its checkpoint lies beside it.")
+        Path, typer.Option(help="Folder of the adapter; its checkpoint is saved next to it.")
     ],
-    data: Annotated[list[str], typer.Option(help="FILE or FILE=LIMIT, as often as you like.")],
-    adapter: Annotated[Path | None, typer.Option(help="Go on from this adapter.")] = None,
+    data: Annotated[list[str], typer.Option(help="FILE or FILE=LIMIT; can be repeated.")],
+    adapter: Annotated[Path | None, typer.Option(help="Adapter to continue from.")] = None,
     epochs: int = 1,
-    rank: Annotated[int, typer.Option(help="Of a new adapter.")] = 16,
-    first_layer: Annotated[int, typer.Option(help="Of twelve, from 0; of a new adapter.")] = 5,
+    rank: Annotated[int, typer.Option(help="Rank of a new adapter.")] = 16,
+    first_layer: Annotated[int, typer.Option(help="First layer, 0 to 11, of a new adapter.")] = 5,
     rate: float = 5e-4,
-    tokens: Annotated[int, typer.Option(help="Padded tokens of a batch.")] = 1536,
+    tokens: Annotated[int, typer.Option(help="Most padded tokens of a batch.")] = 1536,
     parts: Annotated[int, typer.Option(help="Batches a step.")] = 3,
-    longest: Annotated[int, typer.Option(help="Tokens of a pair at most.")] = 384,
+    longest: Annotated[int, typer.Option(help="Most tokens of a pair.")] = 384,
     seed: int = 7,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 50,
     device: str = "cuda" if torch.cuda.is_available() else "cpu",
 ) -> None:
-    """Train; started again with the same arguments, go on from the last checkpoint."""
+    """Train; a restart with the same arguments continues from the last checkpoint."""
     from transformers import AutoTokenizer
 
     if out.is_file() or (any(out.glob("*")) and not (out / "training.json").exists()):
-        raise typer.BadParameter(f"{out} is no adapter of training.fit; name a new folder.")
+        raise typer.BadParameter(f"{out} is not an adapter of training.fit; name a new folder.")
     torch.manual_seed(seed)
     tokenizer = AutoTokenizer.from_pretrained(base)
     model = open_network(
@@ -132,7 +132,7 @@ def fit(
     rows = [row for epoch in range(epochs) for row in load(data, seed + epoch)]
     groups = steps(rows, tokenizer, longest, tokens, parts, Random(seed))
     trained = [p for p in model.parameters() if p.requires_grad]
-    # Steps are too small for bf16 to hold: the optimizer works on copies in fp32.
+    # Steps are too small for bf16, so the optimizer works on copies in fp32.
     masters = [p.detach().float().clone() for p in trained]
     optimizer = torch.optim.AdamW(masters, lr=rate, weight_decay=0.01, betas=(0.9, 0.98))
     settings = {
@@ -155,14 +155,14 @@ def fit(
         state = torch.load(checkpoint, map_location="cpu", weights_only=True)
         if state["key"] != key:
             raise typer.BadParameter(
-                f"{checkpoint} is of a run with other arguments; remove it first."
+                f"{checkpoint} belongs to a run with other arguments; remove it first."
             )
         done = state["step"]
         optimizer.load_state_dict(state["optimizer"])
         for parameter, master, saved in zip(trained, masters, state["masters"], strict=True):
             master.copy_(saved)
             parameter.data.copy_(saved)
-        typer.echo(f"goes on at step {done}")
+        typer.echo(f"continues at step {done}")
     warm = max(1, len(groups) // 20)
     typer.echo(
         f"{len(rows)} pairs, {sum(len(i) for g in groups for b in g for i, _ in b):,} tokens, "

@@ -1,6 +1,6 @@
-"""Makes labelled pairs of what the product meets, from question sets, passages and NLI rows.
+"""Makes labelled pairs like those citeproof meets, from question sets, passages and NLI rows.
 
-The recipes, each a function that yields rows: `questions` (a question with its answer, right or a
+Each recipe is a function that yields rows: `questions` (a question with its answer, right or a
 near miss, against the passage), `sentences` (a sentence of a passage, copied or edited), `twins`
 (two rows that differ in a word or two), `neighbours` (a true claim against evidence about something
 else), `together` (two claims that need two passages), `among` (the premise among other passages).
@@ -30,17 +30,17 @@ class Text:
 
     @property
     def premise(self) -> str:
-        """As the product shows it to the model: a title line, then the text."""
+        """The premise as citeproof shows it to the model: a title line, then the text."""
         return f"Title: {self.title}\n{self.text}"
 
     def shown(self, part: str, rng: Random, titled: float) -> str:
-        """A part of it; a share of these parts stands below the title."""
+        """A part of the passage, with the title above it in a share `titled` of the calls."""
         return f"Title: {self.title}\n{part}" if rng.random() < titled else part
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, its answers, and the passage that holds them."""
+    """A question, its answers, and the passage that contains them."""
 
     question: str
     answers: tuple[str, ...]
@@ -53,13 +53,13 @@ class Around:
     """The surroundings of a question: the others of its passage, the passages of its article."""
 
     beside: Mapping[str, Sequence[Asked]]
-    """By the id of the passage."""
+    """Id of a passage → its questions."""
     article: Mapping[str, Sequence[Text]]
-    """By the title."""
+    """Title of an article → its passages."""
 
     @classmethod
     def of(cls, sets: Sequence[Asked], pool: Mapping[str, Text]) -> Around:
-        """That of all questions of some sets."""
+        """The surroundings of all questions of these sets."""
         beside: dict[str, list[Asked]] = defaultdict(list)
         article: dict[str, list[Text]] = defaultdict(list)
         for item in sets:
@@ -69,7 +69,7 @@ class Around:
         return cls(beside, article)
 
     def siblings(self, item: Asked) -> list[Text]:
-        """The other passages of the article, but for those that hold an answer."""
+        """The other passages of the article that contain no answer."""
         return [
             text
             for text in self.article[item.gold.title]
@@ -78,7 +78,7 @@ class Around:
 
 
 def asked(rows: Sequence[Mapping[str, Any]], pool: Mapping[str, Text], source: str) -> list[Asked]:
-    """The questions of a set whose answer stands in a gold passage."""
+    """The questions of a set whose answer is in a gold passage."""
     found = []
     for row in rows:
         whole = {"question": row["question"], "short_answers": row["answers"]}
@@ -93,7 +93,7 @@ def asked(rows: Sequence[Mapping[str, Any]], pool: Mapping[str, Text], source: s
 
 
 def holds(text: str, answer: str) -> bool:
-    """Whether an answer stands in a text, in any case, as whole words."""
+    """Whether a text contains an answer as whole words, ignoring case."""
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.I) is not None
 
 
@@ -111,9 +111,9 @@ def phrased(question: str, answer: str, rng: Random) -> str:
 
 
 def crop(text: str, answer: str, rng: Random, question: str) -> str:
-    """The sentences around an answer: shorter to read, as hard to judge.
+    """The sentences around an answer: shorter to read, but equally hard to judge.
 
-    Of several that hold the answer the one is kept that shares most words with the question.
+    If several contain the answer, takes the one that shares most words with the question.
     """
     spans = split(text)
     holding = [i for i, s in enumerate(spans) if holds(text[s.start : s.end], answer)]
@@ -129,7 +129,7 @@ def crop(text: str, answer: str, rng: Random, question: str) -> str:
 def pieces(text: str) -> set[str]:
     """The pieces of six words or more between full stops: texts that share one overlap.
 
-    Cut by a plain rule, which cuts the same sentence the same way in every text.
+    A plain rule cuts the same sentence in the same way in every text.
     """
     cut = re.split(r"(?<=[.!?])\s+", text.strip())
     return {piece for piece in cut if len(piece.split()) >= 6}
@@ -147,14 +147,14 @@ def questions(
     cropped: float = 0.5,
     others: float = 0.15,
 ) -> Iterator[Row]:
-    """Right answers and near misses, about two wrong ones for a right one.
+    """Right answers and near misses, about two wrong ones for each right one.
 
     Args:
         sets: Questions with their passages.
-        pool: All passages, for another one of the same article.
-        rng: Where chance comes from.
+        pool: All passages, to find others of the same article.
+        rng: Random number generator.
         cropped: Share of premises cut to the sentences around the answer.
-        others: Share of premises with another passage of the article beside the gold one.
+        others: Share of premises with another passage of the article next to the gold one.
     """
     known = Around.of(sets, pool)
     names = [a for item in sets for a in item.answers[:1] if edits.kind(a) == "name"]
@@ -215,7 +215,7 @@ def _of_question(
         if changed and not edits.same(changed[2], answer):
             yield row(show(gold.text, answer), changed[0], answer, "edited question")
     elif wrong and of in {"year", "number", "date", "name"}:
-        # The passage says something else now: what the model knows by heart must not count.
+        # The passage now says something else: the model must not rely on what it has memorized.
         edited = edits.swap(gold.text, answer, wrong)
         if edited != gold.text:
             said, label = (answer, "not_entailed") if rng.random() < 0.5 else (wrong, "entailed")
@@ -223,13 +223,13 @@ def _of_question(
 
 
 class _Excerpt(NamedTuple):
-    """A sentence of a passage, and what stands around it."""
+    """A sentence of a passage, and its surroundings."""
 
     sentence: str
     body: str
-    """The sentence with some of those before and behind it."""
+    """The sentence with some of the sentences before and after it."""
     premise: str
-    """The same, mostly below the title."""
+    """The same, with or without the title above it."""
     rest: list[str]
     """The other sentences of the passage."""
 
@@ -237,13 +237,13 @@ class _Excerpt(NamedTuple):
     def draw(
         cls, text: Text, rng: Random, *, longest: int, room: int, titled: float
     ) -> _Excerpt | None:
-        """A sentence of six words or more, at random; None if the passage has none.
+        """A random sentence of six words or more, or None if the passage has none.
 
         Args:
             text: The passage.
-            rng: Where chance comes from.
-            longest: Words of the sentence at most.
-            room: Sentences on either side at most.
+            rng: Random number generator.
+            longest: Most words of the sentence.
+            room: Most sentences on either side.
             titled: Share of premises with the title.
         """
         spans = split(text.text)
@@ -314,8 +314,8 @@ def sentences(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
 def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
     """Pairs of rows that differ in one word or two, one entailed and the other not.
 
-    The replacement of a name or a number stands elsewhere in the premise if possible: occurring
-    there must not be enough.
+    If possible, the replacement of a name or number occurs elsewhere in the premise, so that
+    occurring there is not enough.
     """
     names = _names(texts)
     for text in texts:
@@ -333,7 +333,7 @@ def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
             wrong, old, put = swapped
             edited = edits.swap(premise, old, put)
             if rng.random() < 0.4 and edits.swap(edited, put, old) == premise:
-                # The same two claims the other way round: what everyone knows does not count.
+                # The same two claims the other way round: common knowledge must not help.
                 premise, right, wrong = edited, wrong, claim
         if wrong:
             yield Row(premise, right, "entailed", f"{source}/twins")
@@ -343,7 +343,8 @@ def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
 def neighbours(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
     """True claims against the evidence of another claim that shares a name with them.
 
-    Neither that claim nor its evidence names what is named first, of which they might say the same.
+    Neither the other claim's first name nor its evidence matches the first name of the true claim,
+    about which it might say the same.
     """
     by_name: dict[str, list[Row]] = defaultdict(list)
     gold: dict[str, set[str]] = defaultdict(set)
@@ -373,7 +374,7 @@ def neighbours(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
 
 
 def together(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
-    """Two claims in one: entailed only where each is, by its own part of the premise."""
+    """Two claims in one, entailed only if each is, by its own part of the premise."""
     pool = [r for r in rows if len(r.hypothesis.split()) <= 18 and len(r.premise.split()) <= 90]
     rng.shuffle(pool)
     for one, two in zip(pool[::2], pool[1::2], strict=False):

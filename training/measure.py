@@ -1,4 +1,4 @@
-"""How good an entailment model is on labelled pairs: ranking, decisions, calibration.
+"""Measures an entailment model on labelled pairs: ranking, decisions, calibration.
 
 All functions take plain lists: scores (probability of entailment, 0 to 1) and whether each pair
 is entailed.
@@ -27,13 +27,13 @@ class Quality:
     proved: int
     """Pairs that score at least the threshold."""
     false_proofs: float
-    """Share of the proved pairs that are not entailed; NaN where none is proved."""
+    """Share of the proved pairs that are not entailed; NaN if none is proved."""
     balanced: float
     """Mean of the accuracies on entailed pairs and on the others, at the threshold."""
     best: float
-    """The same at the threshold that suits these very pairs best: what no threshold betters."""
+    """The same at the best threshold for these pairs: an upper bound."""
     best_threshold: float
-    """That threshold."""
+    """The threshold of `best`."""
     error: float
     """Expected calibration error: mean distance of score and share entailed, in ten bins."""
 
@@ -54,7 +54,7 @@ def by_group(rows: Sequence[Row], scores: Sequence[float]) -> tuple[list[float],
 
 
 def quality(scores: Sequence[float], truths: Sequence[bool], threshold: float) -> Quality:
-    """All measures at once."""
+    """All measurements of a set."""
     return Quality(
         len(scores),
         area(scores, truths),
@@ -67,7 +67,7 @@ def quality(scores: Sequence[float], truths: Sequence[bool], threshold: float) -
 
 
 def area(scores: Sequence[float], truths: Sequence[bool]) -> float:
-    """Area under the ROC curve; ties count half. NaN where all pairs are of one kind."""
+    """Area under the ROC curve; ties count half. NaN if all pairs are of one kind."""
     return float(roc_auc_score(truths, scores)) if len(set(truths)) == 2 else math.nan
 
 
@@ -82,9 +82,9 @@ def balanced(scores: Sequence[float], truths: Sequence[bool], threshold: float) 
 
 
 def best_balanced(scores: Sequence[float], truths: Sequence[bool]) -> tuple[float, float]:
-    """The highest balanced accuracy of any threshold, and the lowest threshold that has it.
+    """The highest balanced accuracy of any threshold, and the lowest threshold that reaches it.
 
-    NaN and 0.5 where all pairs are of one kind: any threshold would do.
+    NaN and 0.5 if all pairs are of one kind: any threshold would do.
     """
     if len(set(truths)) < 2:
         return math.nan, 0.5
@@ -96,7 +96,7 @@ def best_balanced(scores: Sequence[float], truths: Sequence[bool]) -> tuple[floa
 
 
 def false_proofs(scores: Sequence[float], truths: Sequence[bool], threshold: float) -> float:
-    """How much of what is proved at a threshold is not entailed; NaN where nothing is proved."""
+    """Share of the pairs proved at a threshold that are not entailed; NaN if none is proved."""
     proved = [truth for score, truth in zip(scores, truths, strict=True) if score >= threshold]
     return 1 - sum(proved) / len(proved) if proved else math.nan
 

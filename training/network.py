@@ -23,9 +23,10 @@ def open_network(
     Args:
         base: Folder of all-mpnet-base-v2.
         rank: Rank of the adapters.
-        layers: Which of the twelve layers get them; those below the lowest need no backward pass.
+        layers: Those of the twelve layers that get adapters; layers below them need no backward
+            pass.
         device: `cpu` or `cuda`.
-        adapter: Folder of adapters to go on from.
+        adapter: Folder of adapters to continue from.
     """
     from peft import LoraConfig, PeftModel, get_peft_model
     from transformers import AutoModelForSequenceClassification

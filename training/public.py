@@ -1,4 +1,4 @@
-"""Turns public sets, as their repositories hold them, into rows.
+"""Turns public sets, in the format of their repositories, into rows.
 
 python -m training.public hans heuristics_evaluation_set.txt --out hans.jsonl
 python -m training.public breaking-nli dataset.jsonl --out breaking_nli.jsonl
@@ -17,12 +17,12 @@ from training.rows import Row, write
 
 app = typer.Typer(no_args_is_help=True)
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False)]
-Out = Annotated[Path, typer.Option(help="Where the rows go.")]
+Out = Annotated[Path, typer.Option(help="File to write the rows to.")]
 
 
 @app.command()
 def hans(file: File, out: Out) -> None:
-    """HANS, as its corpus_generator.py writes it (McCoy et al. 2019; MIT)."""
+    """HANS, in the format of its corpus_generator.py (McCoy et al. 2019; MIT)."""
     with file.open(encoding="utf-8", newline="") as lines:
         rows = [
             Row(

@@ -1,7 +1,7 @@
-"""Keeps the scores that `entailment.false_proofs` chooses thresholds by beside the adapter.
+"""Writes the scores by which `entailment.false_proofs` chooses thresholds, next to the adapter.
 
-The pairs are a claim and a passage, of sets that nothing was trained on. Of a group, such as the
-chunks of a WiCE claim, the best score counts.
+Each pair is a claim and a passage, from sets that nothing was trained on. The best score of a
+group counts, such as the chunks of a WiCE claim.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHARES = (0.2, 0.15, 0.1, 0.05, 0.02, 0.01)
 def main(
     data: Annotated[list[str], typer.Argument(help="FILE or FILE:LIMIT, not trained on.")],
     model: Annotated[Path, typer.Option(help="Folder of the merged model.")],
-    out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
+    out: Annotated[Path, typer.Option(help="Folder of the package for the scores.")] = SHIPPED,
 ) -> None:
     """Score the pairs, write `scores.json`, and show what each share of false proofs costs."""
     from citeproof.tools.entailment.close_reader import CloseReader

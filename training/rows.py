@@ -1,8 +1,7 @@
 """Labelled pairs: the rows that training reads and `make` writes.
 
-A row is one line of JSON with `premise`, `hypothesis`, `label` and `source`. Labels are
-entailment, neutral and contradiction where a set has three, entailed and not_entailed where it
-has two.
+A row is one line of JSON with `premise`, `hypothesis`, `label` and `source`. Sets with three labels
+use entailment, neutral and contradiction; sets with two use entailed and not_entailed.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 from citeproof.models.entailment import LABELS
 
 TARGETS = {label: index for index, label in enumerate(LABELS)} | {"entailed": 0, "not_entailed": -1}
-"""The output that a label asks for; -1: anything but entailment."""
+"""The target output of a label; -1 means anything but entailment."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Row:
     hypothesis: str
     label: str
     source: str
-    """The set it is from; rows made of another set bear that set's name and the recipe's."""
+    """The set it comes from; rows made from another set have that set's name and the recipe's."""
     group: str = ""
     """Rows of one group are one claim against several chunks; the best chunk counts."""
 
@@ -44,10 +43,10 @@ def lines(path: Path) -> list[Any]:
 
 
 def read(path: Path) -> Iterator[Row]:
-    """The rows of a file of JSON lines, named by the file's stem where they name no set.
+    """The rows of a file of JSON lines; unless generated, their source is the file's stem.
 
     Raises:
-        ValueError: A line is no row; the message names file and line.
+        ValueError: A line is not a row; the message names file and line.
     """
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -58,7 +57,7 @@ def read(path: Path) -> Iterator[Row]:
                     raise ValueError(f"unknown label {label!r}")
                 for name in ("premise", "hypothesis"):
                     if not isinstance(fields[name], str):
-                        raise ValueError(f"{name} is no text: {fields[name]!r}")
+                        raise ValueError(f"{name} is not text: {fields[name]!r}")
                 yield Row(
                     premise=fields["premise"],
                     hypothesis=fields["hypothesis"],
@@ -71,12 +70,12 @@ def read(path: Path) -> Iterator[Row]:
 
 
 def sample(entry: str) -> tuple[str, list[Row]]:
-    """The set's name and the rows of `FILE` or `FILE:COUNT`, drawn with a fixed seed.
+    """The set's name and the rows of `FILE`, or about COUNT rows of `FILE:COUNT`, in file order.
 
-    Groups stay whole: as many are drawn as hold about that many rows, in the file's order.
+    Rows are drawn with a fixed seed. Groups stay whole, so the number can exceed COUNT.
 
     Raises:
-        ValueError: A line is no row, or the count is no number.
+        ValueError: A line is not a row.
     """
     path, colon, count = entry.rpartition(":")
     if not (colon and count.isdecimal()):
@@ -98,7 +97,7 @@ def sample(entry: str) -> tuple[str, list[Row]]:
 
 
 def write(path: Path, rows: Iterable[Row]) -> int:
-    """Writes made rows; returns how many."""
+    """Write generated rows, and return their number."""
     made = [json.dumps(asdict(row) | {"made": True}, ensure_ascii=False) + "\n" for row in rows]
     path.write_text("".join(made), encoding="utf-8")
     return len(made)

@@ -1,12 +1,12 @@
-"""Calibrates an adapter and makes it the one that the package ships.
+"""Calibrates an adapter and puts it into the package.
 
     python -m training.ship adapter --base FOLDER --adapter FOLDER --data held/a.jsonl=400 …
     python -m training.ship blend SCORES.jsonl
 
 `adapter` fits a temperature and a prior on pairs that the adapter was not trained on, folds both
-into the head (so that the shipped scores are calibrated by themselves), and fits the threshold.
-`blend` fits what the cascade does inside its band, from scores of both models as
-`benchmarks/entailment.py band --out` writes them.
+into the head, so that the shipped scores are calibrated, and fits the threshold. `blend` fits the
+weights of the cascade inside its band, from the scores of both models that
+`benchmarks/entailment.py band --out` writes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def logits(folder: Path, rows: list[Row], tokens: int = 2048) -> torch.Tensor:
 
 
 def weights(sources: list[str]) -> torch.Tensor:
-    """Each source counts the same, however many pairs it has."""
+    """Weights of the pairs, such that each source counts the same."""
     counts = Counter(sources)
     return torch.tensor([1 / counts[source] / len(counts) for source in sources])
 
@@ -66,7 +66,7 @@ def weights(sources: list[str]) -> torch.Tensor:
 def fitted(
     odds: torch.Tensor, truths: torch.Tensor, weight: torch.Tensor
 ) -> tuple[list[float], float]:
-    """Weights of the columns of `odds`, and of 1, that make the logistic function fit; the loss."""
+    """Fit a logistic regression: (weights of the columns of `odds` and the intercept, loss)."""
     model = LogisticRegression(C=math.inf, tol=1e-8, max_iter=1000)
     model.fit(odds, truths, sample_weight=weight)
     loss = log_loss(truths, model.predict_proba(odds)[:, 1], sample_weight=weight)
@@ -74,7 +74,7 @@ def fitted(
 
 
 def tempered(found: torch.Tensor, heat: float, prior: float) -> torch.Tensor:
-    """The probability of entailment at an inverse temperature, with a prior added."""
+    """The probabilities of entailment at an inverse temperature, with a prior added."""
     scaled = found * heat
     scaled[:, 0] += prior
     return scaled.softmax(-1)[:, 0]
@@ -86,11 +86,11 @@ def adapter(
     adapter: Annotated[Path, typer.Option(help="Folder that training.fit wrote.")],
     data: Annotated[list[str], typer.Option(help="FILE or FILE=LIMIT, not trained on.")],
     threshold: Annotated[
-        float | None, typer.Option(help="By default where the sets' balanced accuracy is best.")
+        float | None, typer.Option(help="Default: the best balanced accuracy over the sets.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
+    out: Annotated[Path, typer.Option(help="Folder of the adapter in the package.")] = SHIPPED,
 ) -> None:
-    """Calibrate an adapter, and write it in half precision with its calibration."""
+    """Calibrate an adapter, then write it in half precision with its calibration."""
     rows = load(data, seed=3)
     with tempfile.TemporaryDirectory() as folder:
         entailment.merge(base, adapter, Path(folder))
@@ -127,7 +127,7 @@ def adapter(
     config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "sentence-transformers/all-mpnet-base-v2"
     for name in ("modules_to_save", "target_modules"):
-        # peft writes a set in any order, and names again what each stage goes on with.
+        # peft writes a set in any order, and repeats names at each stage.
         config[name] = sorted(set(config[name]))
     out.mkdir(parents=True, exist_ok=True)
     note = out / "calibration.json"
@@ -138,7 +138,7 @@ def adapter(
             text = json.dumps(values, indent=2) + "\n"
             (Path(folder) / name).write_text(text, encoding="utf-8")
         save_file(halves, Path(folder) / "adapter_model.safetensors", metadata={"format": "pt"})
-        # The weights last: new ones are never read with an old threshold.
+        # The weights come last, so that new ones are never read with an old threshold.
         for name in ("calibration.json", "adapter_config.json", "adapter_model.safetensors"):
             (Path(folder) / name).replace(out / name)
 
@@ -157,11 +157,11 @@ def _mean_balanced(
 @app.command()
 def blend(
     scores: Annotated[Path, typer.Argument(help="Scores of the cross-encoder and of the judge.")],
-    low: Annotated[float | None, typer.Option(help="By default the band noted there.")] = None,
-    high: Annotated[float | None, typer.Option(help="By default the band noted there.")] = None,
-    out: Annotated[Path, typer.Option(help="Where the package keeps it.")] = SHIPPED,
+    low: Annotated[float | None, typer.Option(help="Default: of calibration.json.")] = None,
+    high: Annotated[float | None, typer.Option(help="Default: of calibration.json.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the adapter in the package.")] = SHIPPED,
 ) -> None:
-    """Fit the cascade inside its band, and note band and blend beside the adapter."""
+    """Fit the cascade inside its band, and write band and blend to `calibration.json`."""
     note = out / "calibration.json"
     known = json.loads(note.read_text(encoding="utf-8"))
     low = known["band"][0] if low is None else low

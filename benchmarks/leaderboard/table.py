@@ -1,10 +1,10 @@
-"""Judges the answers of `run.sh` by two models, and makes tables and plots of them.
+"""Judges the answers of `run.sh` by two models, and writes tables and plots.
 
     python benchmarks/leaderboard/table.py RUNS --out FOLDER [--against METHOD] [--judge KIND]
 
-RUNS is what `run.sh` has written, or still writes: RUNS/<set>/<round>/<method>. Judgements are kept
-in RUNS/judged.sqlite, so a second run judges only new answers. FOLDER/table.md holds the tables;
-the plots are SVG files beside it.
+RUNS is the folder that `run.sh` has written, or is still writing: RUNS/<set>/<round>/<method>.
+Judgements are kept in RUNS/judged.sqlite, so a second run judges only new answers. FOLDER/table.md
+holds the tables; the plots are SVG files next to it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 
 JUDGES = {"cross-encoder": "by the verifier", "judge": "by the language model"}
-"""Back end of `citeproof score` → heading of the columns that it judges."""
+"""Back end of `citeproof score` → heading suffix of the columns that it judges."""
 JUDGED = ("citation_recall", "citation_precision", "citation_f1", "wrongly_proved")
 ANSWERS = ("em_recall", "rouge_lsum", "gold_cited", "missed", "abstention_recall", "length")
-"""Measures that need no judge. `missed`: no answer was given although there is one."""
+"""Measures that need no judge. `missed`: nothing was answered although there is an answer."""
 COSTS = ("llm_calls", "tokens", "seconds")
 BRIEF = ("em_recall", "rouge_lsum", "citation_f1", "wrongly_proved", "gold_cited", "llm_calls")
-"""Of a single set."""
+"""Columns of the tables of single sets."""
 PLOTS = (("citation_f1", "tokens"), ("em_recall", "tokens"), ("wrongly_proved", "tokens"))
 
 Rows = dict[str, Scores]
@@ -47,7 +47,7 @@ Board = dict[str, dict[str, Rows]]
 
 
 def find_runs(folder: Path) -> list[Run]:
-    """All runs that have a result."""
+    """All runs with at least one result."""
     manifests = sorted(folder.glob("*/*/*/manifest.json"))
     return [open_run(own.parent) for own in manifests if _begun(own.parent)]
 
@@ -58,9 +58,9 @@ def _begun(folder: Path) -> bool:
 
 
 async def judge_runs(runs: Sequence[Run], entailment: Entailment) -> dict[str, Rows]:
-    """Each method's rows by one judge. Questions that ended in an error have none."""
+    """Each method's rows by one judge. Questions that ended in an error have no row."""
     board: dict[str, Rows] = {run.method: {} for run in runs}
-    for run in runs:  # one by one: what is judged is kept, should this be killed
+    for run in runs:  # one by one, so that a killed run keeps its judgements
         items = run.items()
         scored = await score(items, entailment)
         for (example, result), scores in zip(items, scored, strict=True):
@@ -81,13 +81,13 @@ def _more(example: Example, result: Result, scores: Scores) -> Scores:
 
 
 def table(board: Board, metrics: Sequence[str], name: str = "", base: str = "") -> list[str]:
-    """A row for each method, a column for each metric, and for each judge where it is judged.
+    """A row for each method, and a column for each metric; judged metrics have one for each judge.
 
     Args:
         board: All rows.
         metrics: Columns; empty ones are left out.
-        name: Only the questions of this set.
-        base: Differences to this method, on the questions that both have answered.
+        name: Restricts the table to the questions of this set.
+        base: Shows differences to this method, on the questions that both have answered.
     """
     first, *_ = board
     columns = [(judge, metric) for metric in metrics for judge in _judges(board, metric)]
@@ -117,7 +117,7 @@ def table(board: Board, metrics: Sequence[str], name: str = "", base: str = "") 
 
 
 def page(board: Board, against: Sequence[str]) -> str:
-    """All tables, with links to the plots."""
+    """The page with all tables and links to the plots."""
     lines = ["# Leaderboard", "", _asked(board), ""]
     for title, metrics in (("Answers", ANSWERS), ("Citations", JUDGED), ("Cost", COSTS)):
         lines += [f"## {title}", "", *table(board, metrics)]
@@ -155,7 +155,7 @@ def _series(methods: dict[str, Rows], metric: str, cost: str) -> Iterator[Series
 
 
 def _judges(board: Board, metric: str) -> list[str]:
-    """Those whose word a metric is; any one where it needs none."""
+    """The judges of a metric; any single one if the metric needs none."""
     return list(board) if metric in JUDGED else list(board)[:1]
 
 
@@ -179,13 +179,13 @@ def _asked(board: Board) -> str:
 
 
 def main() -> None:
-    """Judge, and write."""
+    """Judge the answers, and write tables and plots."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--against", action="append", help="a method; by default vanilla")
-    parser.add_argument("--judge", action="append", choices=JUDGES, help="by default both")
-    parser.add_argument("--config", type=Path, help="settings, with the model that judges")
+    parser.add_argument("--against", action="append", help="a method; default: vanilla")
+    parser.add_argument("--judge", action="append", choices=JUDGES, help="default: both")
+    parser.add_argument("--config", type=Path, help="settings, with the judging model")
     given = parser.parse_args()
     runs, board = find_runs(given.runs), {}
     if not runs:

@@ -16,30 +16,30 @@ N = TypeVar("N", bound=LLMNode)
 
 
 def asking(kind: type[N], /, *replies: Any, **knobs: Any) -> tuple[N, ScriptedChatModel]:
-    """A node, and its model with its replies in order."""
+    """A node, and its model with the replies in order."""
     model = ScriptedChatModel(replies)
     return kind(LLM(model), **knobs), model
 
 
 async def noted(update: Awaitable[Any]) -> tuple[Any, list[str]]:
-    """What a node gives, and what it notes."""
+    """A node's update, and its notes."""
     with use_meter(Meter()) as meter:
         return await update, meter.notes
 
 
 def graph_of(node: Node, **options: Any) -> Any:
-    """The compiled graph, whose state is the part that the node reads; the node is `node`."""
+    """The compiled graph of a node named `node`, with the state that it reads."""
     state = get_type_hints(node.__call__)["state"]
     return chain(state, node=node).compile(**options)
 
 
 async def told(node: Node, given: Any) -> list[Any]:
-    """The events that the node tells."""
+    """The events that the node emits."""
     return [event async for event in graph_of(node).astream(given, stream_mode="custom")]
 
 
 class SlowLLM(LLM):
-    """Notes how many calls are under way, and their sample numbers."""
+    """Records the number of concurrent calls, and their sample numbers."""
 
     def __init__(self, reply: str) -> None:
         super().__init__(ScriptedChatModel([]), role="answerer")
@@ -58,7 +58,7 @@ class SlowLLM(LLM):
 
 
 class Log:
-    """Stands where the evidence log goes: keeps what is recorded, or fails."""
+    """Stand-in for the evidence log: keeps the records, or fails."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.records: list[dict[str, Any]] = []

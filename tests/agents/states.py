@@ -16,7 +16,7 @@ BUILT, LIT, KEPT, BROKE = CLAIM, B.text, C.text, D.text
 
 
 def state(**changes: Any) -> Any:
-    """A and B in the long-term memory, C known but forgotten, one claim in hand."""
+    """A and B in the long-term memory, C known but forgotten, one claim as the draft."""
     base: dict[str, Any] = {
         "question": "Who built the tower?",
         "passages": [A, B, C],

@@ -1,4 +1,4 @@
-"""A run by hand: one claim proved, one rejected and written anew, one flagged."""
+"""A handmade run: one claim proved, one rejected and rewritten, one flagged."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _checked(node: str, text: str, score: float, tier: str, trials: int = 1) -> 
 
 
 def _accepted(claim: Claim) -> list[Told]:
-    """A run numbers its passages as it meets them; the answer in order of first use."""
+    """A run numbers its passages as it meets them, an answer in order of first use."""
     met = ["lens", "tower", "museum"]
     cited = (
         own.model_copy(update={"number": met.index(own.passage_id) + 1}) for own in claim.citations
@@ -225,7 +225,7 @@ EVENTS: tuple[Told, ...] = (
 
 
 def timed(events: Sequence[Told | Moment] = EVENTS) -> list[Moment]:
-    """The events as they would come: each node takes the seconds that it says."""
+    """The events as they would arrive: each node takes the seconds of its usage."""
     now, found = 0.0, []
     for event in events:
         if isinstance(event, NodeFinished):

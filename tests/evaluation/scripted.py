@@ -1,4 +1,4 @@
-"""Questions, and tools that answer them without models; as a program, the command line over them.
+"""Questions, and tools that answer them without models; as a program, citeproof's command line.
 
 python -m tests.evaluation.scripted eval --data numbers.jsonl --out RUN
 """
@@ -46,7 +46,7 @@ def examples(folder: Path, count: int) -> list[Example]:
 
 
 def reply(prompt: str) -> str:
-    """VTG's replies: the text of the passage on the number, citing it."""
+    """VTG's replies: the text of the passage about the number, cited."""
     number = re.findall(r"number (\d+)\?", prompt)[-1]
     place, text = re.findall(
         rf'<passage number="(\d+)"[^>]*>\n(Number {number} is \w+\.)\n', prompt

@@ -10,11 +10,11 @@ from citeproof.state import Contrast
 from tests.graphs.scripts import RoleScript
 
 POOL = [Passage(id=f"p{n}", title=f"T{n}", text=f"Fact {n} is told here.") for n in range(1, 10)]
-"""Passages 1 to 9 of the pool; `told(n)` is what passage n states."""
+"""Passages 1 to 9 of the pool; `told(n)` is the statement of passage n."""
 
 
 def told(*numbers: int) -> str:
-    """An answer that says and cites what some passages state: word for word, so it agrees."""
+    """An answer that repeats and cites some passages word for word, so that it agrees."""
     return " ".join(f"Fact {n} is told here [{n}]." for n in numbers)
 
 
@@ -23,7 +23,7 @@ WRONG = "Nobody ever wrote anything like that down [1]."
 
 
 class Script(RoleScript):
-    """The main LM (`answerer`) and the verifier LM, over nine passages, without a proof."""
+    """The main LM (`answerer`) and the verifier LM, over nine passages, without proving."""
 
     usual: ClassVar = {"answerer": (), "verifier_lm": ()}
     found: ClassVar = {"": POOL}
@@ -34,14 +34,14 @@ class Script(RoleScript):
         return len(self.calls("answerer")), len(self.calls("verifier_lm"))
 
     def shown(self, role: str) -> list[list[int]]:
-        """Which passages each call of a role was shown, by their numbers."""
+        """The numbers of the passages shown to each call of a role."""
         return [
             [n for n in range(1, 100) if f'<passage number="{n}"' in call.prompt]
             for call in self.calls(role)
         ]
 
     def run(self, **parameters: Any) -> tuple[Answer, list[Contrast]]:
-        """Invoke CaLM with three passages at a time, where nothing else is said."""
+        """Invoke CaLM, by default with three passages at a time."""
         graph = build_calm(self.toolbox(entailment=None), **{"k": 3, "prove": False, **parameters})
         result = graph.invoke({"question": "What is told?"})
         assert set(result) == {"question", "messages", "ledger", "answer", "rounds"}

@@ -18,7 +18,7 @@ def cite(*numbers: int) -> dict[str, list[int]]:
 
 
 class Script(RoleScript):
-    """The passages suffice, and the one claim is proved and found good."""
+    """The passages suffice, and the only claim is proved and found good."""
 
     usual: ClassVar = {
         "question_rewriter": (),
@@ -37,7 +37,7 @@ class Script(RoleScript):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Role → its calls, without the roles that were not asked."""
+        """Role → number of its calls, without roles that were not called."""
         return {role: len(self.calls(role)) for role in self.usual if self.calls(role)}
 
     async def run(self, question: str = QUESTION, **parameters: Any) -> ComposedResult:

@@ -1,4 +1,4 @@
-"""A scripted LLatrieval run: what each node's model replies, and what is found for what."""
+"""A scripted LLatrieval run: what each node's model replies, and what each query finds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = re.compile(r'<passage number="\d+" title="(.*?)">\n(.*?)\n</passage>', 
 
 
 def pool(*names: str) -> list[Passage]:
-    """Passages whose id, title and text go by their names."""
+    """Passages with id, title and text derived from their names."""
     return [Passage(id=name, title=f"T{name}", text=f"All about {name}.") for name in names]
 
 
@@ -33,12 +33,12 @@ def texts(prompt: str) -> list[str]:
 
 
 def summary(prompt: str) -> str:
-    """What is said in short of a passage."""
+    """The summary of the first passage of a prompt."""
     return f"Sum of {shown(prompt)[0]}."
 
 
 class Search(RoleScript):
-    """Every role has nothing to say, but for the summarizer.
+    """Only the summarizer has replies by default.
 
     Args:
         found: Part of the query → names of what the retriever finds, or a function of the query.

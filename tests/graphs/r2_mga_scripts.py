@@ -25,7 +25,7 @@ WHY = "Each part of the question has a sentence of its own."
 
 
 def empty_bank() -> Bank:
-    """A memory bank in memory, whose vectors count words."""
+    """An empty in-memory memory bank, whose vectors count words."""
     return Bank.open(ChromaSettings(in_memory=True), WordEmbeddings())
 
 
@@ -42,7 +42,7 @@ class Script(RoleScript):
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Calls of answerer, assessor, planner, refiner and demonstrator."""
+        """Number of calls of answerer, assessor, planner, refiner and demonstrator."""
         return tuple(len(self.calls(role)) for role in self.usual)
 
     async def run(self, question: str = QUESTION, **parameters: Any) -> R2MGAResult:

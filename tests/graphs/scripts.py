@@ -31,7 +31,7 @@ def timeless(answer: Answer) -> Answer:
 class Script:
     """VTG: replies of its LLM nodes, in order, and the texts that a claim needs to be entailed.
 
-    A claim is entailed by a premise that holds every text of `needs[claim]`; by default the
+    A claim is entailed by a premise that contains every text of `needs[claim]`, by default the
     claim itself.
     """
 
@@ -44,7 +44,7 @@ class Script:
     rewriting: str = ""
     """What a follow-up becomes; by default it stays as it is."""
     lasts: float = math.inf
-    """After so many calls the model is gone."""
+    """The number of calls after which the model fails."""
     failure: Exception = field(default_factory=lambda: RuntimeError("The plug was pulled"))
     calls: Counter[str] = field(default_factory=Counter)
     prompts: list[tuple[str, str]] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Script:
         return json.dumps({"citations" if node == "citation_generator" else "questions": reply})
 
     def score(self, premise: str, hypothesis: str) -> float:
-        """0.9 where the premise holds all that the claim needs, else 0.1."""
+        """0.9 if the premise contains everything that the claim needs, else 0.1."""
         self.pairs.append((premise, hypothesis))
         needs = self.needs.get(hypothesis, [hypothesis])
         return 0.9 if all(text in premise for text in needs) else 0.1
@@ -101,18 +101,18 @@ class Script:
 
 
 class RoleScript:
-    """Replies of each role, in order; a claim is entailed by a premise that holds its text.
+    """Replies of each role, in order; a claim is entailed by a premise that contains its text.
 
     Args:
         bank: A memory bank.
-        passages: Part of the query → what the retriever finds, where it is not `found`.
-        replies: Role → its replies, where they are not those of `usual`.
+        passages: Part of the query → what the retriever finds; defaults to `found`.
+        replies: Role → its replies, if they differ from `usual`.
     """
 
     usual: ClassVar[dict[str, Any]]
     """Role → its replies."""
     found: ClassVar[Mapping[str, Sequence[Passage]]] = {"": [A, B, C]}
-    """Part of the query → what the retriever finds; the longest part that fits."""
+    """Part of the query → what the retriever finds; the longest matching part wins."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class RoleScript:
         self.entailment = TableEntailment(lambda text, claim: 0.9 if claim in text else 0.1)
 
     def toolbox(self, **more: Any) -> Toolbox:
-        """Tools in which any role but those of the script has nothing to say."""
+        """Tools in which only the roles of the script have replies."""
         tools: dict[str, Any] = {
             "retriever": self.retriever,
             "entailment": self.entailment,

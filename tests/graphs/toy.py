@@ -1,4 +1,4 @@
-"""A graph file of a new method, as small as one can be."""
+"""The smallest possible graph file of a new method."""
 
 from __future__ import annotations
 

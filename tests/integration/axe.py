@@ -1,4 +1,4 @@
-"""axe-core, which finds what shuts readers out of a page: fetched from npm once, never shipped."""
+"""axe-core, which finds accessibility problems of a page: fetched from npm once, never shipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice
 
 
 def script() -> str:
-    """axe-core's text; a test is skipped where neither the cache nor npm has it."""
+    """The source of axe-core; skips the test if neither the cache nor npm has it."""
     kept = user_cache_path("citeproof-tests") / f"axe-core-{VERSION}.min.js"
     if not kept.is_file():
         _fetch(kept)
@@ -43,7 +43,7 @@ def _fetch(kept: Path) -> None:
 
 
 def findings(page: Tab) -> list[dict[str, Any]]:
-    """What axe-core finds wrong with a page, with the elements that it is about."""
+    """The violations that axe-core finds on a page, with their elements."""
     page.call("Runtime.evaluate", expression=script())
     told: str = page.call(
         "Runtime.evaluate",

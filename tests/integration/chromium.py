@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe by the DevTools protocol: no driver, no socket."""
+"""A headless Chromium, controlled by the DevTools protocol over a pipe: no driver, no socket."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ import pytest
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _PATIENCE = 60.0
-"""Seconds that anything may take: the machine may be busy."""
+"""Most seconds for any step: the machine may be busy."""
 
 
 class Tab:
-    """A page, what it asked for, and what it complained of."""
+    """A page, its requests, and its complaints."""
 
     def __init__(self, send: Callable[[dict[str, Any]], None], receive: Callable[[], Any]) -> None:
         self._send, self._receive = send, receive
         self._last = 0
         self._session: str | None = None
         self.requests: list[str] = []
-        """Addresses, the page's own included."""
+        """Requested addresses, including that of the page."""
         self.complaints: list[str] = []
-        """Errors and warnings of the console: exceptions, violations of the page's policy."""
+        """Errors and warnings of the console, such as exceptions and policy violations."""
         [target] = [
             found
             for found in self.call("Target.getTargets")["targetInfos"]
@@ -42,7 +42,7 @@ class Tab:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> Any:
-        """What a method of the protocol gives."""
+        """The result of a method of the protocol."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": parameters}
         if self._session is not None:
@@ -64,32 +64,32 @@ class Tab:
             self.complaints.append(told["entry"]["text"])
 
     def open(self, path: Path) -> None:
-        """Load a file, to its end."""
+        """Load a file, and wait until it is complete."""
         self.call("Page.navigate", url=path.as_uri())
         self.wait("document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:
-        """What JavaScript gives, as JSON."""
+        """The value of a JavaScript expression, as JSON."""
         given = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in given, given
         return given["result"].get("value")
 
     def wait(self, expression: str) -> None:
-        """Go on when an expression is true; fail if it does not become so."""
+        """Wait until an expression is true, and fail if it does not become so in time."""
         deadline = time.monotonic() + _PATIENCE
         while not self.value(expression):
             assert time.monotonic() < deadline, f"{expression} did not become true"
             time.sleep(0.02)
 
     def show(self, *, scheme: str = "light", width: int = 1100, height: int = 800) -> None:
-        """How the page is looked at."""
+        """Set the colour scheme and size with which the page is shown."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         liked = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=liked)
 
     def place(self, selector: str) -> tuple[float, float]:
-        """The middle of an element's first line, in the window."""
+        """Scroll to an element, and return the middle of its first line in the window."""
         x, y = self.value(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
             "e.scrollIntoView({block: 'center', behavior: 'instant'});"
@@ -99,12 +99,12 @@ class Tab:
         return x, y
 
     def hover(self, selector: str) -> None:
-        """Move the mouse there."""
+        """Move the mouse to an element."""
         x, y = self.place(selector)
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def click(self, selector: str) -> None:
-        """Click with the mouse."""
+        """Click on an element."""
         x, y = self.place(selector)
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             button = {"button": "left", "clickCount": 1} if kind != "mouseMoved" else {}
@@ -121,17 +121,17 @@ class Tab:
 
 @contextmanager
 def tab(folder: Path) -> Iterator[Tab]:
-    """An empty page of a Chromium of its own, which is gone afterwards; or the test is skipped.
+    """An empty page of a new Chromium for the duration of the block; skips the test without one.
 
     Args:
-        folder: Where it keeps what it keeps.
+        folder: Chromium's data folder.
     """
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         pytest.skip("there is no Chromium to open the page with")
     to_browser, from_us = os.pipe()
     to_us, from_browser = os.pipe()
-    # Chromium reads its 3 and writes its 4; a shell puts them there.
+    # Chromium reads file descriptor 3 and writes to 4; a shell sets them up.
     command = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
     process = subprocess.Popen(
         ["bash", "-c", command, "bash", program, *_options(folder), "about:blank"],

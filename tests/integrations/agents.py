@@ -1,4 +1,4 @@
-"""A chat model that calls tools from a script, and tools to go with it."""
+"""A chat model that calls tools from a script, and matching tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BURNT = "It burnt down in 1999."
 
 
 class ToolCaller(FakeMessagesListChatModel):
-    """Gives its messages one by one, and records what it was shown."""
+    """Returns its messages one by one, and records what it was shown."""
 
     _shown: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
     _bound: list[str] = PrivateAttr(default_factory=list)
@@ -47,13 +47,13 @@ def calling(name: str, **arguments: Any) -> AIMessage:
 
 
 def script(*messages: AIMessage | str) -> ToolCaller:
-    """A model that gives these messages; the last one is given again."""
+    """A model that returns these messages, and repeats the last one."""
     whole: Sequence[Any] = [AIMessage(m) if isinstance(m, str) else m for m in messages]
     return ToolCaller(responses=list(whole))
 
 
 def toolbox(**more: Any) -> Toolbox:
-    """Tools whose entailment model goes by the words; two passages are indexed."""
+    """Tools whose entailment model compares words; two passages are indexed."""
     passages = [
         passage(BUILT, title="Harbour guide", source="https://x.org/guide"),
         passage(LIT, title="Almanac"),

@@ -16,13 +16,13 @@ from citeproof.tools.sentences import words
 
 
 def search(index: Index, query: str, k: int, kind: Kind = "dense") -> list[str]:
-    """The texts of the first `k` passages, the best first."""
+    """The texts of the best `k` passages, the best first."""
     [found] = index.candidates([query], k, kind)
     return [passage.text for passage in index.get([one.id for one in found])]
 
 
 class WordEmbeddings(Embeddings):
-    """Counts what it embeds, and can be told to fail at a given document."""
+    """Counts words, records what it embeds, and can fail at a given document."""
 
     def __init__(self, name: str = "words", dimension: int = 64) -> None:
         self.name = name
@@ -47,9 +47,9 @@ class WordEmbeddings(Embeddings):
 
 
 class GaussianEmbeddings(Embeddings):
-    """Each word has a direction of its own, so that distances hardly tie, as those of real models.
+    """Each word has its own direction, so that distances hardly ever tie, as with real models.
 
-    Chroma's index does not reach every one of many vectors whose distances are all the same.
+    Of many vectors at the same distance, Chroma's index does not reach all.
     """
 
     name = "gaussian"

@@ -1,7 +1,7 @@
-"""Processes that use a store beside others.
+"""Processes that share a store with others.
 
-Each line that it prints is a fact: `ack WHAT` for what was acknowledged, `read WHAT`, and
-`error WHAT` for what must not be.
+Each printed line is a fact: `ack WHAT` for what was acknowledged, `read WHAT`, and
+`error WHAT` for what must not happen.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def case(topic: str) -> Case:
-    """A case that bears its topic in each part."""
+    """A case with its topic in each part."""
     return Case(
         question=f"What is {topic}?",
         passages=(Passage(id=topic, text=f"{topic} is a thing."),),
@@ -51,7 +51,7 @@ def say(*words: object) -> None:
 
 @dataclass
 class Worker:
-    """A process of this module, and what it has said."""
+    """A process of this module, and the lines that it has printed."""
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ def start(role: str, settings: ChromaSettings, name: str, seconds: float) -> Wor
 
 
 def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """Start a program in a process of its own, which can import what tests can."""
+    """Start a program in a separate process, which can import everything that tests can."""
     command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, env=environment, text=True, **options)
@@ -110,7 +110,7 @@ def server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def until(seconds: float) -> Iterator[int]:
-    """Count for so long from the first round on, in which Chroma is imported."""
+    """Count for this long, starting after the first round, in which Chroma is imported."""
     yield 0
     number, end = 1, time.monotonic() + seconds
     while time.monotonic() < end:
@@ -120,7 +120,7 @@ def until(seconds: float) -> Iterator[int]:
 
 @contextlib.contextmanager
 def patient() -> Iterator[None]:
-    """Passes over errors of a server that is away; what failed was not acknowledged."""
+    """Ignore errors of an unreachable server: what failed was not acknowledged."""
     try:
         yield
     except StoreError as error:
@@ -168,7 +168,7 @@ def write_documents(settings: ChromaSettings, name: str, seconds: float) -> None
             for row in range(60)
         ]
         file = folder / f"{number}.jsonl"
-        # Not in place: who is killed while writing would leave an empty document.
+        # Not in place: a process killed while writing would leave an empty document.
         part = folder / f"{number}.part"
         part.write_text("\n".join(map(json.dumps, rows)))
         part.replace(file)

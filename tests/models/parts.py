@@ -44,7 +44,7 @@ WHEELS = {
 
 @dataclass
 class FakePip:
-    """A registry that keeps note of what it was asked for."""
+    """A registry that records what it was asked for."""
 
     wheels: dict[str, bytes] = field(default_factory=lambda: dict(WHEELS))
     asked: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A small server that huggingface_hub takes for the hub, and ways for it to fail."""
+"""A small server that huggingface_hub takes for the hub, and that can fail in several ways."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PORTAL = b"<html>Sign in</html>"
 
 @dataclass
 class StandinHub:
-    """Files by `OWNER/REPO/FILE`; a small one is in git, so that its hash is not told."""
+    """Files by `OWNER/REPO/FILE`; small ones are in git, so that their hash is not sent."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     small: set[str] = field(default_factory=set)
     sends: dict[str, bytes] = field(default_factory=dict)
-    """What is sent in place of a file that is described rightly."""
+    """File → content sent instead, while its description stays right."""
     breaks: list[int] = field(default_factory=list)
-    """Each reply ends after so many bytes, while there are any."""
+    """Bytes after which each of the next replies breaks off."""
     gated: bool = False
     portal: bool = False
     pause: float = 0.0
-    """Seconds before each reply, and in the middle of a file."""
+    """Seconds to wait before each reply, and in the middle of a file."""
     asked: list[str] = field(default_factory=list)
     ranges: list[str] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
@@ -39,7 +39,7 @@ class StandinHub:
 
 @contextmanager
 def standin_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandinHub]:
-    """The server, and huggingface_hub pointed at it as HF_ENDPOINT would, when it is imported."""
+    """Run the server, with huggingface_hub pointed at it as if HF_ENDPOINT had been set."""
     hub = StandinHub()
 
     class Handler(BaseHTTPRequestHandler):

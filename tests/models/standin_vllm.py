@@ -1,6 +1,6 @@
-"""Stands in for the `vllm` program: loads nothing, but comes and goes as vLLM does.
+"""Stand-in for the `vllm` program: loads nothing, but starts and stops as vLLM does.
 
-What it does depends on the model's name: `slow` takes a second to start, `broken` ends before it
+Its behaviour depends on the model's name: `slow` takes a second to start, `broken` ends before it
 is ready, `crashing` ends when it is asked something, `stubborn` ignores SIGTERM. It writes what
 it was started with and asked for into the file that `STANDIN` names, a JSON object a line.
 """
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 def main() -> None:
     if MODEL == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    # Like vLLM's engine, it does not notice when the server that began it is gone.
+    # Like vLLM's engine, it does not notice when the server that started it is gone.
     worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     pids = [os.getpid(), worker.pid]
     note(argv=sys.argv[1:], env={name: os.environ.get(name) for name in SEEN}, pids=pids)

@@ -1,4 +1,4 @@
-"""A tiny MPNet, made here."""
+"""A tiny MPNet, made by the tests."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def _ray() -> Iterator[None]:
-    """One Ray for all tests: to start it takes seconds."""
+    """One Ray for all tests, because it takes seconds to start."""
     ray = pytest.importorskip("ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(
@@ -26,7 +26,7 @@ def _ray() -> Iterator[None]:
 
 @pytest.fixture
 def pids(tmp_path: Path) -> Path:
-    """A folder where actors leave the numbers of their processes."""
+    """A folder in which actors leave the ids of their processes."""
     folder = tmp_path / "pids"
     folder.mkdir()
     return folder

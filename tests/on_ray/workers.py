@@ -1,4 +1,4 @@
-"""What actors open in the tests: scripted models, which leave the number of their process."""
+"""What actors open in the tests: scripted models, which leave the id of their process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.memory.fakes import WordEmbeddings
 
 
 def open_vtg(pids: Path, delay: float = 0.0) -> Any:
-    """VTG; a question that says "deadly" ends its process."""
+    """VTG; a question that contains "deadly" ends its process."""
 
     def script(prompt: str) -> str:
         (pids / str(os.getpid())).touch()

@@ -1,4 +1,4 @@
-"""Models, retrievers and documents that do anything at all, the same again for the same seed."""
+"""Models, retrievers and documents with random behaviour, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ HUGE: tuple[str, ...] = (
 
 
 class StatusError(Exception):
-    """What a provider's client raises for an HTTP status."""
+    """The error that a provider's client raises for an HTTP status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"HTTP {status}")
@@ -102,11 +102,11 @@ class StatusError(Exception):
 
 
 class Chaos:
-    """The tools of one run, which go wrong as the seed has it.
+    """The tools of one run, which fail at random, determined by the seed.
 
     Args:
         seed: The same seed gives the same replies to the same calls.
-        bank: A memory bank, for the runs that are to have one.
+        bank: A memory bank, used in half of the runs.
     """
 
     def __init__(self, seed: str, bank: Bank | None = None) -> None:
@@ -117,7 +117,7 @@ class Chaos:
         self.noise = self.random.choice([0.0, 0.2, 0.5, 1.0])
         self.outages = self.random.choice([0.0, 0.0, 0.02, 0.3])
         self.failures = self.random.choice([0.0, 0.0, 0.0, 0.2])
-        """Of the retriever."""
+        """Share of searches that fail."""
         self.entailed = self.random.choice([0.0, 0.3, 0.8, 1.0])
         """Share of the pairs that the entailment model finds entailed."""
         self.bank = bank if self.random.random() < 0.5 else None
@@ -155,7 +155,7 @@ class Chaos:
         return [self.random.choice(kinds)(self._passage()) for _ in range(count)]
 
     def found(self, query: str, k: int) -> list[Passage]:
-        """None to more than k passages, with repetitions; or a failure."""
+        """From none to more than k passages, with repetitions, or a failure."""
         if self.random.random() < self.failures:
             raise RetrievalError("The search failed", why="the index is gone")
         most = self.random.choice([0, 1, k, k + 3])
@@ -223,13 +223,13 @@ class Chaos:
 
 
 class Steady(Chaos):
-    """Tools that do what they should, and the same again whenever they are asked the same.
+    """Tools that work, and always reply in the same way to the same request.
 
     Args:
         seed: What the replies are drawn from.
         bank: A memory bank.
         evidence: An evidence log.
-        begin: Called with each call of a model before it is replied to.
+        begin: Awaited before each reply of a model.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class Steady(Chaos):
         )
 
     def found(self, query: str, k: int) -> list[Passage]:
-        """The passages that hold a fact each, in an order that is the query's own."""
+        """Passages with one fact each, in an order that depends on the query."""
         every = [Passage(id=f"p{n}", text=fact) for n, fact in enumerate(FACTS)]
         return Random(f"{self.seed}{query}").sample(every, min(k, len(every)))
 
@@ -272,7 +272,7 @@ class Steady(Chaos):
 
 
 class Waiting(ScriptedChatModel):
-    """A scripted model that lets something happen before it replies."""
+    """A scripted model that awaits `begin` before it replies."""
 
     begin: Any = None
 
@@ -289,18 +289,18 @@ class Waiting(ScriptedChatModel):
 
 
 class Finder:
-    """A retriever of ours."""
+    """A retriever with citeproof's interface."""
 
     def __init__(self, found: Callable[[str, int], Sequence[Passage]]) -> None:
         self.found = found
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Whatever there is, without regard to the query."""
+        """The passages that `found` returns."""
         return list(self.found(query, k))
 
 
 class LangChainFinder(BaseRetriever):
-    """A retriever of LangChain's, which knows no k, and fails with errors of its own."""
+    """A LangChain retriever, which has no k, and raises its own errors."""
 
     found: Any
 

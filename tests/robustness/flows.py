@@ -12,22 +12,22 @@ from citeproof.graphs.registry import METHODS
 from tests.robustness.chaos import FACTS
 
 Build = Callable[..., Any]
-"""Tools and a checkpointer to a graph."""
+"""From tools and a checkpointer to a graph."""
 VANILLA: Mapping[str, Any] = {"name": "vanilla"}
 
 
 def proved(tools: Toolbox, *, draft: Mapping[str, Any] = VANILLA, **more: Any) -> Any:
-    """A proof over what another method answers."""
+    """A proof of another method's answer."""
     return verify_with(_built(tools, **draft), tools, **more)
 
 
 def kept(tools: Toolbox, *, draft: Mapping[str, Any] = VANILLA, **more: Any) -> Any:
-    """What another method answers, kept where it is proved."""
+    """Another method's answer, kept in the memory bank if it is proved."""
     return remember_with(_built(tools, **draft), tools, **more)
 
 
 def searched(tools: Toolbox, *, search: Mapping[str, Any], **more: Any) -> Any:
-    """VANILLA over what LLatrieval chooses."""
+    """VANILLA over the passages that LLatrieval chooses."""
     return build_vanilla(retrieve_with(build_llatrieval(tools, **search), tools), **more)
 
 
@@ -55,7 +55,7 @@ SHORT: dict[str, dict[str, Any]] = {
     "usc": {"samples": 3},
     "closedbook": {"cite": True},
 }
-"""Method → parameters with which a run is short and yet leads through all nodes."""
+"""Method → parameters with which a short run leads through all nodes."""
 
 
 FLOWS: dict[str, Build] = {
@@ -65,7 +65,7 @@ FLOWS: dict[str, Build] = {
     "searched": partial(searched, search=SHORT["llatrieval"], k=2),
 }
 ASKING = [name for name in FLOWS if name not in METHODS or METHODS[name].writes]
-"""The flows that ask a language model."""
+"""The flows that call a language model."""
 
 
 _SEEDS = {
@@ -82,7 +82,7 @@ _SEEDS = {
 
 
 SWITCHED_OFF = {"reviewer", "claims_assessor"}
-"""Nodes that these parameters lead around."""
+"""Nodes that these parameters skip."""
 
 
 def seed(name: str) -> str:
@@ -91,12 +91,12 @@ def seed(name: str) -> str:
 
 
 def asked(name: str, question: str) -> dict[str, Any]:
-    """The input of a flow; ORACLE answers from documents."""
+    """The input of a flow; ORACLE needs documents."""
     documents = {"documents": list(FACTS[:4])} if name == "oracle" else {}
     return {"question": question, **documents}
 
 
 def followed(name: str, question: str) -> dict[str, Any]:
-    """The input of a flow that leads through the question rewriter: there are turns before it."""
+    """The input of a flow with earlier turns, which leads through the question rewriter."""
     turns = [("user", "Who kept the light?"), ("assistant", "Bo Ray kept the light."), question]
     return {**asked(name, ""), "messages": turns}

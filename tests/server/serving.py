@@ -26,7 +26,7 @@ ANSWER = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
 
 
 def reply(prompt: str) -> str:
-    """What VTG's model says: both claims in turn, then that it is done."""
+    """VTG's replies: both claims in turn, then DONE."""
     if '{"citations"' in prompt:
         return json.dumps({"citations": [2 if LIT in prompt.rpartition("Sentence")[2] else 1]})
     if '{"questions"' in prompt:
@@ -38,7 +38,7 @@ def reply(prompt: str) -> str:
 
 
 def toolbox(model: Any = None, index: Index | None = None) -> Toolbox:
-    """Tools without real models; without an index, over two passages."""
+    """Tools without real models, over two passages if there is no index."""
     tools = Toolbox(
         model or ScriptedChatModel(reply),
         retriever=index.retriever() if index else ListRetriever(lambda query: [A, B]),
@@ -49,7 +49,7 @@ def toolbox(model: Any = None, index: Index | None = None) -> Toolbox:
 
 
 def word_index(folder: Path) -> Index:
-    """An index of words alone, in a folder."""
+    """A word index without vectors, in a folder."""
     chroma = ChromaSettings(path=folder)
     return Index.open(chroma, RetrieverSettings(kind="bm25"))
 
@@ -62,7 +62,7 @@ async def client(
     token: str | None = None,
     **limits: Any,
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the app, whose life span is that of the block."""
+    """A client of the app, which runs for the duration of the block."""
     made = tools if callable(tools) else (lambda progress: tools or toolbox())
     app = create_app(made, folder, llm="scripted", token=token, **limits)
     async with _living(app):
@@ -89,7 +89,7 @@ async def _living(app: Any) -> AsyncIterator[None]:
 
 @contextmanager
 def served(folder: Path, tools: Toolbox | None = None, **options: Any) -> Iterator[str]:
-    """The address of a real server of citeproof's, in a thread."""
+    """The address of a real citeproof server, in a thread."""
     app = create_app(lambda progress: tools or toolbox(), folder, llm="scripted", **options)
     with listening(app) as url:
         yield url
@@ -98,7 +98,7 @@ def served(folder: Path, tools: Toolbox | None = None, **options: Any) -> Iterat
 @contextmanager
 def listening(app: Any) -> Iterator[str]:
     """The address of a server of an app, in a thread."""
-    # With its own logging uvicorn closes absl's handler, which closes pytest's stderr.
+    # uvicorn's own logging would close absl's handler, which closes pytest's stderr.
     config = uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

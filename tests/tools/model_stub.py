@@ -1,4 +1,4 @@
-"""A loopback server of models, whose replies a test makes."""
+"""A loopback server of models, with replies from a test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Reply:
     """What the server sends for one request."""
 
     body: Any = None
-    """Sent as JSON, or a string as it is."""
+    """Sent as JSON; a string is sent unchanged."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
@@ -39,13 +39,13 @@ class Stub:
     most_under_way: int = 0
 
     def bodies(self, path: str) -> list[Any]:
-        """What was sent to a path."""
+        """The bodies sent to a path."""
         return [body for own, body in self.requests if own == path]
 
 
 @contextmanager
 def serve(answer: Callable[[str, Any], Reply]) -> Iterator[Stub]:
-    """Run the server; `answer` is given path and body, None for a GET."""
+    """Run the server; `answer` gets the path, and the body or None for a GET."""
     stub, lock = Stub(), threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -97,10 +97,10 @@ def tei(
     """Answers as text-embeddings-inference does.
 
     Args:
-        model: Its name.
+        model: The name of the model.
         read: Label → probability of one text, or of two that are a pair.
-        labels: Of its outputs.
-        limit: Tokens of a text.
+        labels: The labels of its outputs.
+        limit: Most tokens of a text.
         batch: Most texts of a request.
         kind: Classifier, reranker or embedding.
         more: Further fields of `/info`.

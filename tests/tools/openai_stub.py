@@ -24,14 +24,14 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
     body: str | None = None
-    """Sent as it is, in place of a completion."""
+    """Sent unchanged instead of a completion."""
     delay: float = 0.0
     usage: Mapping[str, Any] | None = None
     top: Mapping[str, float] | None = None
     """Log-probabilities of the likeliest first tokens."""
     finish: str = "stop"
     cut_after: int | None = None
-    """A stream breaks off after so many pieces."""
+    """Number of pieces after which a stream breaks off."""
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""Tiny models with random weights, of the architectures that verifiers are published in.
+"""Tiny models with random weights, in the architectures of published verifiers.
 
-Their tokenizers give each byte a token of its own, so that one byte more or less of what a
-verifier is asked changes its score.
+Their tokenizers map each byte to its own token, so that any byte more or less in the input
+changes the score.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ T5_SIZES: dict[str, Any] = {
 
 
 def byte_tokenizer(folder: Path, *, cls: str, sep: str, double: bool = False) -> Any:
-    """A tokenizer of bytes, saved to a folder.
+    """A byte tokenizer, saved to a folder.
 
     Args:
-        folder: Where it goes.
+        folder: The folder to save it to.
         cls: The mark at the beginning; empty for T5, which has none.
         sep: The mark at the end, and between the texts of a pair.
-        double: Whether two of these stand between the texts, as RoBERTa has it.
+        double: Whether two of these separate the texts, as in RoBERTa.
     """
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -78,7 +78,7 @@ def roberta(folder: Path, labels: int = 2) -> tuple[Any, Any]:
 
 
 def deberta(folder: Path) -> tuple[Any, Any]:
-    """FactCG's and MiniCheck-DeBERTa's architecture, with positions as DeBERTa-v3 has them."""
+    """FactCG's and MiniCheck-DeBERTa's architecture, with positions as in DeBERTa-v3."""
     from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
 
     words = byte_tokenizer(folder, cls="[CLS]", sep="[SEP]")
@@ -120,7 +120,7 @@ def t5(folder: Path) -> tuple[Any, Any]:
 
 
 def hhem(folder: Path) -> tuple[Any, Any]:
-    """HHEM's form: a token classifier under `t5.`, and a config that names its foundation."""
+    """HHEM's format: a token classifier under `t5.`, and a config that names its foundation."""
     from safetensors.torch import save_file
     from transformers import T5Config, T5ForTokenClassification
 
@@ -141,7 +141,7 @@ def hhem(folder: Path) -> tuple[Any, Any]:
 
 
 def alignscore(folder: Path) -> tuple[Any, Any, Any]:
-    """AlignScore's form: RoBERTa with its pooler and heads in one checkpoint; and its parts."""
+    """AlignScore's format: RoBERTa, its pooler and heads in one checkpoint; and its parts."""
     import torch
     from transformers import RobertaConfig, RobertaModel
 

@@ -95,7 +95,7 @@ def test_a_folder_of_something_else_is_not_written_over(
     out.mkdir()
     (out / name).write_text("mine")
     for given in (out, out / name):
-        with pytest.raises(typer.BadParameter, match="no adapter of training.fit"):
+        with pytest.raises(typer.BadParameter, match="not an adapter of training.fit"):
             run(base, given, data)
     assert (out / name).read_text() == "mine"
 
@@ -125,8 +125,8 @@ def test_the_loss_of_a_pair_that_is_only_not_entailed() -> None:
     [
         ('{"premise": "p", "hypothesis": "h", "label": "maybe"}', "unknown label 'maybe'"),
         ('{"premise": "p", "label": "neutral"}', "hypothesis"),
-        ('{"premise": 1, "hypothesis": "h", "label": "neutral"}', "line 1: premise is no text: 1"),
-        ('{"premise": "p", "hypothesis": null, "label": "neutral"}', "hypothesis is no text"),
+        ('{"premise": 1, "hypothesis": "h", "label": "neutral"}', "line 1: premise is not text: 1"),
+        ('{"premise": "p", "hypothesis": null, "label": "neutral"}', "hypothesis is not text"),
         ("[]", "line 1"),
         ("{", "line 1"),
     ],

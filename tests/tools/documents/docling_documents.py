@@ -1,4 +1,4 @@
-"""One document as docling's converter gives it: by its own classes, and scripted without them."""
+"""One document as docling's converter returns it: with its own classes, and scripted without."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Rectangle", "Ref", "item", "real", "scripted", "scripted_table"]
 WIDTH, HEIGHT = 600, 800
 TEXT = "The tower stands on a rock. It was lit in 1871 and shone on."
 TURN = TEXT.index("in 1871")
-"""Where the text goes on on the second page."""
+"""Where the text continues on the second page."""
 TABLE = [["Isle", "2020", "2021"], ["North", "12", "14"], ["South", "3", "4"]]
 
 
@@ -41,7 +41,7 @@ class Ref(NamedTuple):
 
 
 def cell(row: int, column: int) -> tuple[float, float, float, float]:
-    """Where a cell of the table stands, from the upper edge."""
+    """The rectangle of a table cell, from the upper edge."""
     return 60 + column * 100, 300 + row * 20, 150 + column * 100, 315 + row * 20
 
 
@@ -62,7 +62,7 @@ def scripted_table(rows: Any, *places: Any, children: Any = ()) -> Any:
         text, is_header, box = given
         bbox = Rectangle(*box)._replace(from_top=True) if box else None
         made = SimpleNamespace(text=text, column_header=is_header, bbox=bbox)
-        return cells.setdefault(id(given), made)  # a merged one is the same in all its places
+        return cells.setdefault(id(given), made)  # a merged cell is the same in all its places
 
     grid = [[one(given) for given in row] for row in rows]
     data = SimpleNamespace(grid=grid)
@@ -70,7 +70,7 @@ def scripted_table(rows: Any, *places: Any, children: Any = ()) -> Any:
 
 
 def scripted(*items: Any) -> Any:
-    """The document, or one of other items."""
+    """The document, or one with the given items."""
     pages = {n: SimpleNamespace(size=SimpleNamespace(width=WIDTH, height=HEIGHT)) for n in (1, 2)}
     caption = item("caption", "Table 1: Crowns", (2, (60, 520, 360, 505), (0, 15)))
     rows = [
@@ -95,7 +95,7 @@ def scripted(*items: Any) -> Any:
 
 
 def real() -> Any:
-    """The document by docling's own classes."""
+    """The document with docling's own classes."""
     from docling_core.types.doc import document, labels
     from docling_core.types.doc.base import BoundingBox, CoordOrigin, Size
 

@@ -1,4 +1,4 @@
-"""What tests of readers share."""
+"""Helpers for the tests of readers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ STORY = " ".join(f"Sentence number {n} tells of the lighthouse." for n in range(
 
 
 def read(content: str | bytes, name: str) -> Document:
-    """A document of these bytes, in a file of this name."""
+    """The document read from these bytes, in a file of this name."""
     return parse(content.encode() if isinstance(content, str) else content, Path(name))
 
 
 def passages(content: str | bytes, name: str) -> list[Passage]:
-    """Its passages; each stands where it says in the text of a part."""
+    """The passages of a document, after checking their positions in its parts."""
     document = read(content, name)
     found = cut(document)
     texts = {part.text for part in document.parts}

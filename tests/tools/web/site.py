@@ -13,23 +13,23 @@ from tests.loopback import running
 
 @dataclass
 class Answer:
-    """What a path of the site gives."""
+    """The response of a path."""
 
     body: bytes = b""
     kind: str = "text/html; charset=utf-8"
     status: int = 200
     location: str = ""
     chunked: bool = False
-    """Whether the length is kept from the client."""
+    """Whether the response hides its length from the client."""
 
 
 @dataclass
 class Site:
-    """Paths and what they give; a request for any other path gives 404."""
+    """Paths and their responses; any other path returns 404."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
-    """`GET /path`, with ` if-none-match` behind conditional ones."""
+    """`GET /path`, followed by ` if-none-match` for conditional requests."""
     agents: set[str] = field(default_factory=set)
     url: str = ""
 
