@@ -60,9 +60,9 @@ class ComposedParameters(VTGParameters):
     refine: bool = True
     """False ends with the first answer, which is not assessed and leaves no case."""
     assess: Assess = "nli"
-    """What assesses the answer: the entailment model (`nli`), which finds claims that are not
-    proved or not correctly cited, or the language model (`llm`), which also judges whether the
-    answer is complete."""
+    """Assessor of the answer: the entailment model (`nli`), which finds claims that are not proved
+    or not correctly cited, or the language model (`llm`), which also judges whether the answer is
+    complete."""
     remember: bool = True
     """False reads the memory bank but does not write to it."""
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")

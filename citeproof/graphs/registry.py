@@ -1,4 +1,4 @@
-"""The registry of methods, from which command line, LangGraph server, docs and tests are built.
+"""The registry of methods, used by the command line, the LangGraph server, docs and tests.
 
 A method needs an entry here and a graph file. Importing this module loads no graph.
 """
@@ -189,7 +189,7 @@ METHODS = {
         ),
         Method(
             name="structured",
-            about="answers in one call, with a schema that makes each sentence name its passages",
+            about="answers in one call, with a schema that makes every sentence cite passages",
             cost="1 call",
             builder="citeproof.graphs.structured:build_structured",
             schema="citeproof.graphs.structured:StructuredParameters",
