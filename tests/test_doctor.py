@@ -134,8 +134,8 @@ def test_servers_are_named_without_their_secrets() -> None:
     )
     found = look(settings)
     told = found["Language model"].detail
-    assert told.startswith("m at http://127.0.0.1:9/v1: it is not reached: ")
-    assert found["Chroma store"].detail.startswith("server 127.0.0.1:9: it is not reached: ")
+    assert told.startswith("m at http://127.0.0.1:9/v1: it cannot be reached: ")
+    assert found["Chroma store"].detail.startswith("server 127.0.0.1:9: it cannot be reached: ")
     assert {found[name].status for name in ("Language model", "Chroma store")} == {"missing"}
     assert "secret" not in str(found)
     memory = ChromaSettings(in_memory=True)
