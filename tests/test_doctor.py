@@ -183,7 +183,7 @@ def test_models_at_an_address_are_asked(fresh: Settings) -> None:
         found = at(stub.url)
     model, vectors = found["Entailment model"], found["Embedding model"]
     assert (model.status, vectors.status) == ("ok", "ok")
-    assert model.detail.startswith(f"{name}, citeproof serve at {stub.url}; from")
+    assert model.detail.startswith(f"{name}, citeproof serve at {stub.url}; a score of")
     assert vectors.detail == f"all-minilm-l6-v2 at {stub.url}/v1, 2 numbers each"
     found = at(stub.url)  # which is gone by now
     for check in (found["Entailment model"], found["Embedding model"]):
