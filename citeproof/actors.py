@@ -159,9 +159,9 @@ def _summarize(error: BaseException) -> BaseException:
     if not isinstance(error, RayError):
         return error
     return ModelOutageError(
-        "The Ray actors that were asked have died",
+        "The Ray actors that ran the call have died",
         why=" ".join(str(error).split())[:300],
-        fix="If memory ran out, set `ray.actors` to fewer.",
+        fix="If memory ran out, set `ray.actors` lower.",
     )
 
 

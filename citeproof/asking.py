@@ -89,7 +89,7 @@ def _answer_in(result: Any) -> Answer:
             fix="Call graph.invoke, and resume the run with Command(resume=…) on its thread.",
         )
     raise InputError(
-        "The graph gave no Answer",
+        "The graph returned no Answer",
         why=f"its result is of type {type(result).__name__}, with no Answer under 'answer'",
         fix="Give the graph's output the key 'answer'.",
     )

@@ -79,7 +79,7 @@ class LocalOnlyGuard:
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
             return
-        too_large = f"A body may have {self._max_bytes:,} bytes."
+        too_large = f"A body may have at most {self._max_bytes:,} bytes."
         told = filter(str.isdecimal, headers.getlist("content-length"))
         if max(map(int, told), default=0) > self._max_bytes:
             await refuse(413, too_large)
@@ -107,7 +107,7 @@ class LocalOnlyGuard:
             # A picture or script of another page has no origin, but fetch metadata reveal the page.
             site, place = headers.getlist("sec-fetch-site"), headers.getlist("sec-fetch-dest")
             foreign = site not in ([], ["same-origin"], ["none"]) and place != ["document"]
-            return "Another page's requests are refused." if foreign else ""
+            return "Requests from another page are rejected." if foreign else ""
         origin = origins[0].lower()
         own = (f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}")
         if len(origins) == 1 and (origin in self._origins or origin in own):

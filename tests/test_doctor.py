@@ -234,4 +234,4 @@ def test_replaced_prompts_are_told(fresh: Settings, tmp_path: Path) -> None:
     (folder / "judge.md").write_text("Is it so?", encoding="utf-8")
     found = told()
     assert (found.status, "judge.md" in found.detail) == ("missing", True)
-    assert "no node asks the packaged one" in found.detail
+    assert "no node uses the packaged one" in found.detail

@@ -173,7 +173,7 @@ class AnswerComposer(Node):
             doubt = ""  # without claims, there is nothing to agree on
         reasons = [state["stop"] or doubt or ""]
         if not self.answer:
-            reasons.append("No answer was asked for.")
+            reasons.append("No answer was requested.")
         elif not claims:
             reasons.append(self._silence(state, dropped))
         elif not self.agreement and (

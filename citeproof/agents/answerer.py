@@ -160,7 +160,7 @@ class Answerer(LLMNode):
         if self.reasoning:
             *_, reply = parts = _HEADING.split(reply)
             if len(parts) == 1:
-                note("answerer: no heading parts the reasoning from the answer")
+                note("answerer: no heading separates the reasoning from the answer")
                 if self.form != "prose":  # sentences must not be read as names
                     return []
         if is_end(reply):
@@ -205,7 +205,7 @@ def _citing_claims(name: Claim, claims: list[Claim]) -> Claim:
             "citations": tuple(sorted(citations.values(), key=lambda c: c.number)),
             "against": tuple(against.values()),
             "verdict": weakest.model_copy(
-                update={"reason": weakest.reason or f"named out of: {said}"}
+                update={"reason": weakest.reason or f"taken from: {said}"}
             ),
         }
     )

@@ -53,8 +53,8 @@ class DraftReader(Node):
         if not isinstance(answer, Answer):
             raise InputError(
                 "There is no draft to prove",
-                why="the graph that drafts gave no Answer",
-                fix="Let it write one under the key `answer`.",
+                why="the drafting graph returned no Answer",
+                fix="Make it return one under the key `answer`.",
             )
         adopt_cost(answer, state.get("ledger") or {})
         if answer.claims and answer.reason:

@@ -66,7 +66,7 @@ class Corrector(LLMNode):
 
         claims = await self.ask_again(self._prompt(state), read, AGAIN, self._most)
         if claims is None:
-            note("corrector: no corrected answer could be read; what was there before stands")
+            note("corrector: no corrected answer could be read; the earlier text stands")
             return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
         trials = {"trials": len(state["rounds"]) + 1}
         verdict = claims[0].verdict.model_copy(update=trials)

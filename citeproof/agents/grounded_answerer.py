@@ -50,7 +50,7 @@ class GroundedAnswerer(LLMNode):
         reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=piece_teller())
         claims = [] if is_end(reply) else read_claims(LABEL.sub("", reply), passages, "prose")
         if not claims:
-            note("grounded_answerer: no answer could be read; the statements stand for it")
+            note("grounded_answerer: no answer could be read; the statements replace it")
         return {"claims": claims or kept}
 
     def _prompt(self, question: str, kept: list[Claim], passages: Mapping[int, Passage]) -> Prompt:

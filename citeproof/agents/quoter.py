@@ -22,7 +22,7 @@ from citeproof.types import Passage
 
 __all__ = ["Quoter"]
 
-QUOTED = "a quote; the proof of what was written in its place was in doubt"
+QUOTED = "a quote, as the proof of the written claim was in doubt"
 """The reason of the verdict on a quote."""
 _ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
 """Matches a sentence that leads to the next and says nothing by itself."""
@@ -68,7 +68,7 @@ class Quoter(Node):
         trials = draft.verdict.trials if draft.verdict else 1
         verdict = IDENTICAL.model_copy(update={"trials": trials, "reason": QUOTED})
         if quote.text != draft.text:
-            note(f"not surely proved, so a quote stands in its place: {draft.text}")
+            note(f"not surely proved, so replaced by a quote: {draft.text}")
             emit(ClaimDrafted(text=quote.text, trial=trials))
         emit(ClaimVerified(text=quote.text, verdict=verdict))
         return {"draft": draft.model_copy(update={"text": quote.text, "verdict": verdict})}

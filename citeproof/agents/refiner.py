@@ -108,7 +108,7 @@ class Refiner(LLMNode):
         prompt = self.compose_prompt(state["question"], shown, task, schema)
         refined = await self.ask_again(prompt, read, AGAIN, self.answer_tokens)
         if refined is None:
-            note("refiner: no refined answer could be read; the answer before it stands")
+            note("refiner: no refined answer could be read; the previous answer stands")
         return refined or claims
 
 
@@ -167,5 +167,5 @@ class RefinementSelector(Node):
             approved or (as_well and count_proved(state["claims"]) >= count_proved(first))
         ):
             return {}
-        note("the refined answer was not proved as well; the one before it stands")
+        note("the refined answer was not proved as well; the previous one stands")
         return {"claims": first, "dropped": dropped}

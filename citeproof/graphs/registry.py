@@ -59,8 +59,8 @@ class Method:
         known = self.papers
         if data not in known:
             raise SettingsError(
-                f"There is no paper's {data!r} for the method {self.name}",
-                why="" if known else "it follows no paper, or one without numbers of its own",
+                f"The method {self.name} has no paper parameters for {data!r}",
+                why="" if known else "it follows no paper, or one that gives no numbers",
                 fix=f"Known: {', '.join(known)}." if known else "Choose another method.",
             )
         fields = self.parameters.model_fields

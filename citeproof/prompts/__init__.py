@@ -111,7 +111,7 @@ def check_template(name: str, text: str, file: Path | None = None) -> None:
         near = get_close_matches(name, known - _FIXED, n=1, cutoff=0.7)
         raise PromptError(
             f"The {what} replaces nothing",
-            why="no node asks the packaged one" if name in known else f"there is no {name!r}",
+            why="no node uses the packaged one" if name in known else f"there is no {name!r}",
             fix=f"Did you mean {near[0]}?"
             if near
             else f"Prompts of nodes: {', '.join(sorted(known - _FIXED))}.",
@@ -165,7 +165,7 @@ def fill(text: str, /, **values: object) -> str:
     """
     wanted = set(_PLACEHOLDER.findall(text))
     if missing := wanted - values.keys():
-        raise PromptError(f"The prompt needs {_names(missing)}, not given")
+        raise PromptError(f"The prompt needs {_names(missing)}, which was not given")
     if unknown := values.keys() - wanted:
         raise PromptError(
             f"The prompt has no place for {_names(unknown)}",

@@ -21,9 +21,9 @@ def last_round(rounds: Sequence[T]) -> T:
     """
     if not rounds:
         raise InputError(
-            "The run cannot go on",
+            "The run cannot continue",
             why="its state holds no round, though one has been made",
-            fix="Leave the last one in `rounds`, or go on from an earlier checkpoint.",
+            fix="Leave the last one in `rounds`, or continue from an earlier checkpoint.",
         )
     return rounds[-1]
 
