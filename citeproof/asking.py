@@ -85,7 +85,7 @@ def _answer_in(result: Any) -> Answer:
     if isinstance(result, dict) and "__interrupt__" in result:
         raise InputError(
             "The run waits for a person",
-            why="a claim is to be reviewed",
+            why="a claim awaits review",
             fix="Call graph.invoke, and resume the run with Command(resume=…) on its thread.",
         )
     raise InputError(

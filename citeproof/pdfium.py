@@ -130,7 +130,7 @@ def open_pdf(path: Path, data: bytes | None = None) -> Iterator[PdfDocument]:
             document.init_forms()
         yield document
     except PdfiumError as error:
-        why, fix = f"the PDF is broken ({error})", "Open it in a PDF viewer and save it anew."
+        why, fix = f"the PDF is broken ({error})", "Open it in a PDF viewer and save it again."
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             why, fix = "it is encrypted", "Save it without a password."
         raise DocumentError(f"{path} cannot be read", why=why, fix=fix) from error

@@ -66,7 +66,7 @@ class CaLMParameters(Parameters):
     """False lets the verifier LM read all k passages (ablation, Table 6)."""
     prove: bool = True
     """True checks by entailment whether the cited passages support the final claims. CaLM itself
-    does not: two models that agree are no proof."""
+    does not, but agreement between two models is no proof."""
     small_verifier: bool = True
     """False makes the main LM its own verifier (ablation, Table 5)."""
 

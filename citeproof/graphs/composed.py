@@ -2,9 +2,9 @@
 
 LLatrieval finds passages that suffice (Li et al., Algorithm 1). The best-matched past case
 demonstrates how to answer such a question (R²-MGA, Ji et al.). VTG writes and proves the answer
-claim by claim (Sun et al., Algorithm 1). An assessment decides whether to refine the answer once;
-the refined claims are proved too, and stand only if no less of them is proved. Proved answers
-become cases.
+claim by claim (Sun et al., Algorithm 1). An assessment decides whether to refine the answer once.
+The refined claims are proved too, and replace the first ones only if no less of them is proved.
+Proved answers become cases.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
 
 def _advice(key: str, shown: list[str], parameters: type[BaseModel]) -> str:
     if key in parameters.model_fields:
-        return f'It is a parameter: pass context={{"{key}": …}} beside the input.'
+        return f'It is a parameter: pass context={{"{key}": …}} in addition to the input.'
     if near := difflib.get_close_matches(key, shown, n=1):
         return f"Did you mean {near[0]!r}?"
     return f"The graph reads {_join(shown)}."

@@ -55,7 +55,7 @@ class ProofParameters(Parameters):
     queries: int = Field(default=2, ge=1, le=10)
     """M: maximum number of queries that the evidence finder writes for a claim."""
     passages_per_query: int = Field(default=2, ge=1, le=20)
-    """N: passages that the evidence finder fetches for each query."""
+    """N: number of passages that the evidence finder fetches for each query."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
     """What to do with a claim that could not be verified."""
     review: bool = False

@@ -1,4 +1,4 @@
-"""A thin layer over LangGraph's builder: parameters, inserted nodes, a graceful end of budgets."""
+"""A thin layer over LangGraph's builder: run parameters, inserted nodes, spent budgets."""
 
 from __future__ import annotations
 
