@@ -5,8 +5,9 @@
     with Toolbox.from_settings() as tools:
         print(answer(build_vtg(tools), "Who built the lighthouse?").text)
 
-Nothing heavy is imported before a name is used. Builders and parameters of the methods come from
-the registry; the imports for type checkers tell these and editors what each name is.
+Names are imported on first use, to keep the import of the package light. Builders and parameters of
+the methods come from the registry; the imports below tell type checkers and editors what each name
+is.
 """
 
 from __future__ import annotations

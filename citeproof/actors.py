@@ -1,8 +1,8 @@
-"""Ray actors that work side by side, each with tools of its own.
+"""Ray actors that work in parallel, each with its own tools.
 
-They are plain actors, not Ray Data: a question takes minutes, so each result must arrive as soon as
-it is ready, while a data set hands over blocks of rows, and repeats a whole block if a worker dies.
-Ray itself restarts an actor that died, and repeats the calls that it had.
+They are plain actors, not Ray Data. A question takes minutes, so each result must arrive as soon as
+it is ready, whereas a data set returns blocks of rows, and repeats a whole block if a worker dies.
+Ray itself restarts an actor that died and repeats its calls.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ Item = TypeVar("Item")
 P = ParamSpec("P")
 
 _REPEATS = 2
-"""Repetitions of a call whose actor died; a call that kills three of them is at fault."""
+"""Retries of a call whose actor died; a call that kills three actors is itself at fault."""
 _REACHED_WITHIN = 10.0
 """Seconds in which a cluster must accept a connection. Ray itself tries for minutes."""
 _CLOSED_WITHIN = 20.0
 """Seconds that actors have to close their tools."""
 _SMALLEST_PART = 16
-"""Items that are worth a call."""
+"""Minimum number of items per call."""
 _log = logging.getLogger("citeproof")
 
 
 class Actors(Generic[Tools]):
     """A pool of actors; use it as a context manager.
 
-    Ray is connected to, or started on this machine and stopped at the end. An actor opens its tools
-    at its first call. Submitted work travels by cloudpickle: functions, arguments, results.
+    The pool connects to Ray, or starts Ray on this machine and stops it at the end. An actor opens
+    its tools at its first call. Functions, arguments and results travel by cloudpickle.
 
     Args:
-        open_tools: Called without arguments in each actor; gives a context manager that gives the
-            tools, and is left at the end.
+        open_tools: Called without arguments in each actor; returns a context manager that yields
+            the tools, and is exited at the end.
         settings: The `[ray]` section.
 
     Raises:
@@ -93,7 +93,7 @@ class Actors(Generic[Tools]):
 
     @property
     def number(self) -> int:
-        """How many actors there are."""
+        """Number of actors."""
         return len(self._actors)
 
     @overload
@@ -108,10 +108,10 @@ class Actors(Generic[Tools]):
         self, function: Callable[Concatenate[Tools, P], Result], *args: P.args, **kwargs: P.kwargs
     ) -> Future[Result]: ...
     def submit(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call a function with the tools of the actor that has the least to do.
+        """Call a function with the tools of the least busy actor.
 
-        A coroutine is awaited there, beside others. The future raises what the function raised, or
-        `ModelOutageError` where no actor survives the call.
+        The actor awaits coroutines, several of them concurrently. The future raises the function's
+        exception, or `ModelOutageError` if no actor survives the call.
         """
         with self._lock:
             place = min(range(self.number), key=lambda n: self._busy[n])
@@ -135,7 +135,7 @@ class Actors(Generic[Tools]):
         function: Callable[[Tools, list[Item]], Awaitable[list[Result]]],
         items: Sequence[Item],
     ) -> list[Future[list[Result]]]:
-        """Give each actor a part of the items, of 16 or more; in their order."""
+        """Give each actor a part of the items, at least 16, in order."""
         size = max(_SMALLEST_PART, -(-len(items) // self.number))
         parts = [list(items[n : n + size]) for n in range(0, len(items), size)]
         return [self.submit(function, part) for part in parts]
@@ -151,7 +151,7 @@ class Actors(Generic[Tools]):
 
 
 def _summarize(error: BaseException) -> BaseException:
-    """A function's own error, in place of Ray's, whose class is made at run time."""
+    """The function's own error instead of Ray's, whose class is created at run time."""
     from ray.exceptions import RayError, RayTaskError
 
     if isinstance(error, RayTaskError):
@@ -159,9 +159,9 @@ def _summarize(error: BaseException) -> BaseException:
     if not isinstance(error, RayError):
         return error
     return ModelOutageError(
-        "The Ray actors that were asked have died",
+        "The Ray actors that ran the call have died",
         why=" ".join(str(error).split())[:300],
-        fix="If memory ran out, set `ray.actors` to fewer.",
+        fix="If memory ran out, set `ray.actors` lower.",
     )
 
 
@@ -169,7 +169,7 @@ class _Host:
     """The part that runs in an actor."""
 
     def __init__(self, folder: str, open_tools: Callable[[], AbstractContextManager[Any]]) -> None:
-        with suppress(OSError):  # relative paths of the settings are those of who asks
+        with suppress(OSError):  # paths in the settings are relative to the caller's folder
             os.chdir(folder)
         self._open = open_tools
         self._closing = ExitStack()
@@ -177,7 +177,7 @@ class _Host:
         self._is_open = False
 
     async def call(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if not self._is_open:  # not when it is made: Ray tells such an error as text only
+        if not self._is_open:  # not in `__init__`, whose errors Ray reports as text only
             self._tools = self._closing.enter_context(self._open())
             self._is_open = True
         result = function(self._tools, *args, **kwargs)
@@ -188,14 +188,14 @@ class _Host:
 
 
 def _connect(settings: RaySettings) -> Callable[[], object]:
-    """Connect to Ray; the result ends the connection, unless it was there before."""
-    # Ray's own statistics would go to another machine.
+    """Connect to Ray; the result ends the connection, unless it already existed."""
+    # Ray's usage statistics would go to another machine.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with MissingExtraError.unless_installed("ray", "Work cannot be spread by Ray"):
+    with MissingExtraError.unless_installed("ray", "Ray cannot distribute work"):
         import ray
     if ray.is_initialized():
         return lambda: None
-    logging.getLogger("ray").setLevel(logging.ERROR)  # it tells of its own workings
+    logging.getLogger("ray").setLevel(logging.ERROR)  # hides Ray's internal messages
     address = settings.address
     here: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
@@ -207,7 +207,7 @@ def _connect(settings: RaySettings) -> Callable[[], object]:
             configure_logging=False,
             **(here if address is None else {}),
         )
-    except Exception as error:  # Ray raises just this where its processes do not start
+    except Exception as error:  # Ray raises plain `Exception` if its processes do not start
         raise SettingsError(
             f"There is no Ray at {address}" if address else "Ray cannot be started here",
             why=" ".join(str(error).split())[:300],
@@ -220,14 +220,14 @@ def _connect(settings: RaySettings) -> Callable[[], object]:
 
 
 def _knock(address: str) -> None:
-    """Raises `OSError` or `ValueError` where nothing listens at an address with a port."""
+    """Raise `OSError` or `ValueError` if nothing listens at an address with a port."""
     parts = urlsplit(address if "://" in address else f"//{address}")
     if parts.port is not None:
         socket.create_connection((parts.hostname, parts.port), _REACHED_WITHIN).close()
 
 
 def _share(nodes: Sequence[dict[str, Any]], settings: RaySettings) -> tuple[int, float, float]:
-    """How many actors there are, and the cores and GPUs of each.
+    """The number of actors, and the cores and GPUs of each.
 
     Raises:
         SettingsError: The cluster has no room for them.
@@ -255,5 +255,5 @@ def _share(nodes: Sequence[dict[str, Any]], settings: RaySettings) -> tuple[int,
 
 
 def _whole(cpus: float) -> float:
-    """Ray has whole cores, and shares of one."""
+    """Round down: Ray accepts whole cores, or a share of one core."""
     return float(int(cpus)) if cpus >= 1 else int(cpus * 100) / 100

@@ -1,6 +1,6 @@
-"""A question to any graph, typed: its `Answer`, or the events of its run.
+"""Typed functions that put a question to any graph and return its `Answer` or its events.
 
-`graph.invoke({"question": …})["answer"]` is the same, and has all of LangGraph's options.
+`graph.invoke({"question": …})["answer"]` does the same, with all of LangGraph's options.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _EVENTS = get_args(get_args(Event)[0])
 
 
 class Options(TypedDict, total=False):
-    """Everything that a question may come with."""
+    """The options of a question."""
 
     documents: Sequence[Any]
-    """Passages to answer from, instead of the index."""
+    """Passages to answer from instead of the index."""
     context: Any
     """Parameters of this run, such as `{"k": 8}`."""
     config: RunnableConfig | None
@@ -31,12 +31,12 @@ class Options(TypedDict, total=False):
 
 
 def answer(graph: Any, question: str, **options: Unpack[Options]) -> Answer:
-    """Ask a graph, and wait for its answer.
+    """Ask a graph a question and return its answer.
 
     Args:
-        graph: Any graph from a question to an `Answer`: `build_vtg(tools)`.
+        graph: Any graph from a question to an `Answer`, such as `build_vtg(tools)`.
         question: The question to answer.
-        **options: `documents`, `context`, `config`: see `Options`.
+        **options: `documents`, `context`, `config`; see `Options`.
 
     Raises:
         InputError: The question is empty, or the run ended without an answer.
@@ -47,7 +47,7 @@ def answer(graph: Any, question: str, **options: Unpack[Options]) -> Answer:
 
 
 async def aanswer(graph: Any, question: str, **options: Unpack[Options]) -> Answer:
-    """Ask a graph from asynchronous code; see `answer`."""
+    """Ask a graph a question from asynchronous code; see `answer`."""
     given, how = _arguments(question, **options)
     return _answer_in(await graph.ainvoke(given, **how))
 
@@ -55,10 +55,10 @@ async def aanswer(graph: Any, question: str, **options: Unpack[Options]) -> Answ
 async def astream_events(
     graph: Any, question: str, **options: Unpack[Options]
 ) -> AsyncIterator[Event]:
-    """Ask a graph, and yield the events of its run; the last one is `AnswerReady`.
+    """Ask a graph a question and yield the events of its run; the last one is `AnswerReady`.
 
-    Events of other kinds, which nodes of your own may write, are left out. For arguments and
-    errors see `answer`.
+    Events of other kinds, which custom nodes may write, are skipped. For arguments and errors, see
+    `answer`.
     """
     given, how = _arguments(question, **options)
     async for event in graph.astream(given, stream_mode="custom", **how):
@@ -73,7 +73,7 @@ def _arguments(
     context: Any = None,
     config: RunnableConfig | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The input of a graph, and how it runs."""
+    """The input of a graph, and the keyword arguments of its run."""
     given = {"documents": list(documents)} if documents else {}
     return {"question": question, **given}, {"context": context, "config": config}
 
@@ -85,11 +85,11 @@ def _answer_in(result: Any) -> Answer:
     if isinstance(result, dict) and "__interrupt__" in result:
         raise InputError(
             "The run waits for a person",
-            why="a claim is to be reviewed",
+            why="a claim awaits review",
             fix="Call graph.invoke, and resume the run with Command(resume=…) on its thread.",
         )
     raise InputError(
-        "The graph gave no Answer",
+        "The graph returned no Answer",
         why=f"its result is of type {type(result).__name__}, with no Answer under 'answer'",
         fix="Give the graph's output the key 'answer'.",
     )

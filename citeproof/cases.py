@@ -1,4 +1,4 @@
-"""Cases of the memory bank, and reports on them."""
+"""Cases of the memory bank and reports on them."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Case(_Value):
     """A*: the final answer, with marks."""
     method: str = "r2-mga"
     form: AnyForm = "prose"
-    """The form of both answers; a question is only shown cases of its own form."""
+    """The form of both answers; a question only sees cases of its own form."""
     score: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Share of the statements of A* that the entailment model found supported; None where only the
+    """Share of the statements of A* that the entailment model found supported; None if only the
     language model assessed them."""
 
 
@@ -65,24 +65,24 @@ class Snippet(_Value):
     kind: Kind
     case: Case
     rationale: str = ""
-    """Why its decisions were made; empty until one was kept."""
+    """The reasons for its decisions; empty until a rationale is kept."""
     similarity: float | None = None
-    """Cosine to the query, -1 to 1."""
+    """Cosine similarity to the query, -1 to 1."""
     created: datetime
 
 
 class Entry(_Value):
-    """A case with the bank's notes on it; a line of an export is an entry."""
+    """A case with the bank's metadata; each line of an export is an entry."""
 
     id: str = ""
-    """Follows from namespace and case (`key`); an import computes it anew."""
+    """Derived from namespace and case (`key`); an import recomputes it."""
     namespace: str = Field(pattern=BankSettings.model_fields["namespace"].metadata[0].pattern)
     case: Case
     rationales: dict[Kind, str] = {}
-    """Those that were written."""
+    """The rationales written so far."""
     created: datetime
     embedder: str = ""
-    """The model of its vectors; an import computes them anew with its own."""
+    """The model of its vectors; an import recomputes them with its own model."""
 
     @property
     def key(self) -> str:
@@ -91,7 +91,7 @@ class Entry(_Value):
 
     @property
     def topic(self) -> str:
-        """The topic that it answers: a newer case of the same topic takes its place."""
+        """The topic of the case; a newer case with the same topic replaces it."""
         question = " ".join(self.case.question.casefold().split())
         passages = sorted([passage.id, passage.text] for passage in self.case.passages)
         return _digest([self.namespace, self.case.form, question, passages])
@@ -102,21 +102,21 @@ class ImportReport(NamedTuple):
 
     added: int = 0
     skipped: int = 0
-    """Cases that were there already, or a newer one over the same question and passages."""
+    """Cases that already exist, or of which the bank has a newer one on the same topic."""
 
 
 class Statistics(_Value):
-    """The bank in figures."""
+    """Statistics of the bank."""
 
     namespaces: dict[str, int]
     """Namespace → cases."""
     cases: int
     rationales: int
-    """Of three that each case may have."""
+    """Number of rationales; each case may have three."""
     scored: int
     """Cases that an entailment model has scored."""
     mean_score: float | None
-    """Of these; None where there is none."""
+    """Mean score of these cases; None if there are none."""
     embedder: str
 
 
@@ -124,26 +124,26 @@ def check_namespace(name: str) -> str:
     """The name, if it is allowed.
 
     Raises:
-        SettingsError: It is not.
+        SettingsError: The name is not allowed.
     """
     try:
         return BankSettings(namespace=name).namespace
     except ValidationError as error:
         raise SettingsError(
             f"{name!r} cannot be a namespace of the memory bank",
-            fix="Use letters, digits, _, . and -, 64 of them at most.",
+            fix="Use at most 64 letters, digits, _, . and -.",
         ) from error
 
 
 def parse_entries(
     lines: Iterable[str], source: str = "The import", *, namespace: str | None = None
 ) -> list[Entry]:
-    """The cases of an export; blank lines are passed over.
+    """The cases of an export; blank lines are skipped.
 
     Args:
-        lines: A JSON object each.
-        source: Their name in error messages.
-        namespace: Where all cases go; by default each goes where it came from.
+        lines: Lines with a JSON object each.
+        source: Name of the lines in error messages.
+        namespace: Namespace for all cases; by default, each case keeps its own.
 
     Raises:
         InputError: A line is not a case.
@@ -160,7 +160,7 @@ def parse_entries(
 
 
 def summarize(entries: Iterable[Entry]) -> Statistics:
-    """The cases in figures."""
+    """The statistics of the cases."""
     held = list(entries)
     scores = [entry.case.score for entry in held if entry.case.score is not None]
     return Statistics(

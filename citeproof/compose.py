@@ -1,16 +1,16 @@
-"""New flows from the graphs: search with one, prove another's answer, remember what was proved.
+"""Combines graphs: search with one, prove the answer of another, remember what was proved.
 
-Every graph takes a `Question` and gives an `Answer`, so graphs nest. Each function here takes a
-graph and gives a graph, or tools that others are built over:
+Every graph takes a `Question` and returns an `Answer`, so graphs nest. Each function here takes a
+graph and returns a graph, or tools to build other graphs with:
 
     search = build_llatrieval(tools, verify_first=True)
     draft = build_calm(retrieve_with(search, tools))
     flow = remember_with(verify_with(draft, tools, unverified="drop"), tools)
     answer = flow.invoke({"question": "Who built the lighthouse?"})["answer"]
 
-A graph of your own nests as well, if it gives an `Answer` under the key `answer`. Inside another
-graph's run, a graph keeps to its own budget and to that of the run; its cost counts towards both.
-The answer of a node called `draft` is a draft: it is neither recorded nor remembered.
+Your own graphs nest too if they return an `Answer` under the key `answer`. Inside the run of
+another graph, a graph observes its own budget and that of the run, and its cost counts towards
+both. The answer of a node called `draft` is a draft: it is neither recorded nor remembered.
 """
 
 from __future__ import annotations
@@ -43,35 +43,35 @@ class KeepingParameters(Parameters):
     """The parameters of `remember_with`."""
 
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
-    """Part of the memory bank that is written; empty for the one of the settings."""
+    """Part of the memory bank to write to; if empty, the one in the settings."""
 
 
 def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
-    """The tools, with LLatrieval as their retriever.
+    """Return the tools with LLatrieval as their retriever.
 
-    Graphs built from them search with it and read the passages that it chooses; so does a proof's
-    evidence finder, for every claim that fails.
+    Graphs built with these tools search with LLatrieval and read the passages that it chooses. So
+    does the evidence finder of a proof, for every claim that fails.
 
     Args:
-        search: The graph of `build_llatrieval`.
-        tools: The tools; they are not changed.
+        search: The graph from `build_llatrieval`.
+        tools: The tools; they are not modified.
     """
     return tools.over(LLatrievalRetriever(graph=search))
 
 
 def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> ProvedGraph:
-    """A graph that proves the claims of another's answer, as VTG does with its own.
+    """Return a graph that proves the claims of another graph's answer, as VTG proves its own.
 
-    Each claim is checked against the passages it cites, then against all that the answer cites;
-    if both fail, new evidence is searched for, and the claim is checked again. Citations are
-    trimmed to those that are needed, and a claim that other passages prove cites these.
+    Each claim is checked against the passages it cites, then against all passages that the answer
+    cites. If both fail, the graph searches for new evidence and checks the claim again. Citations
+    are trimmed to the necessary ones, and a claim that other passages prove cites these.
 
     Args:
         draft: Any graph from a `Question` to a `Result`.
         tools: The entailment model that proves, the retriever of new evidence, and the language
             model that writes the queries.
-        **options: As in `build_vtg`. The graph's name, in traces and answers, is by default that
-            of the draft's graph with `+proof`; nodes of your own go inside the proof; parameters
+        **options: As in `build_vtg`. The name of the graph, in traces and answers, defaults to
+            that of the draft's graph with `+proof`. Your own nodes go inside the proof. Parameters
             are fields of `ProofParameters`.
 
     Raises:
@@ -96,17 +96,17 @@ def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> 
 
 
 def remember_with(graph: Any, tools: Toolbox, **options: Unpack[KeepingOptions]) -> KeptGraph:
-    """A graph that keeps another's answer in the memory bank if all of it is supported.
+    """Return a graph that keeps another graph's answer in the memory bank if it is fully supported.
 
-    R²-MGA and the composed flow then show it as a demonstration. The result holds `case_id` beside
-    the answer; it is empty if nothing was kept, as for a partial answer, or a draft for another
-    graph.
+    R²-MGA and the composed flow then show the answer as a demonstration. Besides the answer, the
+    result holds `case_id`, which is empty if nothing was kept, as for a partial answer or a draft
+    for another graph.
 
     Args:
         graph: Any graph from a `Question` to a `Result` whose claims have verdicts.
         tools: Tools with a memory bank.
-        **options: As in `build_vtg`. The graph's name in traces is by default that of the graph
-            with `+memory`; parameters are fields of `KeepingParameters`.
+        **options: As in `build_vtg`. The name of the graph in traces defaults to that of the inner
+            graph with `+memory`. Parameters are fields of `KeepingParameters`.
 
     Raises:
         SettingsError: The tools have no memory bank, or a parameter is unknown or out of range.
@@ -132,7 +132,7 @@ def _refuse_names(inner: Any) -> None:
     field = schema.model_fields.get("form") if ours else None
     if field is not None and (form := field.default) != "prose":
         raise SettingsError(
-            f"The graph {inner.name} cannot be part of another while its answers are no sentences",
+            f"The graph {inner.name} cannot be part of another, as its answers are not sentences",
             why=f"it is built with form={form!r}, and a name by itself states nothing",
             fix="Build it with form='prose'.",
         )

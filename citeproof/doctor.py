@@ -1,4 +1,4 @@
-"""Look over an installation: what is there, what is missing, how fast it is."""
+"""Checks an installation: what is there, what is missing, how fast it is."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ _INDEX_FIRST = "Run: citeproof index DOCUMENTS"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     status: Literal["ok", "warn", "missing"]
-    """warn: it works, but not as it could; missing: what needs it will fail, or fetch it."""
+    """warn: it works, but not optimally; missing: whatever needs it will fail or fetch it."""
     detail: str
     fix: str = ""
-    """The remedy; empty where all is well."""
+    """The remedy; empty if everything is fine."""
 
 
 def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
-    """Look at everything that the settings make use of, without changing or fetching anything.
+    """Check everything that the settings use, without changing or fetching anything.
 
     Args:
-        settings: Those that runs will use.
-        measure: Also load the models that are there, and time them; takes up to a minute.
+        settings: The settings that runs will use.
+        measure: Whether to also load and time the available models; takes up to a minute.
     """
     checks = [
         Check("Python", "ok", f"{platform.python_version()}, {platform.platform()}"),
@@ -91,15 +91,15 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
 
 
 def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
-    """Make damaged models anew, which lose nothing by it; those that are not used are left.
+    """Restore damaged models, which loses no data; models that are not used stay unchanged.
 
-    An index is not among them: `diagnose` says how to build it, from documents that are not here.
+    This does not repair an index, whose documents are elsewhere; `diagnose` says how to build it.
 
     Returns:
-        The models that were made anew.
+        The models that were restored.
 
     Raises:
-        ModelError: A model cannot be had.
+        ModelError: A model is not available.
     """
     used = []
     if settings.llm.model == "local" and settings.llm.path is None:
@@ -119,7 +119,7 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
 
 
 def _look(name: str, look: Callable[[Settings], Check | str], settings: Settings) -> Check:
-    """The outcome of a look; a text says that all is well, an error that something is missing."""
+    """Run a check: returned text means ok, an error means missing."""
     try:
         found = look(settings)
     except CiteproofError as error:
@@ -129,7 +129,7 @@ def _look(name: str, look: Callable[[Settings], Check | str], settings: Settings
 
 @contextlib.contextmanager
 def _about(what: str) -> Iterator[None]:
-    """Errors that begin with what was looked at."""
+    """Prefix errors with what was checked."""
     try:
         yield
     except CiteproofError as error:
@@ -147,7 +147,7 @@ def _gpu() -> Check:
     try:
         import torch
     except ImportError:
-        return Check("GPU", "warn", "not looked for: torch is not installed")
+        return Check("GPU", "warn", "not checked: torch is not installed")
     if torch.cuda.is_available():
         return Check("GPU", "ok", torch.cuda.get_device_name(0))
     if torch.backends.mps.is_available():
@@ -165,7 +165,7 @@ def _llm(settings: Settings) -> Check | str:
         path = named_gguf(llm.path)
         return f"{path}, {_megabytes(path.stat().st_size)}, named by llm.path"
     if llm.base_url is None:
-        return f"{llm.model}; its provider is not asked, which would cost a call"
+        return f"{llm.model}; not checked with its provider, which would cost a call"
     told = f"{llm.model} at {without_secrets(llm.base_url)}"
     with _about(told):
         listed = _list_models(llm)
@@ -196,7 +196,7 @@ def _entailment(settings: Settings) -> Check | str:
     folder = merged_folder(settings.models)
     state = check(folder)
     if state == "corrupt":
-        fix = "Run: citeproof doctor --repair. Else it is made anew when it is first used."
+        fix = "Run: citeproof doctor --repair. Otherwise, it is rebuilt when first used."
         return Check(name, "warn", f"{folder} is damaged", fix)
     if state == "missing":
         return _check_embedded(name, MPNET, settings)
@@ -206,12 +206,12 @@ def _entailment(settings: Settings) -> Check | str:
 
 
 def _risk(settings: Settings) -> str:
-    """The share of false claims that the shipped model's threshold proves, and its cost."""
+    """The share of false claims that the shipped model's threshold proves, and the cost of it."""
     threshold = shipped_threshold(settings.entailment)
     risk = measure_risk(threshold)
     return (
-        f"; from {threshold:.2f} on a passage counts as proof: of {risk.kept:.0%} of the claims"
-        f" that it states, and of {risk.false_proofs:.0%} of those that it does not"
+        f"; a score of {threshold:.2f} or more counts as proof: of {risk.kept:.0%} of the claims"
+        f" that a passage states, and of {risk.false_proofs:.0%} of those that it does not state"
     )
 
 
@@ -243,7 +243,7 @@ def _store(settings: Settings) -> Check | str:
     size = 0
     for folder, _, files in os.walk(path):
         for file in files:
-            with contextlib.suppress(OSError):  # an index that is being written drops files
+            with contextlib.suppress(OSError):  # files vanish from an index that is being written
                 size += Path(folder, file).stat().st_size
     kinds: tuple[StoreName, ...] = ("index", "bank", "evidence")
     for kind in () if chroma.serve else kinds:
@@ -255,7 +255,7 @@ def _store(settings: Settings) -> Check | str:
 
 
 def _documents(chroma: ChromaSettings, told: str) -> Check | str:
-    """The documents of the index, and whether an update of it was interrupted."""
+    """The documents of the index, and whether an update was interrupted."""
     by_words = RetrieverSettings(kind="bm25")
     with _about(told), contextlib.closing(Index.open(chroma, by_words)) as index:
         held = index.documents()
@@ -263,14 +263,14 @@ def _documents(chroma: ChromaSettings, told: str) -> Check | str:
         return Check("Chroma store", "warn", f"{told}; no documents", _INDEX_FIRST)
     if broken := [one for one in held if not one.whole]:
         told += f"; {len(broken):,} of {count(len(held), 'document')} are not whole"
-        fix = "Run the same `citeproof index` again; it goes on where it was interrupted."
+        fix = "Run the same `citeproof index` again; it continues where it was interrupted."
         return Check("Chroma store", "warn", told, fix)
     passages = sum(one.passages for one in held)
     return f"{told}; {count(len(held), 'document')}, {count(passages, 'passage')}"
 
 
 def _retriever(settings: Settings) -> Check | str:
-    """The source that is searched in place of citeproof's own index."""
+    """The source that is searched instead of citeproof's own index."""
     source = without_secrets(settings.retriever.source)
     with (
         _about(source),
@@ -283,14 +283,14 @@ def _retriever(settings: Settings) -> Check | str:
 
 
 def _prompts(settings: Settings) -> str:
-    """The prompts that are replaced."""
+    """The prompts that the settings replace."""
     assert settings.prompts is not None
     replaced = ", ".join(load_templates(settings.prompts)) or "nothing: it holds no .md file"
     return f"{settings.prompts} replaces {replaced}"
 
 
 def _speeds(settings: Settings, there: set[str]) -> Iterator[Check]:
-    """Times what is there already; whoever asks for a diagnosis does not ask for a download."""
+    """Time only what is already there: a diagnosis must not download anything."""
     if settings.embedding.embedded and "Embedding model" in there:
         yield _look("Embedding speed", _embedding_speed, settings)
     if settings.entailment.embedded and "Entailment model" in there:
@@ -301,7 +301,7 @@ def _speeds(settings: Settings, there: set[str]) -> Iterator[Check]:
 
 def _embedding_speed(settings: Settings) -> str:
     embedder = load_embedder(settings.embedding, settings.models)
-    embedder.embed_query(_SAMPLE)  # loads the model, which is not what is timed
+    embedder.embed_query(_SAMPLE)  # loads the model, which must not be timed
     passages = [f"{n}. {_SAMPLE * 3}" for n in range(128)]
     start = time.perf_counter()
     embedder.embed_documents(passages)
@@ -311,7 +311,7 @@ def _embedding_speed(settings: Settings) -> str:
 def _entailment_speed(settings: Settings) -> str:
     model = CrossEncoder(str(entailment_folder(settings.models)))
     pairs = [Pair(f"{n}. {_SAMPLE * 3}", "The lighthouse was built of granite.") for n in range(64)]
-    asyncio.run(model.scores(pairs[:1]))  # loads the model, which is not what is timed
+    asyncio.run(model.scores(pairs[:1]))  # loads the model, which must not be timed
     start = time.perf_counter()
     asyncio.run(model.scores(pairs[1:]))
     return f"{len(pairs[1:]) / (time.perf_counter() - start):,.0f} pairs/s (premise of 100 words)"
@@ -326,7 +326,7 @@ def _llm_speed(settings: Settings) -> str:
             json=request,
             headers={"Authorization": f"Bearer {server.api_key}"},
             timeout=settings.llm.timeout,
-            trust_env=False,  # a proxy has no business between this process and itself
+            trust_env=False,  # no proxy between this process and its own server
         )
         reply.raise_for_status()
         timings = reply.json()["timings"]
@@ -341,19 +341,19 @@ def _llm_speed(settings: Settings) -> str:
 
 
 def _list_models(settings: LLMSettings) -> list[str]:
-    """The models that an OpenAI-compatible server lists; empty where it does not say."""
+    """The models that an OpenAI-compatible server lists; empty if it has no list."""
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     assert settings.base_url is not None
     url = httpx.URL(settings.base_url)
     reply = _get(url.copy_with(path=f"{url.path.rstrip('/')}/models"), headers)
     if reply.status_code in (401, 403):
-        raise ModelOutageError("it refuses the key", fix="Correct `llm.api_key`.")
+        raise ModelOutageError("it rejects the key", fix="Correct `llm.api_key`.")
     try:
         listed: Any = reply.json()["data"]
         return [str(one["id"]) for one in listed]
     except (ValueError, KeyError, TypeError):
-        return []  # a proxy may have no such list, and yet a model
+        return []  # a proxy may have a model without such a list
 
 
 def _find_chroma(settings: ChromaSettings) -> None:
@@ -371,7 +371,7 @@ def _get(url: httpx.URL, headers: dict[str, str]) -> httpx.Response:
         return httpx.get(url, headers=headers, timeout=_PATIENCE)
     except httpx.HTTPError as error:
         why = str(error) or type(error).__name__
-        raise ModelOutageError("it is not reached", why=why, fix="Start it.") from error
+        raise ModelOutageError("it cannot be reached", why=why, fix="Start it.") from error
 
 
 def _megabytes(size: int) -> str:

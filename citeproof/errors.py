@@ -7,12 +7,12 @@ Each message says what failed, why, and what to do next. The tree:
     ├── InputError               the caller's question, document or argument cannot be used
     │   └── DocumentError        one document cannot be read; the others are still indexed
     ├── MissingExtraError        a feature needs an extra that is not installed
-    ├── ModelError               a model cannot be had or does not answer
+    ├── ModelError               a model is not available or does not answer
     │   ├── FetchError           a model file cannot be downloaded from any of its sources
-    │   ├── CorruptModelError    a model file is not the one that was asked for
+    │   ├── CorruptModelError    a model file is not the expected one
     │   ├── ModelOutageError     a model stopped answering and retries did not help
     │   │   └── VerifierOutageError  the server of the entailment model gave no scores
-    │   └── ModelReplyError      a model answered, but not with what the node needs
+    │   └── ModelReplyError      a model's reply is not what the node needs
     ├── StoreError               a Chroma store cannot be opened, read or written
     ├── RetrievalError           a retriever failed
     ├── PromptError              a prompt template and its variables do not fit
@@ -47,17 +47,17 @@ __all__ = [
 class CiteproofError(RuntimeError):
     """Root of all errors raised on purpose.
 
-    A `RuntimeError`, since the LangGraph server shows its clients only the messages of built-in
-    kinds of errors; for others it says "An internal error occurred".
+    A `RuntimeError`, since the LangGraph server only shows the messages of built-in error types to
+    its clients; for others, it says "An internal error occurred".
 
     Args:
         what: The failure, in one sentence without a full stop.
-        why: The reason, if there is more to say than `what`.
+        why: The reason, if it adds to `what`.
         fix: The reader's next step.
     """
 
     cost: Mapping[str, Any] = {}
-    """Ledger entry of the node call that raised it: its cost so far."""
+    """Ledger entry of the node call that raised the error: its cost so far."""
 
     def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
         self.what = what
@@ -71,7 +71,7 @@ class CiteproofError(RuntimeError):
         return f"{text} {self.fix}" if self.fix else text
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Keyword-only arguments would be lost by the default pickling of exceptions.
+        # The default pickling of exceptions loses keyword-only arguments.
         return _rebuild, (type(self), self.what, self.why, self.fix), vars(self)
 
 
@@ -97,34 +97,34 @@ class MissingExtraError(CiteproofError):
     @classmethod
     @contextmanager
     def unless_installed(cls, extra: str, what: str, instead: str = "") -> Iterator[None]:
-        """Imports of packages that an extra brings.
+        """Wrap imports of packages that an extra provides.
 
         Args:
-            extra: Its name.
+            extra: Name of the extra.
             what: The failure without it, as for `CiteproofError`.
             instead: An alternative for readers who cannot install it, in the imperative.
 
         Raises:
-            MissingExtraError: One of them is not installed, or does not load.
+            MissingExtraError: A package is not installed or does not load.
         """
         try:
             yield
-        except (ImportError, OSError) as error:  # OSError: a library that the package loads
+        except (ImportError, OSError) as error:  # OSError: from a library that the package loads
             fix = f'Install it with: pip install "citeproof[{extra}]"'
             fix += f"; or {instead}." if instead else "."
             raise cls(what, why=str(error), fix=fix) from error
 
 
 class ModelError(CiteproofError):
-    """A model cannot be had or does not answer."""
+    """A model is not available or does not answer."""
 
     @classmethod
     @contextmanager
     def unless_loaded(cls, what: str, fix: str) -> Iterator[None]:
-        """Loading of a model by libraries, which raise errors of their own over a damaged file.
+        """Wrap the loading of a model by a library, which raises its own errors for a damaged file.
 
         Raises:
-            ModelError: It cannot be loaded; `what` and `fix` say which, and what to do.
+            ModelError: The model cannot be loaded, with `what` and `fix` as the message.
         """
         try:
             yield
@@ -140,7 +140,7 @@ class FetchError(ModelError):
 
 
 class CorruptModelError(ModelError):
-    """A model file is not the one that was asked for."""
+    """A model file is not the expected one."""
 
 
 class ModelOutageError(ModelError):
@@ -152,7 +152,7 @@ class VerifierOutageError(ModelOutageError):
 
 
 class ModelReplyError(ModelError):
-    """A model answered, but not with what the node needs."""
+    """A model's reply is not what the node needs."""
 
 
 class StoreError(CiteproofError):

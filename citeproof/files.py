@@ -1,4 +1,4 @@
-"""Files that are read and written, with errors that name the file."""
+"""Reads and writes files, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def is_full(error: BaseException) -> bool:
 
 @contextmanager
 def file_errors(path: Path | str, what: Literal["read", "written"] = "written") -> Iterator[None]:
-    """Raise errors that name the file which the system refuses; a closed pipe passes as it is.
+    """Turn `OSError` into an error that names the file; a broken pipe passes unchanged.
 
     Raises:
-        InputError: Something inside the block was refused.
+        InputError: The system refused an operation inside the block.
     """
     try:
         yield
@@ -50,8 +50,8 @@ def file_errors(path: Path | str, what: Literal["read", "written"] = "written") 
         raise
     except OSError as error:
         fixes = {
-            "read": "Name a file that is there and that you may read.",
-            "written": "Name a file in a folder that you may write to, with room enough.",
+            "read": "Name an existing file that you can read.",
+            "written": "Name a file in a folder with enough space that you can write to.",
         }
         raise InputError(
             f"{path} cannot be {what}", why=error.strerror or str(error), fix=fixes[what]
@@ -59,28 +59,29 @@ def file_errors(path: Path | str, what: Literal["read", "written"] = "written") 
 
 
 def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
-    """Report before a run, not after it, that a file cannot be written to its place.
+    """Reject, before a run instead of after it, a file that cannot be written.
 
     Args:
         path: The file.
         read: Files that the run reads, which must not be lost.
 
     Raises:
-        InputError: It is a folder, its folder is missing or hidden, or the run reads it.
+        InputError: The path is a folder, its folder is missing or inaccessible, or the run reads
+            the file.
     """
     path = expand(path)
     what = f"{path} cannot be written"
     if is_folder(path):
         raise InputError(what, why="it is a folder", fix="Name a file in it.")
     if not is_folder(path.parent):
-        why = f"there is no folder {path.parent} that you may look into"
-        raise InputError(what, why=why, fix="Make it, or name another one.")
+        why = f"there is no folder {path.parent} that you can access"
+        raise InputError(what, why=why, fix="Create it, or name another one.")
     if is_among(path, read):
         raise InputError(what, why="what is read from it would be lost", fix="Name another file.")
 
 
 def is_among(path: Path, files: Iterable[Path]) -> bool:
-    """Whether a file is one of some others, even under another name."""
+    """Whether a file is one of the given files, even under another name."""
     path = expand(path)
     known = map(expand, files)
     return exists(path) and any(exists(file) and path.samefile(file) for file in known)
@@ -88,13 +89,13 @@ def is_among(path: Path, files: Iterable[Path]) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that replaces the old one once the block is done, and leaves nothing else behind.
+    """Open a file that replaces the old one at the end of the block and leaves nothing else behind.
 
     Raises:
         InputError: The file cannot be written.
     """
     path = expand(path)
-    draft = path.parent / f".{path.name}.{os.getpid()}.tmp"  # "." has no name
+    draft = path.parent / f".{path.name}.{os.getpid()}.tmp"  # not `with_name`: "." has no name
     with file_errors(path):
         file = draft.open("wb")
     try:
@@ -105,17 +106,17 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             file.close()
             draft.replace(path)
     finally:
-        for clean in (file.close, draft.unlink):  # a full disk refuses the rest a second time
+        for clean in (file.close, draft.unlink):  # on a full disk, `close` fails again
             with suppress(OSError):
                 clean()
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> None:
-    """Write a file that appears whole or not at all.
+    """Write a file atomically.
 
     Args:
-        path: Replaced if it is there.
-        text: The whole, or lines with their ends.
+        path: The file, which is replaced if it exists.
+        text: The whole text, or lines with their line ends.
 
     Raises:
         InputError: The file cannot be written.
@@ -128,23 +129,23 @@ def read_file(path: Path) -> bytes:
     """The bytes of a file.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The file cannot be read.
     """
     with file_errors(path, "read"):
         return expand(path).read_bytes()
 
 
 def parse(kind: type[T], data: bytes | str, what: str, fix: str) -> T:
-    """An object from its JSON.
+    """Parse an object from JSON.
 
     Args:
-        kind: Its class.
+        kind: Class of the object.
         data: The JSON.
-        what: The error's first sentence, such as `a.json is no manifest of a run`.
-        fix: Its advice.
+        what: First sentence of the error, such as `a.json is no manifest of a run`.
+        fix: Advice of the error.
 
     Raises:
-        InputError: It is not such an object.
+        InputError: The JSON is not such an object.
     """
     from pydantic import ValidationError
 

@@ -1,7 +1,7 @@
-"""Keeps a server on this machine to this machine's own programs and pages.
+"""Restricts a server on this machine to this machine's own programs and pages.
 
-The loopback address keeps out other machines, but not this machine's browser: any web site may send
-requests to it, and, with its own name resolved to 127.0.0.1, read the replies.
+The loopback address keeps out other machines, but not this machine's browser: any web site can send
+requests to it, and read the replies if it resolves its own name to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -9,32 +9,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # Starlette is there where there is a server
+if TYPE_CHECKING:  # Starlette is only installed with a server
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["LOOPBACK", "LocalOnlyGuard"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""The names of this machine for itself."""
+"""The names by which this machine refers to itself."""
 MAX_BYTES = 5_000_000
 
 
 class LocalOnlyGuard:
-    """ASGI middleware that refuses what a foreign web page can make a browser send.
+    """ASGI middleware that rejects requests that a foreign web page can make a browser send.
 
-    403 for a foreign `Host` (DNS rebinding) or `Origin`, 415 for a body that is not JSON, which a
-    page may send without asking first, 413 for one that is too large. Web sockets are refused by
-    host and origin. A request without an `Origin` is a program's, or a page's own.
+    It replies with 403 to a foreign `Host` (DNS rebinding) or `Origin`, with 415 to a body that is
+    not JSON, which a page can send without a preflight request, and with 413 to a body that is too
+    large. It rejects web sockets by host and origin. A request without an `Origin` comes from a
+    program or from the server's own page.
 
     Args:
-        app: The guarded application. A body is read whole before the application is called.
-        allowed_hosts: Names under which the server is reached, without port.
-        allowed_origins: Pages from elsewhere that may use it, such as `https://example.org`; those
-            that the server gives itself may anyway.
-        max_bytes: Longest body.
-        body_type: The content type that a body must have. Any page may send a form without asking:
-            allow `multipart/form-data` only together with a header of your own.
+        app: The guarded application. The guard reads the whole body before calling it.
+        allowed_hosts: Names of the server, without port.
+        allowed_origins: Foreign pages that may use the server, such as `https://example.org`. The
+            server's own pages always may.
+        max_bytes: Maximum length of a body.
+        body_type: Required content type of a body. Any page can send a form without a preflight
+            request, so allow `multipart/form-data` only if you also require a custom header.
     """
 
     def __init__(
@@ -53,13 +54,13 @@ class LocalOnlyGuard:
         self._body_type = body_type
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on or reject it."""
         from starlette.datastructures import Headers
         from starlette.requests import ClientDisconnect, Request
         from starlette.responses import JSONResponse
 
         async def refuse(status: int, why: str) -> None:
-            # What is left of the request is not read, so the connection is closed.
+            # The rest of the request stays unread, so the connection is closed.
             reply = JSONResponse({"detail": why}, status, {"connection": "close"})
             await reply(scope, receive, send)
 
@@ -78,7 +79,7 @@ class LocalOnlyGuard:
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
             return
-        too_large = f"A body may have {self._max_bytes:,} bytes."
+        too_large = f"A body may have at most {self._max_bytes:,} bytes."
         told = filter(str.isdecimal, headers.getlist("content-length"))
         if max(map(int, told), default=0) > self._max_bytes:
             await refuse(413, too_large)
@@ -98,15 +99,15 @@ class LocalOnlyGuard:
         await self.app(scope, _replay(bytes(body), receive), send)
 
     def _refuse_sender(self, headers: Headers) -> str:
-        """Why the request is not one of this machine's own; empty if it is."""
+        """Why the request does not come from this machine; empty if it does."""
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or _name(hosts[0]) not in self._hosts:
             return f"This server is not {', '.join(hosts) or 'without a name'}."
         if not origins:
-            # A picture or a script of another page has no origin, but says that it is of one.
+            # A picture or script of another page has no origin, but fetch metadata reveal the page.
             site, place = headers.getlist("sec-fetch-site"), headers.getlist("sec-fetch-dest")
             foreign = site not in ([], ["same-origin"], ["none"]) and place != ["document"]
-            return "Another page's requests are refused." if foreign else ""
+            return "Requests from another page are rejected." if foreign else ""
         origin = origins[0].lower()
         own = (f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}")
         if len(origins) == 1 and (origin in self._origins or origin in own):
@@ -133,7 +134,7 @@ def _is_of_type(headers: Headers, wanted: str) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives a body that is read already, then the messages after it."""
+    """A `receive` that returns a body already read, then the messages after it."""
     given = False
 
     async def again() -> Message:

@@ -1,4 +1,4 @@
-"""Markdown for people: strangers' text made harmless."""
+"""Markdown for people, with untrusted text made harmless."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BLOCK = re.compile(r"^(\d{0,9})([-+#>.)])")
 
 
 def literal(text: str) -> str:
-    """Text that Markdown shows as it is, on one line, within a paragraph, a list or a table."""
+    """Text that Markdown shows literally, on one line, in a paragraph, a list or a table."""
     escaped = plain(text).replace("&", "&amp;").replace("<", "&lt;")
-    # A bracket may stay unless it makes a link.
+    # A bracket may stay unless it forms a link.
     return re.sub(r"([\\`*_|~$]|\](?=[(\[:]))", r"\\\1", escaped)
 
 
@@ -25,5 +25,5 @@ def row(cells: Iterable[str]) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Text that begins a paragraph, and neither a heading nor a list."""
+    """Text that begins a paragraph, and does not form a heading or a list."""
     return _BLOCK.sub(r"\1\\\2", literal(text))

@@ -1,4 +1,4 @@
-"""Parameters of a run: a graph's context, with the defaults that the graph was built with."""
+"""Parameters of a run: the context of a graph, with the defaults that it was built with."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ P = TypeVar("P", bound="Parameters")
 
 
 class Parameters(BaseModel):
-    """The parameters that all graphs share; JSON-able, so that Studio shows them as a form."""
+    """The parameters that all graphs share; JSON-able, so Studio can show them as a form."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     max_calls: int | None = Field(default=None, ge=1)
-    """Budget of LLM calls for a run."""
+    """Maximum number of LLM calls in a run."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Budget of prompt and completion tokens for a run."""
+    """Maximum number of prompt and completion tokens in a run."""
     max_seconds: float | None = Field(default=None, gt=0)
-    """Budget of seconds spent in nodes for a run."""
+    """Maximum number of seconds that a run spends in nodes."""
     check_answer: bool = True
-    """False takes any proved claim as an answer. True asks whether the passages answer the question
-    before anything is written, where the method allows it, and whether a proved claim does at the
-    end; it needs `Toolbox(answerability=…)`, which the settings give."""
+    """True checks whether the passages answer the question before anything is written, where the
+    method allows it, and whether a proved claim answers it at the end; this needs
+    `Toolbox(answerability=…)`, which the settings provide. False accepts any proved claim as an
+    answer."""
     on_outage: bool = False
-    """True answers with the proved claims when a model or retriever stays out of reach. By default
-    the run fails with the error, and a run with a checkpointer can be resumed."""
+    """True answers with the proved claims when a model or retriever stays unreachable. By default,
+    the run fails with the error, and can be resumed if it has a checkpointer."""
     prompts: dict[str, str] = Field(default={})
-    """Prompt name → text to use in place of the packaged one (docs/composing.md)."""
+    """Prompt name → text that replaces the packaged prompt (docs/composing.md)."""
 
     def budget(self) -> BudgetSettings:
-        """The three limits, as the meter takes them."""
+        """The three limits as `BudgetSettings`."""
         return BudgetSettings(
             calls=self.max_calls, tokens=self.max_tokens, seconds=self.max_seconds
         )
@@ -50,12 +51,12 @@ class Parameters(BaseModel):
 def override_defaults(
     schema: type[P], values: Mapping[str, Any], budget: BudgetSettings | None = None
 ) -> type[P]:
-    """The schema with other defaults: those that a graph is built with, and a run may override.
+    """The schema with the defaults that a graph is built with; a run may override them.
 
     Args:
         schema: The graph's parameters.
         values: Defaults that the caller sets.
-        budget: Limits that apply where the caller sets none.
+        budget: Limits that apply unless the caller sets them.
 
     Raises:
         SettingsError: A parameter is unknown or out of range.
@@ -93,10 +94,10 @@ def override_defaults(
 
 
 def current_parameters(schema: type[P]) -> P:
-    """Parameters of the current run, or the schema's defaults where it has none of its own.
+    """Parameters of the current run, or the schema's defaults if it sets none.
 
-    For nodes and routes of a graph. `update_state` calls routes outside of a run, where only
-    the defaults are known.
+    For nodes and routes of a graph. `update_state` calls routes outside a run, where only the
+    defaults are known.
     """
     try:
         runtime = get_runtime(schema)
@@ -106,14 +107,14 @@ def current_parameters(schema: type[P]) -> P:
 
 
 def parameters_from(context: object, schema: type[P]) -> P | None:
-    """A run's context as parameters of the schema; None if it is another graph's.
+    """The context of a run as parameters of the schema; None if it belongs to another graph.
 
-    LangGraph hands a subgraph the context of the graph around it.
+    LangGraph passes the context of the outer graph to a subgraph.
     """
     if isinstance(context, schema):
         return context
     if isinstance(context, BaseModel) and type(context) is schema.__mro__[1]:
-        # The caller's own `VTGParameters(k=8)`: what it leaves unset is as the graph was built.
+        # The caller's own `VTGParameters(k=8)`: unset fields keep the defaults of the graph.
         return schema(**context.model_dump(exclude_unset=True))
     return None
 

@@ -1,7 +1,7 @@
-"""Paths as people write them, and the files that they name.
+"""Paths as people write them, and checks of the files that they name.
 
-`pathlib` of Python 3.11 raises where a name begins with `~` and is nobody's home, is too long,
-or lies in a folder that may not be looked into. Opening such a file says why it cannot be read.
+In Python 3.11, `pathlib` raises if a name begins with `~` but is no user's home, is too long, or is
+in an inaccessible folder. These functions do not raise; opening such a file gives the reason.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ __all__ = ["exists", "expand", "is_file", "is_folder", "python_environment", "re
 
 
 def expand(path: Path) -> Path:
-    """`~` as the home folder; a file may be called `~$report.docx` all the same."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 — leaves what is nobody's home as it is
+    """Replace `~` by the home folder; a name such as `~$report.docx` stays unchanged."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 — keeps `~name` without such a user
 
 
 def resolve(path: Path) -> Path:
-    """The one absolute path of a file or folder, with `..` and links resolved."""
+    """The canonical absolute path of a file or folder, with `..` and links resolved."""
     return Path(os.path.realpath(expand(Path(path))))  # never raises for a loop of links
 
 
 def exists(path: Path) -> bool:
-    """Whether anything is there, as far as one may look."""
+    """Whether the path exists, as far as it is accessible."""
     return os.path.exists(path)  # noqa: PTH110 — never raises
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there, as far as one may look."""
+    """Whether the path is a file, as far as it is accessible."""
     return os.path.isfile(path)  # noqa: PTH113 — never raises
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there, as far as one may look."""
+    """Whether the path is a folder, as far as it is accessible."""
     return os.path.isdir(path)  # noqa: PTH112 — never raises
 
 
 def python_environment() -> dict[str, str]:
-    """The environment of a Python process that is to find the modules that this one finds.
+    """The environment for a Python process that must find the same modules as this one.
 
-    Start it with `-P`: without, it would first look for modules in the folder that it is called in,
-    which may be a stranger's.
+    Start the process with `-P`. Otherwise, it would first search for modules in its current folder,
+    which may be untrusted.
     """
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["LOCK", "Area", "Displayed", "open_pdf", "page_annotations"]
 
 LOCK = threading.RLock()
-"""Held around every call of PDFium, which breaks if two threads use it."""
+"""Held during every call of PDFium, which is not thread-safe."""
 _FINE = 1_000_000
-"""Units that a page is measured in: PDFium gives whole numbers."""
+"""Width and height of a page in units; fine, since PDFium returns whole numbers."""
 
 
 class Area(NamedTuple):
-    """A rectangle of a page as it is displayed; the sides are shares of it, from the upper left."""
+    """A rectangle on a displayed page; sides are shares of the page, from the upper left."""
 
     left: float
     top: float
@@ -31,7 +31,7 @@ class Area(NamedTuple):
     bottom: float
 
     def __or__(self, other: Area) -> Area:
-        """The smallest rectangle around both."""
+        """The smallest rectangle that contains both."""
         return Area(
             min(self.left, other.left),
             min(self.top, other.top),
@@ -41,25 +41,25 @@ class Area(NamedTuple):
 
     @property
     def width(self) -> float:
-        """As a share of the page's."""
+        """Width as a share of the page's width."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """As a share of the page's."""
+        """Height as a share of the page's height."""
         return self.bottom - self.top
 
     def holds(self, other: Area) -> bool:
-        """Whether the middle of the other one is in it."""
+        """Whether this rectangle contains the middle of the other one."""
         across, down = (other.left + other.right) / 2, (other.top + other.bottom) / 2
         return self.left <= across <= self.right and self.top <= down <= self.bottom
 
 
 class Displayed:
-    """A page as it is displayed: its own rotation and its crop box are considered."""
+    """A page as displayed, with its rotation and crop box applied."""
 
     def __init__(self, page: PdfPage) -> None:
-        """Measures the page. The caller holds `LOCK`."""
+        """Measure the page. The caller holds `LOCK`."""
         from pypdfium2 import PdfPosConv
 
         self._places = PdfPosConv(page, (0, 0, _FINE, _FINE, 0))
@@ -68,10 +68,10 @@ class Displayed:
         self._across = (x1 - x0) / 1000, (x2 - x0) / 1000, x0
         self._down = (y1 - y0) / 1000, (y2 - y0) / 1000, y0
         self.width, self.height = page.get_size()
-        """In points."""
+        """Size in points."""
 
     def area(self, left: float, bottom: float, right: float, top: float) -> Area:
-        """Where a rectangle of the PDF's own coordinates is displayed."""
+        """The displayed area of a rectangle in the PDF's own coordinates."""
         xx, xy, x = self._across
         yx, yy, y = self._down
         across = xx * left + xy * bottom + x, xx * right + xy * top + x
@@ -79,7 +79,7 @@ class Displayed:
         return Area(min(across), min(down), max(across), max(down))
 
     def bounds(self, area: Area) -> tuple[float, float, float, float]:
-        """The PDF's own coordinates of what is displayed: left, bottom, right, top."""
+        """The PDF's own coordinates of a displayed area: left, bottom, right, top."""
         left, top, right, bottom = (round(side * _FINE) for side in area)
         corners = self._places.to_page(left, top), self._places.to_page(right, bottom)
         across, down = zip(*corners, strict=True)
@@ -91,9 +91,9 @@ class Displayed:
 
 
 def page_annotations(page: PdfPage, shown: Displayed) -> Iterator[tuple[Any, int, Area]]:
-    """The fields, notes and links of a page: a handle, which holds until the next; kind; place.
+    """The fields, notes and links of a page: handle, kind and place of each.
 
-    The caller holds `LOCK`.
+    A handle is valid until the next one is yielded. The caller holds `LOCK`.
     """
     from pypdfium2 import raw
 
@@ -109,19 +109,19 @@ def page_annotations(page: PdfPage, shown: Displayed) -> Iterator[tuple[Any, int
 
 @contextmanager
 def open_pdf(path: Path, data: bytes | None = None) -> Iterator[PdfDocument]:
-    """A document, with its form if it has one. The caller holds `LOCK` while it uses it.
+    """Open a document, with its form if it has one. The caller holds `LOCK` while using it.
 
     Args:
-        path: Where it lies.
-        data: The whole file, if it has been read.
+        path: The file.
+        data: The whole file, if it has already been read.
 
     Raises:
-        DocumentError: It is broken, or encrypted with a password.
+        DocumentError: The document is broken, or encrypted with a password.
         MissingExtraError: The extra `pdf` is not installed.
     """
     with MissingExtraError.unless_installed("pdf", "PDF files cannot be read"):
         from pypdfium2 import PdfDocument, PdfiumError, raw
-    # It logs that it draws no XFA forms, to a terminal that did not ask.
+    # Hides the warning that it draws no XFA forms.
     logging.getLogger("pypdfium2").setLevel(logging.ERROR)
     document = None
     try:
@@ -130,7 +130,7 @@ def open_pdf(path: Path, data: bytes | None = None) -> Iterator[PdfDocument]:
             document.init_forms()
         yield document
     except PdfiumError as error:
-        why, fix = f"the PDF is broken ({error})", "Open it in a PDF viewer and save it anew."
+        why, fix = f"the PDF is broken ({error})", "Open it in a PDF viewer and save it again."
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             why, fix = "it is encrypted", "Save it without a password."
         raise DocumentError(f"{path} cannot be read", why=why, fix=fix) from error

@@ -1,8 +1,8 @@
-"""Settings: from `citeproof.toml`, then the environment (`CITEPROOF_…`), then arguments.
+"""Settings, read from `citeproof.toml`, the environment (`CITEPROOF_…`) and arguments.
 
-The later source wins, key by key. A nested key is written with two underscores in the
-environment: `CITEPROOF_LLM__BASE_URL`. An unknown key is an error that names the nearest
-known one. The word `none` empties a key that may be empty, such as `seed`.
+Later sources override earlier ones key by key. In the environment, two underscores separate
+the parts of a nested key: `CITEPROOF_LLM__BASE_URL`. An unknown key is an error that names the
+nearest known key. The word `none` clears an optional key, such as `seed`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ ROLES = (
     "refiner",
     "judge",
 )
-"""Nodes and tools whose language model can be set apart, in `[roles.<name>]`."""
+"""Nodes and tools that can have a language model of their own, in `[roles.<name>]`."""
 
 HomePath = Annotated[Path, AfterValidator(expand)]
 """A path that may begin with `~`."""
@@ -79,7 +79,7 @@ def _is_an_address(value: str) -> str:
 
 
 Address = Annotated[str, AfterValidator(_is_an_address)]
-"""Where a server is."""
+"""The HTTP or HTTPS address of a server."""
 _OWN_VLLM_ARGS = ("--host", "--port", "--uds", "--api-key", "--served-model-name")
 
 
@@ -91,46 +91,46 @@ class LLMSettings(_Section):
     """A language model. `llm = "openai:gpt-4o"` is short for `[llm] model = "openai:gpt-4o"`."""
 
     model: str = "local"
-    """`local` (embedded), `vllm:MODEL` (a vLLM server is started for it), or a LangChain
-    `init_chat_model` string such as `openai:gpt-4o`. With `base_url`, the model's name at that
-    OpenAI-compatible server, after `vllm:` if that server is vLLM."""
+    """`local` (embedded), `vllm:MODEL` (starts a vLLM server for it), or a LangChain
+    `init_chat_model` string such as `openai:gpt-4o`. With `base_url`, the name of the model on
+    that OpenAI-compatible server, prefixed with `vllm:` if the server is vLLM."""
     base_url: Address | None = None
-    """Address of an OpenAI-compatible server that runs already: `http://127.0.0.1:8000/v1`."""
+    """Address of a running OpenAI-compatible server: `http://127.0.0.1:8000/v1`."""
     api_key: SecretStr | None = None
-    """Better left to the environment: to the provider's own variable (`OPENAI_API_KEY`), or with
-    `base_url`, where that one does not count, to `CITEPROOF_LLM__API_KEY`."""
+    """API key. Prefer the environment: the provider's own variable (`OPENAI_API_KEY`), or, with
+    `base_url`, which ignores that variable, `CITEPROOF_LLM__API_KEY`."""
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)
-    """`none` leaves it to the model; some refuse any other temperature than their own."""
+    """Sampling temperature; `none` sends none, as some models accept only their default."""
     seed: int | None = 0
-    """Of sampling; `none` sends none."""
+    """Sampling seed; `none` sends none."""
     timeout: float = Field(default=600.0, gt=0)
-    """Seconds until one call is given up."""
+    """Seconds after which a call times out."""
     retries: int = Field(default=4, ge=0)
-    """Further attempts after a transient failure, with back-off."""
+    """Retries after a transient failure, with back-off."""
     continues: bool = False
-    """Whether the server goes on with a reply whose beginning it is sent as the last message, as
-    llama.cpp does and vLLM with its flags; the embedded one and `vllm:` do anyway. With
+    """Whether the server continues a reply whose beginning is sent as the last message, as
+    llama.cpp does, and vLLM with its flags. The embedded server and `vllm:` always do. With
     `base_url` only."""
     answers: Literal["auto", "marks", "json"] = "auto"
-    """How whole answers are asked for: as text with marks such as [1], or as JSON, a list of
-    sentences with the numbers of their passages. `auto`: JSON of the embedded model, which often
-    leaves marks out, marks of all others. (VTG writes single claims and cites them apart.)"""
+    """Format of whole answers: text with marks such as [1], or JSON, a list of sentences with the
+    numbers of their passages. `auto`: JSON for the embedded model, which often omits marks; marks
+    for all others. (VTG writes single claims and cites them in a separate call.)"""
     requests_per_second: float | None = Field(default=None, gt=0)
-    """Most calls a second."""
+    """Maximum number of calls per second."""
     extra_body: str = ""
-    """Further fields of each request, as a JSON object or a table. vLLM stops many models from
-    thinking at `{"chat_template_kwargs": {"enable_thinking": false}}`."""
+    """Extra fields for each request, as a JSON object or a table. With vLLM,
+    `{"chat_template_kwargs": {"enable_thinking": false}}` turns off thinking in many models."""
     path: Path | None = None
-    """A GGUF file to use in place of the embedded model (`local` only)."""
+    """A GGUF file to use instead of the embedded model (`local` only)."""
     context: int = Field(default=8192, ge=1024)
-    """Tokens that the embedded server keeps, prompt and reply together (`local` only)."""
+    """Context size of the embedded server in tokens, prompt plus reply (`local` only)."""
     threads: int | None = Field(default=None, ge=1)
-    """CPU threads of the embedded server; by default one for each core (`local` only)."""
+    """CPU threads of the embedded server; defaults to one per core (`local` only)."""
     tensor_parallel: int = Field(default=1, ge=1)
-    """GPUs that share the model (a vLLM server that is started only)."""
+    """GPUs that share the model (only for a vLLM server that citeproof starts)."""
     vllm_args: str = ""
-    """Further arguments of `vllm serve`, written as in a shell: `--max-model-len 8192` (a vLLM
-    server that is started only)."""
+    """Extra arguments of `vllm serve`, in shell syntax: `--max-model-len 8192` (only for a vLLM
+    server that citeproof starts)."""
 
     @field_validator("vllm_args")
     @classmethod
@@ -157,68 +157,69 @@ class LLMSettings(_Section):
 
     @property
     def answers_in_json(self) -> bool:
-        """Whether whole answers are asked for as JSON."""
+        """Whether whole answers are requested as JSON."""
         return self.embedded if self.answers == "auto" else self.answers == "json"
 
     @property
     def vllm(self) -> str | None:
-        """The model's name at vLLM; None if another server or provider has it."""
+        """The name of the model on vLLM; None for any other server or provider."""
         provider, colon, name = self.model.partition(":")
         return name if colon and provider == "vllm" else None
 
 
 class ServedSettings(_Section):
-    """A model that may be at an address, where many processes share it."""
+    """A model that a server may hold, shared by many processes."""
 
     base_url: Address | None = None
-    """Address of a server that has the model; without one it is loaded in this process."""
+    """Address of a server that has the model; without it, this process loads the model."""
     api_key: SecretStr | None = None
-    """Of that server; better left to the environment, as in `CITEPROOF_EMBEDDING__API_KEY`."""
+    """API key of that server. Prefer the environment, as in `CITEPROOF_EMBEDDING__API_KEY`."""
     timeout: float = Field(default=60.0, gt=0)
-    """Seconds until one request to it is given up."""
+    """Seconds after which a request to the server times out."""
     retries: int = Field(default=4, ge=0)
-    """Further attempts after a transient failure, with back-off or after as long as it asks for."""
+    """Retries after a transient failure, with back-off or after the delay the server asks for."""
     at_once: int = Field(default=4, ge=1)
-    """Most requests that this process has under way there."""
+    """Maximum number of concurrent requests from this process to the server."""
 
 
 class EntailmentSettings(ServedSettings):
-    """The model that says whether a premise entails a hypothesis."""
+    """The model that decides whether a premise entails a hypothesis."""
 
     model: str | tuple[str, ...] = "local"
-    """`local` (citeproof's own cross-encoder), `judge` (the language model reads), a published
-    verifier by its preset (docs/verifiers.md) or path on the hub, or another cross-encoder (path
-    or folder). A list of several: `["local", "factcg"]`."""
+    """`local` (citeproof's own cross-encoder), `judge` (the language model), a published verifier
+    by its preset (docs/verifiers.md) or path on the hub, or another cross-encoder (path or
+    folder). Several models as a list: `["local", "factcg"]`."""
     preset: str | None = None
     """The published verifier that a folder holds: `factcg`."""
     label: str | None = None
-    """The output that is entailment, where the model's labels do not say: one of them, or its
-    number, counted from 0."""
+    """The label that means entailment, by name or index from 0, if the model's labels do not make
+    it clear."""
     combine: Literal["min", "mean"] = "min"
-    """How the scores of several models become one: `min`, all must agree."""
+    """How to combine the scores of several models; with `min`, all must agree."""
     kind: Literal["auto", "cascade", "cross-encoder", "judge", "seq2seq"] = "auto"
-    """`cascade`: the cross-encoder refuses claims, and the language model has a say in the rest.
-    `auto`: a cascade with citeproof's own cross-encoder, no judge behind any other."""
+    """`cascade`: the cross-encoder rejects claims, and the language model helps to decide the
+    rest. `auto`: a cascade for citeproof's own cross-encoder, no judge for any other."""
     threshold: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Scores from here on count as entailed; by default the model's own fitted threshold."""
+    """Least score that counts as entailed; defaults to the model's own fitted threshold."""
     false_proofs: float | None = Field(default=None, gt=0.0, lt=1.0)
-    """In place of a threshold, for `local`: of the claims that a passage does not state, at most
-    this share is proved by it. docs/verifiers.md says what that costs."""
+    """Alternative to a threshold, for `local`: the maximum rate of false proofs, that is, the share
+    of the claims not stated in a passage that count as proved by it. docs/verifiers.md gives the
+    cost."""
     band: tuple[float, float] | None = None
-    """Scores of the cross-encoder, from and to, that a cascade asks the judge about; by
-    default those fitted for citeproof's own."""
+    """Range of cross-encoder scores for which a cascade asks the judge; defaults to the range
+    fitted for citeproof's own model."""
     batch_size: int | None = Field(default=None, ge=1)
-    """Most pairs in one forward pass; by default as many as the device takes at once. With
-    `base_url`: most in one request, by default as many as the server takes, or 32."""
+    """Maximum number of pairs in a forward pass; defaults to as many as the device takes at once.
+    With `base_url`: in a request; defaults to as many as the server takes, or 32."""
     cache: HomePath | None = None
     """An SQLite file that keeps scores between runs."""
     server: Literal["auto", "citeproof", "tei", "vllm"] = "auto"
     """The server at `base_url`: `citeproof serve`, text-embeddings-inference, or vLLM. `auto`
-    asks it."""
+    asks the server."""
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models by name: one, or those whose scores are combined."""
+        """Names of the models: one, or several whose scores are combined."""
         return (self.model,) if isinstance(self.model, str) else self.model
 
     @property
@@ -228,12 +229,12 @@ class EntailmentSettings(ServedSettings):
 
     @property
     def embedded(self) -> bool:
-        """Whether it is loaded here, and may have to be downloaded."""
+        """Whether this process loads citeproof's own model, and may have to download it."""
         return self.own and self.base_url is None
 
     @property
     def backend(self) -> Literal["cascade", "cross-encoder", "judge", "seq2seq"]:
-        """The kind, with `auto` decided; presets decide by themselves how they are read."""
+        """The kind, with `auto` resolved; a preset determines its own kind."""
         if self.models == ("judge",):
             return "judge"
         if self.kind == "auto":
@@ -276,13 +277,13 @@ class EntailmentSettings(ServedSettings):
 
 
 class AnswerabilitySettings(_Section):
-    """The model that says whether a text answers a question."""
+    """The model that decides whether a text answers a question."""
 
     model: Literal["auto", "local", "none"] = "auto"
-    """`local` (citeproof's own cross-encoder), or `none`, which takes whatever is proved as an
-    answer. `auto`: `local` where `entailment.model` is."""
+    """`local` (citeproof's own cross-encoder), or `none`, which accepts any proved claim as an
+    answer. `auto`: `local` if `entailment.model` is."""
     threshold: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Scores from here on count as answering; by default the fitted threshold."""
+    """Least score that counts as answering; defaults to the fitted threshold."""
 
 
 class EmbeddingSettings(ServedSettings):
@@ -290,24 +291,24 @@ class EmbeddingSettings(ServedSettings):
 
     model: str = "local"
     """`local` (all-MiniLM-L6-v2), or a sentence-transformers model (name or folder). With
-    `base_url`, its name at that OpenAI-compatible server; `local` is what `citeproof serve` has."""
+    `base_url`, its name on that OpenAI-compatible server; `citeproof serve` serves `local`."""
     query_model: str | None = None
-    """Another model for questions, of those that are trained as a pair (DPR); `model` then embeds
+    """A separate model for questions, if two were trained as a pair (DPR); `model` then embeds
     passages only."""
     query_prefix: str | None = None
-    """Text before each question: `query: ` (E5). By default what the model's own settings say, with
-    `base_url` none; an empty text is no prefix."""
+    """Text before each question: `query: ` (E5). Defaults to the model's own configuration, with
+    `base_url` to none; an empty string means no prefix."""
     passage_prefix: str | None = None
     """Text before each passage: `passage: ` (E5)."""
     similarity: Literal["cosine", "inner_product"] = "cosine"
-    """How vectors are compared; `inner_product` for models that are trained with it (DPR)."""
+    """How to compare vectors; `inner_product` for models trained with it (DPR)."""
     batch_size: int | None = Field(default=None, ge=1)
-    """Most texts in one forward pass; by default 16 on a CPU, where more take more memory and no
-    less time, and 64 elsewhere. With `base_url`: in one request, by default 64;
-    text-embeddings-inference takes 32, unless told otherwise."""
+    """Maximum number of texts in a forward pass; defaults to 16 on a CPU, where larger batches
+    take more memory and no less time, and to 64 elsewhere. With `base_url`: in a request; defaults
+    to 64. text-embeddings-inference accepts 32 unless configured otherwise."""
 
     def full_name(self, name: str) -> str:
-        """A model's name with whatever else its vectors depend on, as a store notes it."""
+        """The name of a model with all that its vectors depend on, as a store records it."""
         parts = {"query_model", "query_prefix", "passage_prefix", "similarity"}
         chosen = self.model_dump(include=parts, exclude_defaults=True)
         told = ", ".join(f"{key} {value!r}" for key, value in chosen.items())
@@ -315,7 +316,7 @@ class EmbeddingSettings(ServedSettings):
 
     @property
     def embedded(self) -> bool:
-        """Whether it is the embedded model, loaded here."""
+        """Whether this process loads the embedded model."""
         return self.model == "local" and self.base_url is None
 
 
@@ -323,17 +324,17 @@ class RetrieverSettings(_Section):
     """How passages are cut and found. `retriever = "postgresql://…"` is short for its `source`."""
 
     source: str = "index"
-    """The index that is searched: `index` (citeproof's own, in Chroma), `postgresql://user@host/database`
-    (with pgvector), or `python:package.module:factory`, which makes a retriever of your own."""
+    """The index to search: `index` (citeproof's own, in Chroma), `postgresql://user@host/database`
+    (with pgvector), or `python:package.module:factory`, which returns your own retriever."""
 
     kind: Literal["fused", "dense", "bm25"] = "fused"
-    """`dense` goes by vectors, `bm25` by words, `fused` by both."""
+    """`dense` searches by vectors, `bm25` by words, `fused` by both."""
     passage_words: int = Field(default=100, ge=20, le=1000)
-    """About how long a passage is; it is cut at sentence ends."""
+    """Approximate length of a passage in words; passages end at sentence ends."""
 
     @property
     def elsewhere(self) -> bool:
-        """Whether something else than citeproof's own index is searched."""
+        """Whether the source is anything but citeproof's own index."""
         return self.source != "index"
 
     @field_validator("source")
@@ -345,76 +346,76 @@ class RetrieverSettings(_Section):
 
 
 class ChromaSettings(_Section):
-    """Where passages and cited evidence are kept: a folder, a server, or memory."""
+    """Where passages and cited evidence are stored: a folder, a server, or memory."""
 
     path: HomePath = Path(".citeproof")
     """The folder."""
     host: str | None = None
     """Host of a Chroma server (`chroma run`), for several writers or machines."""
     port: int = Field(default=8000, ge=1, le=65535)
-    """Of that server."""
+    """Port of that server."""
     ssl: bool = False
-    """Whether it is reached over https."""
+    """Whether to connect to it over https."""
     serve: bool = False
-    """Whether a Chroma server is started for the folder, and shared by all processes that use it.
-    It keeps its data in the subfolder `served`."""
+    """Whether to start a Chroma server for the folder, shared by all processes that use it. It
+    keeps its data in the subfolder `served`."""
     in_memory: bool = False
-    """Nothing is written to disk, and all is gone at the end."""
+    """Writes nothing to disk; everything is lost when the process ends."""
     collection: str = Field(default="passages", min_length=3, max_length=60)
-    """Name of the passages' collection; those beside it end in `-evidence` and `-bank`."""
+    """Name of the collection of passages; related collections end in `-evidence` and `-bank`."""
 
 
 class BankSettings(_Section):
     """The memory bank: past cases that R²-MGA shows to the model as demonstrations."""
 
     namespace: str = Field(default="default", pattern=r"^[\w.-]{1,64}$")
-    """Cases of one namespace are never shown to questions of another."""
+    """Questions of one namespace never see the cases of another."""
 
 
 class BudgetSettings(_Section):
-    """Hard limits of one run; what is proved by then is the answer."""
+    """Hard limits of a run, which then answers with what it has proved so far."""
 
     calls: int | None = Field(default=None, ge=1)
     """Calls of language models."""
     tokens: int | None = Field(default=None, ge=1)
     """Prompt and completion tokens together."""
     seconds: float | None = Field(default=None, gt=0)
-    """Spent in nodes."""
+    """Seconds spent in nodes."""
 
 
 class DocumentSettings(_Section):
     """How documents are read."""
 
     pdf: Literal["pdfium", "docling"] = "pdfium"
-    """The reader of PDF: `pdfium` (the text in the file, and Tesseract for scans), or `docling`
-    (models of layout, tables and text recognition; extra `docling`)."""
+    """The PDF reader: `pdfium` (the text in the file, and Tesseract for scans), or `docling`
+    (models for layout, tables and text recognition; extra `docling`)."""
     docling_models: HomePath | None = None
-    """The folder that `docling-tools models download` filled; by default the models come from the
-    Hugging Face hub, with the first PDF."""
+    """The folder that `docling-tools models download` filled; by default, the first PDF downloads
+    the models from the Hugging Face hub."""
 
 
 class ModelSettings(_Section):
-    """Where the embedded models are kept."""
+    """Where the embedded models are stored."""
 
     cache: Path | None = None
-    """By default the user's cache folder, such as `~/.cache/citeproof`."""
+    """The folder; defaults to the user's cache folder, such as `~/.cache/citeproof`."""
     offline: bool = False
-    """Never download; a missing model is an error."""
+    """Never downloads; a missing model is an error."""
 
 
 class RaySettings(_Section):
     """The Ray actors of `--on ray` (docs/ray.md)."""
 
     address: str | None = None
-    """Of a Ray cluster: `auto` on one of its machines, `HOST:6379`, or `ray://HOST:10001`. By
-    default Ray is started on this machine, and stopped at the end."""
+    """Address of a Ray cluster: `auto` on one of its machines, `HOST:6379`, or
+    `ray://HOST:10001`. By default, citeproof starts Ray on this machine and stops it at the end."""
     actors: int | None = Field(default=None, ge=1)
-    """Processes that work, each with models of its own; by default one for each GPU of the
-    cluster, or one for each machine where there is none."""
+    """Worker processes, each with its own models; defaults to one per GPU of the cluster, or one
+    per machine if there are no GPUs."""
     cpus: float | None = Field(default=None, gt=0)
-    """Cores of an actor; by default its even share of a machine's."""
+    """Cores per actor; defaults to an even share of the machine."""
     gpus: float | None = Field(default=None, ge=0)
-    """GPUs of an actor; 0.5 lets two share one. By default 1 where there are any."""
+    """GPUs per actor; 0.5 lets two actors share one. Defaults to 1 if there are any."""
 
     @field_validator("cpus", "gpus")
     @classmethod
@@ -427,14 +428,14 @@ class RaySettings(_Section):
 class Settings(_Section):
     """All settings of a run.
 
-    `Settings(…)` takes what it is given and reads nothing; `Settings.load` reads the file and
-    the environment. For that reason it is a plain pydantic model: `BaseSettings` reads the
-    environment whenever a model is built, also one that is restored from a saved run.
+    `Settings(…)` uses its arguments only; `Settings.load` reads the file and the environment.
+    Hence it is a plain pydantic model: `BaseSettings` reads the environment whenever a model is
+    built, even one that is restored from a saved run.
     """
 
     llm: LLMSettings = LLMSettings()
     roles: dict[str, LLMSettings] = {}
-    """Roles whose language model is set apart, complete; `load` fills them up from `llm`."""
+    """Complete settings of the roles with their own language model; `load` fills in from `llm`."""
     entailment: EntailmentSettings = EntailmentSettings()
     answerability: AnswerabilitySettings = AnswerabilitySettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -446,12 +447,12 @@ class Settings(_Section):
     documents: DocumentSettings = DocumentSettings()
     ray: RaySettings = RaySettings()
     prompts: HomePath | None = None
-    """A folder of prompts, `<name>.md` each, that replace the packaged ones."""
+    """A folder of prompts, each a file `<name>.md`, that replace the packaged ones."""
     checkpointer: str = "sqlite"
-    """Where runs and conversations are kept step by step: `sqlite`, a file of the store, or the
+    """Where every step of runs and conversations is saved: `sqlite`, a file of the store, or the
     address of a PostgreSQL database (`postgresql://…`), which several stores cannot share."""
     trace: Literal["none", "otel"] = "none"
-    """`otel`: every run is sent as OpenTelemetry spans to where the `OTEL_…` variables say."""
+    """`otel` sends every run as OpenTelemetry spans to the address in the `OTEL_…` variables."""
 
     @field_validator("documents")
     @classmethod
@@ -473,7 +474,7 @@ class Settings(_Section):
     def _or_our_error(
         cls, values: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        """Refuse values by a `SettingsError`; `load` explains pydantic's error by itself."""
+        """Turn pydantic's errors into a `SettingsError`; `load` explains them itself."""
         try:
             return handler(values)
         except ValidationError as error:
@@ -486,28 +487,28 @@ class Settings(_Section):
 
     @classmethod
     def load(cls, file: Path | str | None = None, **arguments: Any) -> Self:
-        """Read the file, the environment and the arguments, each over the one before.
+        """Read the file, the environment and the arguments; later ones override earlier ones.
 
-        A role starts from `llm` and changes what it names. An API key goes only where it was
-        meant for: a role or a later source that turns to another provider or server does not
-        take over the key, and one that names `local` or a `provider:model` without a base URL
-        does not take over the base URL.
+        A role inherits from `llm` and overrides the keys it sets. An API key reaches only the
+        server it was meant for: a role or a later source that names another provider or server
+        does not inherit the key, and one that names `local` or a `provider:model` without a base
+        URL does not inherit the base URL.
 
         Args:
-            file: A TOML file that must exist; by default `citeproof.toml` in the current
+            file: A TOML file, which must exist; defaults to `citeproof.toml` in the current
                 folder, if there is one.
             arguments: Sections as dictionaries or models, or dotted keys such as
-                `**{"llm.model": "openai:gpt-4o"}`. One that is None counts as not given.
+                `**{"llm.model": "openai:gpt-4o"}`. None counts as not given.
 
         Raises:
             SettingsError: A key is unknown, a value is not allowed, or the file can't be read.
         """
-        from citeproof.settings_sources import load  # only those who read need tomllib, difflib
+        from citeproof.settings_sources import load  # imports tomllib and difflib only if needed
 
         return load(cls, ROLES, file, arguments)
 
     def for_role(self, role: str) -> LLMSettings:
-        """The language model of a role: its own where it is set apart, else `llm`.
+        """The language model of a role: its own if it has one, else `llm`.
 
         Raises:
             SettingsError: There is no such role.

@@ -1,4 +1,4 @@
-"""Reads settings from their three sources, and tells which of them an error is in."""
+"""Reads settings from their three sources, and reports which source an error is in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from citeproof.errors import SettingsError
 FILE = "citeproof.toml"
 PREFIX = "CITEPROOF_"
 _SHORT = {"llm": "model", "entailment": "model", "embedding": "model", "retriever": "source"}
-"""Sections for which a plain string means this key; for each role it means the model."""
+"""Section → key that a plain string sets; for each role, it sets the model."""
 _WITH_PROVIDER = re.compile(
     r"(anthropic|azure_ai|azure_openai|bedrock|bedrock_converse|cohere|deepseek|fireworks"
     r"|google_genai|google_vertexai|groq|huggingface|mistralai|nvidia|ollama|openai|openrouter"
@@ -31,7 +31,7 @@ _ASTRAY = {
     "vllm_args": "arguments of a program",
     "address": "machines that would get your keys and documents",
 }
-"""Key → why a folder's file may not set it before it is trusted."""
+"""Key → why the file of a folder may only set it once the file is trusted."""
 _FIX = "See citeproof.settings for what each key means."
 
 _S = TypeVar("_S", bound=BaseModel)
@@ -41,11 +41,11 @@ Key = tuple[str, ...]
 class _Source(NamedTuple):
     name: str
     values: dict[Key, Any]
-    """Each setting by its keys, such as `("llm", "seed")`."""
+    """Keys, such as `("llm", "seed")` → value."""
     environment: bool = False
 
     def spell(self, *keys: str) -> str:
-        """A key as one writes it in this source."""
+        """A key as written in this source."""
         return PREFIX + "__".join(keys).upper() if self.environment else ".".join(keys)
 
 
@@ -56,7 +56,7 @@ def load(
 
     Args:
         cls: The settings, a model of sections.
-        roles: Names that its section `roles` may have; each stands for a section like `llm`.
+        roles: Allowed names in its section `roles`; each is a section like `llm`.
         file: A TOML file.
         arguments: Sections, or dotted keys.
     """
@@ -88,7 +88,8 @@ def load(
         return cls.model_validate(merged, context="load")
     except ValidationError as error:
         failures = error.errors(include_url=False, include_context=False)
-    # Raised out here, since pydantic's own message repeats the input, which may hold a key.
+    # Raised outside the `except` block, since pydantic's error repeats the input, which may hold an
+    # API key.
     told = dict.fromkeys(_explain(failure, read) for failure in failures)
     raise SettingsError("; ".join(told), fix=_FIX)
 
@@ -96,36 +97,36 @@ def load(
 def refusal(
     cls: type[BaseModel], roles: Sequence[str], values: Any, failures: Sequence[Any]
 ) -> SettingsError:
-    """The error for `Settings(…)` with values that it does not take.
+    """The error for `Settings(…)` with invalid values.
 
     Args:
         cls: The settings, a model of sections.
-        roles: Names that its section `roles` may have.
-        values: The values that it was given.
+        roles: Allowed names in its section `roles`.
+        values: The arguments of `Settings(…)`.
         failures: The errors that pydantic found.
     """
     try:
         if isinstance(values, Mapping):
             source = _Source("the arguments", {})
             dict(_settings(_known_fields(cls, roles), source, (), values))
-    except SettingsError as error:  # it says more: the nearest key, or what a section is
+    except SettingsError as error:  # more helpful: names the nearest key, or explains the section
         return error
     short = [failure["loc"][0] for failure in failures if failure["loc"][1:] == ()]
-    fix = f"Settings.load({short[0]}=…) takes short forms as well." if short else _FIX
+    fix = f"Settings.load({short[0]}=…) accepts short forms too." if short else _FIX
     return SettingsError("; ".join(_explain(failure, []) for failure in failures), fix=fix)
 
 
 def unknown_name_error(
     what: str, word: str, known: Iterable[str], source: str = "", more: Iterable[str] = ()
 ) -> SettingsError:
-    """The error for a name that is not known; it names the nearest that is.
+    """The error for an unknown name, with the nearest known name.
 
     Args:
         what: The kind of thing that is missing, such as `setting`.
-        word: The name.
-        known: Names that would have been right; listed where none is near.
+        word: The unknown name.
+        known: The known names, listed if none is near.
         source: Where the name was found.
-        more: Names that may have been meant as well, but are too many to be listed.
+        more: Further known names, which are too many to be listed.
     """
     names = list(known)
     near = difflib.get_close_matches(word, [*names, *more], n=1, cutoff=0.5)
@@ -136,7 +137,7 @@ def unknown_name_error(
 
 
 def hide_credentials(text: str) -> str:
-    """A text without user names and passwords of addresses."""
+    """The text without user names and passwords in addresses."""
     return re.sub(r"(?<=://)[^/@\s]+@", "…@", text)
 
 
@@ -157,7 +158,7 @@ def _file(file: Path | str | None) -> tuple[_Source, list[Any]]:
 
 def _environment(environ: Mapping[str, str]) -> tuple[_Source, list[Any]]:
     trees = []
-    # Sorted, so that CITEPROOF_LLM__MODEL goes over CITEPROOF_LLM.
+    # Sorted, so CITEPROOF_LLM__MODEL overrides CITEPROOF_LLM.
     for name in sorted(environ):
         value: Any = environ[name]
         if not name.upper().startswith(PREFIX) or not value:
@@ -166,7 +167,7 @@ def _environment(environ: Mapping[str, str]) -> tuple[_Source, list[Any]]:
             try:
                 value = json.loads(value)
             except json.JSONDecodeError as error:
-                # The error object holds the text, which may hold a key.
+                # The error object contains the text, which may hold an API key.
                 why = f"{error.msg} at column {error.colno}"
                 raise SettingsError(f"{name} is not valid JSON", why=why) from None
         trees.append(_nest(name[len(PREFIX) :].lower().split("__"), value))
@@ -186,14 +187,14 @@ def _nest(keys: Sequence[str], value: Any) -> Any:
 
 
 def _deepen(old: Any, new: Any) -> Any:
-    """A value laid over another of the same source; tables are merged."""
+    """Override a value by another of the same source; tables are merged."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return new
     return {**old, **{key: _deepen(old.get(key), value) for key, value in new.items()}}
 
 
 def _known_fields(cls: type[BaseModel], roles: Sequence[str]) -> dict[Key, FieldInfo]:
-    """Each setting by its keys."""
+    """All settings by their keys."""
     known: dict[Key, FieldInfo] = {}
     for key, field in cls.model_fields.items():
         is_role = key == "roles"
@@ -209,10 +210,10 @@ def _known_fields(cls: type[BaseModel], roles: Sequence[str]) -> dict[Key, Field
 def _settings(
     known: Mapping[Key, FieldInfo], source: _Source, place: Key, value: Any
 ) -> Iterator[tuple[Key, Any]]:
-    """The settings in a table, or a table's value; short forms are written out.
+    """The settings in a table, or a single value; short forms are expanded.
 
     Raises:
-        SettingsError: One is not known, or stands in the place of a section.
+        SettingsError: A setting is unknown, or a value is given for a section.
     """
     if isinstance(value, BaseModel):
         value = value.model_dump(exclude_unset=True)
@@ -226,7 +227,7 @@ def _settings(
         spelled, above = source.spell(*place), place[:-1]
         beside = (key for key in known if key[: len(above)] == above)
         names = dict.fromkeys(source.spell(*key[: len(place)]) for key in beside)
-        # CITEPROOF_LLM_MODEL stands at the top for CITEPROOF_LLM__MODEL, one level below.
+        # CITEPROOF_LLM_MODEL looks like a top-level key, but means CITEPROOF_LLM__MODEL.
         more = () if above else (source.spell(*key) for key in known if len(key) == 2)
         kind = "role" if above == ("roles",) else "setting"
         raise unknown_name_error(f"{kind} {spelled}", spelled, names, source.name, more)
@@ -244,7 +245,7 @@ def _settings(
 
 
 def _merge(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """One section laid over another; keys and servers stay where they belong."""
+    """Override a section by another; API keys and base URLs stay with the server they belong to."""
     merged = {**base, **more}
     if "base_url" not in more:
         model = more.get("model")
@@ -256,9 +257,9 @@ def _merge(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Source]) -> None:
-    """Refuse a project's file that leads the user's key astray, or says what program runs.
+    """Reject a project's file that sends the user's API key elsewhere, or chooses a program to run.
 
-    The file comes with the folder, and the folder may be anybody's.
+    The file comes with the folder, which may be untrusted.
 
     Raises:
         SettingsError: The user has neither named the file nor trusted it.
@@ -283,14 +284,14 @@ def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Sou
     if not is_trusted(Path(FILE)):
         raise SettingsError(
             f"{FILE} of this folder sets {spelled}.{name}, {known[name]}",
-            why="the file comes with the folder, and nobody has said that it may",
-            fix=f"Look at it. If it is yours: citeproof trust, once; or name it each time: "
+            why="the file comes with the folder, and you have not trusted it",
+            fix=f"Look at it. If it is yours, run `citeproof trust` once, or name it each time: "
             f"--config {FILE}.",
         )
 
 
 def _place(section: Mapping[str, Any]) -> str:
-    """The receiver of what is sent: a server, or a provider; empty where nothing says."""
+    """The receiver of requests: a server or a provider; empty if neither is set."""
     return str(section.get("base_url") or str(section.get("model") or "").partition(":")[0])
 
 

@@ -1,4 +1,4 @@
-"""Settings as a TOML file that could be loaded again, but for its secrets."""
+"""Writes settings as a TOML file that can be loaded again, except for its secrets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HIDDEN = "(hidden)"
 
 
 def as_toml(settings: Settings) -> str:
-    """Every setting, also those left at their defaults; keys and passwords are hidden."""
+    """All settings as TOML, including defaults; API keys and passwords are hidden."""
     lines: list[str] = []
     for section, values in settings.model_dump(mode="json").items():
         if section == "roles":
@@ -20,7 +20,7 @@ def as_toml(settings: Settings) -> str:
                 lines += _table(f"roles.{role}", own)
         elif isinstance(values, dict):
             lines += _table(section, values)
-        else:  # a key outside of all sections goes before them
+        else:  # a key outside all sections goes before them
             lines.insert(0, f"{_line(section, values)}\n")
     return "\n".join(lines).strip() + "\n"
 
@@ -33,8 +33,8 @@ def _line(key: str, value: object) -> str:
     if key == "api_key":
         return f"# {key} is not set" if value is None else f"# {key} is set {_HIDDEN}"
     if value is None:
-        value = "none"  # left out, it would be the default, or that of `[llm]` in a role
+        value = "none"  # if left out, the default would apply, or in a role the value of `[llm]`
     if isinstance(value, str):
         value = hide_credentials(value)
-    # JSON writes strings, numbers and truth values as TOML does.
+    # JSON writes strings, numbers and booleans as TOML does.
     return f"{key} = {json.dumps(value, ensure_ascii=False)}"

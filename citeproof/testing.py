@@ -1,6 +1,6 @@
 """Fakes of models and retrievers, for testing a flow without them.
 
-They need no pytest, send nothing anywhere, and record what they were asked:
+They need no pytest, send nothing anywhere, and record their calls:
 
     >>> from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
     >>> model = ScriptedChatModel(["The tower is old.", "DONE"])
@@ -47,11 +47,11 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 
 
 class Choice(dict[str, float]):
-    """A reply to `LLM.choose`: `Choice(Yes=0.9, No=0.1)`; as text it is the likeliest option."""
+    """A reply to `LLM.choose`: `Choice(Yes=0.9, No=0.1)`; as text, it is the likeliest option."""
 
 
 Reply = str | Choice | Mapping[str, Any] | BaseModel | BaseException
-"""Text; a choice; an object, sent as JSON; or an exception, raised."""
+"""Text, a choice, an object to send as JSON, or an exception to raise."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Call:
     """One call of a `ScriptedChatModel`."""
 
     role: str
-    """The role of the `LLM` that called; empty where the model was called directly."""
+    """The role of the calling `LLM`; empty if the model was called directly."""
     prompt: str
-    """The texts of all messages, with an empty line between them."""
+    """The texts of all messages, separated by empty lines."""
     arguments: dict[str, Any] = field(default_factory=dict)
-    """Arguments beside the messages, such as `max_tokens`."""
+    """Arguments other than the messages, such as `max_tokens`."""
 
 
 class ScriptedChatModel(BaseChatModel):
@@ -72,19 +72,19 @@ class ScriptedChatModel(BaseChatModel):
     The script is one of
     - a list: its replies in order;
     - a function of the prompt's text;
-    - a mapping: the key is a role or a part of the prompt's text, and the first that fits
+    - a mapping: each key is a role or a part of the prompt's text, and the first match
       counts. Its value is a list of replies, given in order, or one reply, given each time.
 
-    Streaming gives one word at a time. Token counts are word counts; those that the prompt
-    shares with the beginning of the prompt before it count as cached.
+    Streaming yields one word at a time. Token counts are word counts; the words that a prompt
+    shares with the beginning of the previous prompt count as cached.
 
     Args:
         replies: The script.
-        logprobs: Whether probabilities are given when asked for, as some providers do not.
+        logprobs: False returns no probabilities on request, like some providers.
         delay: Seconds before each reply.
 
     Raises:
-        InputError: From a call, when the script has nothing more to say.
+        InputError: From a call, if the script has no more replies.
     """
 
     script: Any
@@ -136,8 +136,8 @@ class ScriptedChatModel(BaseChatModel):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
-        """Stream a reply; the role is that of the config."""
-        # A stream's own implementation is handed no run manager, and so no metadata.
+        """Stream a reply; the role comes from the config."""
+        # LangChain passes no run manager to this method, and so no metadata.
         role = ((config or {}).get("metadata") or {}).get("role", "")
         async for chunk in super().astream(input, config, role=role, **kwargs):
             yield chunk
@@ -190,7 +190,7 @@ class ScriptedChatModel(BaseChatModel):
             raise InputError(
                 f"The script has run out after {given} replies{of}",
                 why=f"asked once more by {_describe_call(role, prompt)}",
-                fix="Add a reply, or find out why there is one call more than planned.",
+                fix="Add a reply, or find out why there are more calls than planned.",
             )
         self._given[key] = given + 1
         return replies[given]
@@ -200,11 +200,11 @@ class TableEntailment:
     """An entailment model with fixed scores.
 
     Args:
-        scores: A function of premise and hypothesis; or a table of (premise, hypothesis), where
-            a key fits if its premise is part of the premise, and the best that fits counts.
-        default: Score of a pair that the table does not have.
-        threshold: Scores from here on count as entailed.
-        name: For reports.
+        scores: A function of premise and hypothesis, or a table with (premise, hypothesis) as keys.
+            A key matches if its premise is part of the pair's premise; the best match counts.
+        default: Score of a pair without a match in the table.
+        threshold: Least score that counts as entailed.
+        name: Name of the model in reports.
     """
 
     def __init__(
@@ -220,12 +220,12 @@ class TableEntailment:
         self.pairs: list[Pair] = []
         """The pairs so far, in order."""
         self.batches: list[int] = []
-        """How many pairs each call brought."""
+        """Number of pairs of each call."""
         self._scores = scores
         self._default = default
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The written score of each pair, in order.
+        """The score of each pair, in order.
 
         Raises:
             InputError: A score is not from 0 to 1.
@@ -254,8 +254,8 @@ class ListRetriever:
     """A retriever over given passages.
 
     Args:
-        passages: A list, ranked by how many words a passage shares with the query, where one
-            that shares none is not found; a mapping, where the first key that is part of the
+        passages: A list, ranked by the number of words that a passage shares with the query (a
+            passage that shares none is not found); a mapping, whose first key that is part of the
             query gives its passages in order; or a function of the query.
     """
 
@@ -285,7 +285,7 @@ class ListRetriever:
 
 
 def passage(text: str, *, title: str = "", id: str = "", source: str = "") -> Passage:  # noqa: A002
-    """A passage; by default its id is made from its text."""
+    """A passage, whose id is by default made from its text."""
     return Passage(id=id or Passage.make_id(source, text), text=text, title=title, source=source)
 
 
@@ -305,7 +305,7 @@ def _text(reply: Any) -> str:
 
 
 def _logprobs(reply: Any, text: str) -> dict[str, Any]:
-    """OpenAI's shape, for the first token."""
+    """Log probabilities in OpenAI's format, for the first token."""
     first = next(iter(text.split()), "").rstrip(".,;:!")
     choice = reply if isinstance(reply, Choice) else {first: 1.0}
     top = [{"token": t, "logprob": math.log(p)} for t, p in choice.items() if p > 0]

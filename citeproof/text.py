@@ -1,4 +1,4 @@
-"""Text for people: strangers' text made harmless, numbers in words; names."""
+"""Text for people: untrusted text made harmless, numbers and durations, names."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 __all__ = ["INVISIBLE", "count", "find", "is_web", "plain", "problem", "seconds", "snake_case"]
 
 INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
-"""Tags, which spell out ASCII unseen, and controls that turn the direction of other text: no reader
-sees them, a language model does."""
+"""Tags, which spell out invisible ASCII, and controls that change the direction of text. People do
+not see them, but language models do."""
 _UNSEEN = re.compile(
-    # C0 and C1 controls drive terminals; the others reorder or hide what is read.
+    # C0 and C1 controls drive terminals; the others reorder or hide text.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _BREAKS = re.compile(r"\s+")
 
 
 def plain(text: str, *, lines: bool = False) -> str:
-    """Text without control characters, on one line unless `lines` are kept.
+    """Text without control characters, on one line unless `lines` is true.
 
-    Titles, paths and passages come from strangers: an escape sequence in a file name must not
-    reach the terminal.
+    Titles, paths and passages are untrusted: an escape sequence in a file name must not reach the
+    terminal.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _UNSEEN.sub("", text)
@@ -33,7 +33,7 @@ def plain(text: str, *, lines: bool = False) -> str:
 
 
 def find(text: str, sentence: str) -> tuple[int, int] | None:
-    """The place of a sentence in a text; white space between its words may differ."""
+    """The span of a sentence in a text, or None; white space between its words may differ."""
     words = sentence.split()
     if not words:
         return None
@@ -42,7 +42,7 @@ def find(text: str, sentence: str) -> tuple[int, int] | None:
 
 
 def is_web(address: str) -> bool:
-    """Whether an address is one of the web, which may become a link."""
+    """Whether an address is an HTTP or HTTPS URL, which may become a link."""
     try:
         return urlsplit(address).scheme in ("http", "https")
     except ValueError:
@@ -65,11 +65,11 @@ def seconds(value: float) -> str:
 
 
 def problem(error: ValidationError) -> str:
-    """The first thing that is wrong with an object: `rounds.0: Field required`."""
+    """The first problem in a validation error: `rounds.0: Field required`."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
 
 
 def snake_case(name: str) -> str:
-    """The name of a class as that of a function: `ClaimGenerator` is `claim_generator`."""
+    """A class name in snake case: `ClaimGenerator` becomes `claim_generator`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -1,4 +1,4 @@
-"""The settings files of project folders that the user has said to trust: by path and content."""
+"""The settings files in project folders that the user trusts, by path and content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["is_trusted", "trust"]
 
 
 def is_trusted(file: Path) -> bool:
-    """Whether the user has trusted this file, and it has not changed since."""
+    """Whether the user has trusted this file and it has not changed since."""
     try:
         return _trusted_files().get(str(file.resolve())) == _hash(file.read_bytes())
     except OSError:
@@ -20,10 +20,10 @@ def is_trusted(file: Path) -> bool:
 
 
 def trust(file: Path) -> Path:
-    """Trust a file as it is now, in all later runs.
+    """Trust a file with its current content in all later runs.
 
     Returns:
-        Where that is kept.
+        The file that records the trust.
 
     Raises:
         InputError: The file cannot be read, or the list cannot be written.

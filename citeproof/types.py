@@ -1,4 +1,4 @@
-"""The values that citeproof gives back: frozen, comparable and JSON-able."""
+"""The values that citeproof returns: frozen, comparable and JSON-able."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ CheckVerdict = Literal[
 ]
 """The verdict of a check on a sentence:
 
-- supported: the passages that it cites entail it;
+- supported: its cited passages entail it;
 - misattributed: they do not, but another passage does;
-- uncited: it cites nothing, and a passage entails it;
-- contradicted: no passage that was tried entails it, and one says otherwise;
-- unsupported: no passage that was tried entails it, nor says otherwise;
-- unchecked: it states nothing, being a heading, a lead-in or a question.
+- uncited: it cites nothing, but a passage entails it;
+- contradicted: none of the passages tried entails it, and one says otherwise;
+- unsupported: none of the passages tried entails it or says otherwise;
+- unchecked: it states nothing, for instance a heading, a lead-in or a question.
 """
 
 
 def shown_score(score: float) -> str:
-    """A score with two digits, rounded down: below a threshold it never looks like it."""
+    """A score with two digits, rounded down, so no score below a threshold looks equal to it."""
     return f"{int(score * 100 + 1e-9) / 100:.2f}"
 
 
@@ -62,7 +62,7 @@ class Box(_Value):
     end: int
     left: float
     top: float
-    """From the upper edge of the page."""
+    """Distance from the upper edge of the page."""
     right: float
     bottom: float
 
@@ -75,14 +75,14 @@ class Passage(_Value):
     text: str
     title: str = ""
     source: str = ""
-    """Where the text comes from: a path or an address."""
+    """Source of the text: a path or an address."""
     page: int | None = None
-    """Page of the source, from 1; None where the source has no pages."""
+    """Page of the source, from 1; None if the source has no pages."""
     location: str = ""
-    """Where the text stands in a source without pages, as in `slide 4`."""
+    """Location of the text in a source without pages, as in `slide 4`."""
     boxes: tuple[Box, ...] = ()
-    """The lines of `text` on their page, a box for each sentence's part of a line; empty where
-    the source does not tell."""
+    """The lines of `text` on their page, with a box for each sentence's part of a line; empty if
+    the source has no positions."""
     start: int = 0
     """Offset of the first character of `text` in the text of its source."""
     end: int = 0
@@ -97,7 +97,7 @@ class Passage(_Value):
 
     @property
     def origin(self) -> str:
-        """The source for others to see: an address of the web, or a file's name without folders."""
+        """The source as shown to others: a web address, or a file's name without folders."""
         source = plain(self.source)
         return source if is_web(source) else re.split(r"[/\\]", source)[-1]
 
@@ -108,7 +108,7 @@ class Passage(_Value):
 
     @staticmethod
     def make_id(source: str, text: str, start: int = 0) -> str:
-        """An id that depends on nothing but where the passage stands and what it says."""
+        """An id that depends only on the passage's source, position and text."""
         key = f"{source}\x00{start}\x00{text}".encode()
         return hashlib.sha256(key).hexdigest()[:16]
 
@@ -117,19 +117,19 @@ class _Quotation(_Value):
     sentence: str = ""
     """The sentence of the passage that supports the claim best."""
     page: int | None = None
-    """Page of the source on which it stands, from 1; None where the source has no pages."""
+    """Page of the source with the sentence, from 1; None if the source has no pages."""
     boxes: tuple[Box, ...] = ()
-    """Where it stands on that page, a box for each line; offsets are into `sentence`."""
+    """The place of the sentence on that page, a box for each line; offsets refer to `sentence`."""
     unplaced: str = ""
-    """Why a sentence of a page has no boxes; empty otherwise."""
+    """Why a sentence on a page has no boxes; empty otherwise."""
 
 
 class Citation(_Quotation):
-    """A passage that a claim rests on."""
+    """A passage that a claim cites."""
 
     passage_id: str
     number: int = Field(ge=1)
-    """The number shown in the answer's text, given in order of first use."""
+    """The number shown in the answer's text, in order of first use."""
 
 
 class Verdict(_Value):
@@ -140,13 +140,13 @@ class Verdict(_Value):
     tier: Literal["cited", "memory"] | None = None
     """The passages that entail the claim: those that were cited, or the memory as a whole."""
     score: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Probability that the cited passages entail the claim, where they or the memory were found to;
-    else by the tier that decided last. None where unchecked."""
+    """Probability that the cited passages entail the claim, if the claim was proved; otherwise, the
+    score of the tier that decided last. None if unchecked."""
     trials: int = Field(default=1, ge=1)
-    """How many times the claim was written until this verdict."""
+    """Number of times the claim was written until this verdict."""
     reason: str = ""
-    """Why a claim is unchecked, who lets an unsupported one stand, what sentences a name was taken
-    from, or that a quote stands in its place; empty otherwise."""
+    """Why a claim is unchecked, who approved an unsupported one, which sentences a name was taken
+    from, or that the claim is a quote; empty otherwise."""
 
     @property
     def failed(self) -> bool:
@@ -154,7 +154,7 @@ class Verdict(_Value):
         return self.status in ("unsupported", "contradicted")
 
     def __str__(self) -> str:
-        """As in `supported 0.90`; without a number where nothing was scored."""
+        """As in `supported 0.90`; without a number if nothing was scored."""
         return self.status if self.score is None else f"{self.status} {shown_score(self.score)}"
 
 
@@ -166,7 +166,7 @@ class Claim(_Value):
     citations: tuple[Citation, ...] = ()
     verdict: Verdict
     against: tuple[Citation, ...] = ()
-    """Passages of the run that say otherwise, also where others prove the claim."""
+    """Passages of the run that say otherwise, even if others prove the claim."""
 
 
 class Usage(_Value):
@@ -175,10 +175,10 @@ class Usage(_Value):
     llm_calls: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
-    """Those of the prompt tokens that the server took from its key-value cache."""
+    """Prompt tokens that the server took from its key-value cache."""
     completion_tokens: int = 0
     nli_pairs: int = 0
-    """Premise-hypothesis pairs that were asked for, whether a cache answered them or not."""
+    """Premise-hypothesis pairs that were requested, whether or not a cache answered them."""
     retrievals: int = 0
     seconds: float = 0.0
 
@@ -192,12 +192,12 @@ class Answer(_Value):
 
     question: str
     asked: str = ""
-    """The question as it was asked, where `question` is a rewriting that stands alone."""
+    """The question as asked, if `question` is a rewriting that stands alone."""
     method: str
     status: Literal["answered", "partial", "not_found"]
-    """answered: every claim is supported, and one of them answers the question, or each of its
-    parts; partial: a claim is not supported, a part is not answered, or a budget was spent;
-    not_found: no claim answers the question. Its text is then what the passages do say."""
+    """answered: every claim is supported, and the question, or each of its parts, is answered by
+    one of them; partial: a claim is not supported, a part is not answered, or a budget was spent;
+    not_found: no claim answers the question, and the text is what the passages do say."""
     reason: str = ""
     """Why the answer is partial or was not found."""
     text: str = ""
@@ -206,7 +206,7 @@ class Answer(_Value):
     passages: tuple[Passage, ...] = ()
     """The cited passages; `passages[n - 1]` is the one with number n."""
     nearest: tuple[Passage, ...] = ()
-    """Where no answer was found and no passage is cited: the passages that came nearest."""
+    """The passages that came nearest, if no answer was found and no passage is cited."""
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
     """Problems that were repaired, such as an unreadable reply."""
@@ -231,7 +231,7 @@ class Support(_Quotation):
     """A passage that entails a checked sentence, by itself or with others."""
 
     number: int | None = None
-    """The number that cites it; None where no number does."""
+    """The number that cites the passage; None if none does."""
     passage: Passage
 
 
@@ -241,23 +241,23 @@ class CheckedSentence(_Value):
     text: str
     """The sentence, without citation marks, bullets and emphasis."""
     paragraph: int = Field(ge=1)
-    """The paragraph of the text that it stands in."""
+    """Number of the paragraph that contains the sentence."""
     citations: tuple[int, ...] = ()
-    """The numbers that it cites, in order and each once, those that do not exist included."""
+    """The cited numbers in order, each once, including those that do not exist."""
     invalid: tuple[int, ...] = ()
-    """Those of its citations that do not exist."""
+    """The cited numbers that do not exist."""
     verdict: CheckVerdict
     score: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Probability of entailment: that of `support`, or else the best of all that were tried;
-    None where none was."""
+    """Probability of entailment: the score of `support`, or the best of all passages tried; None if
+    none was tried."""
     support: tuple[Support, ...] = ()
-    """Passages that entail the sentence: one, or two or three cited ones that do so together."""
+    """Passages that entail the sentence: one alone, or two or three cited ones together."""
     against: tuple[Support, ...] = ()
-    """The passages that say otherwise, each by itself, also where others entail the sentence."""
+    """The passages that say otherwise, each by itself, even if others entail the sentence."""
 
 
 class CheckCounts(_Value):
-    """How many sentences have each verdict."""
+    """Number of sentences with each verdict."""
 
     supported: int = 0
     misattributed: int = 0
@@ -271,17 +271,16 @@ class CheckReport(_Value):
     """The result of a check of a whole text."""
 
     sentences: tuple[CheckedSentence, ...] = ()
-    """In the order of the text."""
+    """The sentences, in the order of the text."""
     counts: CheckCounts = CheckCounts()
     citation_recall: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Share of the sentences, without the unchecked ones, that their own citations support; None
-    where there are none."""
+    """Share of the checked sentences that their own citations support; None if there are none."""
     invalid_citations: tuple[int, ...] = ()
     """Cited numbers that do not exist, in ascending order."""
     model: str = ""
-    """The entailment model, as reports name it."""
+    """Name of the entailment model in reports."""
     threshold: float = 0.0
-    """Scores from here on counted as entailed."""
+    """Least score that counted as entailed."""
 
 
 def _cells(claim: Claim) -> list[str]:

@@ -76,5 +76,5 @@ def test_a_graph_without_an_answer_is_told_of() -> None:
     def nothing(_: QuestionInput) -> dict[str, Any]:
         return {}
 
-    with pytest.raises(InputError, match="gave no Answer"):
+    with pytest.raises(InputError, match="returned no Answer"):
         answer(one_step(nothing), QUESTION)

@@ -427,7 +427,7 @@ def test_retrieve_with_leaves_the_tools_as_they_are() -> None:
 def test_a_graph_that_answers_with_names_cannot_be_part_of_another(form: Any, bank: Bank) -> None:
     tools = banked(nothing(), bank)
     for compose in (verify_with, remember_with):
-        with pytest.raises(SettingsError, match=f"vanilla cannot be part.*no sentences.*{form}"):
+        with pytest.raises(SettingsError, match=f"vanilla cannot be part.*not sentences.*{form}"):
             compose(build_vanilla(tools, form=form), tools)
 
 

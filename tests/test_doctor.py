@@ -134,8 +134,8 @@ def test_servers_are_named_without_their_secrets() -> None:
     )
     found = look(settings)
     told = found["Language model"].detail
-    assert told.startswith("m at http://127.0.0.1:9/v1: it is not reached: ")
-    assert found["Chroma store"].detail.startswith("server 127.0.0.1:9: it is not reached: ")
+    assert told.startswith("m at http://127.0.0.1:9/v1: it cannot be reached: ")
+    assert found["Chroma store"].detail.startswith("server 127.0.0.1:9: it cannot be reached: ")
     assert {found[name].status for name in ("Language model", "Chroma store")} == {"missing"}
     assert "secret" not in str(found)
     memory = ChromaSettings(in_memory=True)
@@ -183,7 +183,7 @@ def test_models_at_an_address_are_asked(fresh: Settings) -> None:
         found = at(stub.url)
     model, vectors = found["Entailment model"], found["Embedding model"]
     assert (model.status, vectors.status) == ("ok", "ok")
-    assert model.detail.startswith(f"{name}, citeproof serve at {stub.url}; from")
+    assert model.detail.startswith(f"{name}, citeproof serve at {stub.url}; a score of")
     assert vectors.detail == f"all-minilm-l6-v2 at {stub.url}/v1, 2 numbers each"
     found = at(stub.url)  # which is gone by now
     for check in (found["Entailment model"], found["Embedding model"]):
@@ -234,4 +234,4 @@ def test_replaced_prompts_are_told(fresh: Settings, tmp_path: Path) -> None:
     (folder / "judge.md").write_text("Is it so?", encoding="utf-8")
     found = told()
     assert (found.status, "judge.md" in found.detail) == ("missing", True)
-    assert "no node asks the packaged one" in found.detail
+    assert "no node uses the packaged one" in found.detail

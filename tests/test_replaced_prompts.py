@@ -160,7 +160,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     [
         ("anwerer.md", OWN, r"anwerer\.md' replaces nothing: there is no 'anwerer'.*mean answerer"),
         ("x.md", OWN, r"x\.md' replaces nothing: there is no 'x'.*Prompts of nodes: answer_sel"),
-        ("judge.md", "Is {claim} so?", r"judge\.md' replaces nothing: no node asks"),
+        ("judge.md", "Is {claim} so?", r"judge\.md' replaces nothing: no node uses"),
         (
             "planner.md",
             "Plan.",

@@ -20,24 +20,25 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 @dataclass(frozen=True)
 class AgreementChecker(Node):
-    """Accepts the main LM's answer, or keeps what the verifier LM corroborates of it."""
+    """Accepts the main LM's answer, or keeps the statements that the verifier LM corroborates."""
 
     threshold: float = 0.5
-    """θ: the least ROUGE-2 of the two answers at which the main LM's is accepted, 0 to 1."""
+    """θ: least ROUGE-2 of the two answers at which the main LM's answer is accepted, 0 to 1."""
     statement_threshold: float = 0.4
-    """The least share of a statement's bigrams in the verifier's answer that keeps it, 0 to 1."""
+    """Least share of a statement's bigrams in the verifier's answer at which the statement is kept,
+    0 to 1."""
     form: AnyForm = "prose"
-    """Outside prose each claim is an entity; it is kept where the verifier names the same one. A
-    single name has few bigrams or none, so two models agree if they name the same."""
+    """Outside prose, each claim is an entity, which is kept if the verifier names the same one. A
+    single name has few bigrams or none, so the two models agree if they give the same name."""
 
     async def __call__(self, state: CandidateState) -> Update:
-        """Add a round: how far the answers agree, and the statements that are kept.
+        """Add a round: how far the answers agree, and which statements are kept.
 
-        A statement that cites nothing is never kept, and an answer that cites nothing is never
-        accepted. A verdict stays `unchecked`, since agreement is no proof by entailment; its
-        reason says whether the claim was corroborated.
+        A statement without citations is never kept, and an answer without citations is never
+        accepted. Verdicts stay `unchecked`, since agreement is no proof by entailment; their
+        reasons say whether the claim was corroborated.
         """
-        # Counting is quick, but loading the library takes seconds.
+        # Counting is fast, but loading the library takes seconds.
         contrast = await asyncio.to_thread(
             self.contrast, state["claims"], state["verifier_claims"], len(state["rounds"]) + 1
         )
@@ -63,7 +64,7 @@ class AgreementChecker(Node):
     def contrast(
         self, claims: Sequence[Claim], verifier_claims: Sequence[Claim], number: int
     ) -> Contrast:
-        """The round of that number, from 1, for two answers; it blocks."""
+        """Compare two answers as round `number`, counted from 1; blocks."""
         said = [claim.text for claim in verifier_claims]
         between = " " if self.form == "prose" else ", "
         answer = between.join(claim.text for claim in claims)
@@ -87,9 +88,9 @@ class AgreementChecker(Node):
             by = next((other for other in said if entity(other) == entity(text) != ""), "")
             share, enough = float(bool(by)), bool(by)
         else:
-            # One statement may be said again in several, so the whole answer counts.
+            # Several statements may together say what one says, so the whole answer counts.
             shares = {other: rouge_2(text, other).recall for other in said}
-            # A single word makes no bigram: it is found only as a statement of its own.
+            # A single word has no bigram: it is found only as a separate statement.
             share = max([rouge_2(text, " ".join(said)).recall, *shares.values()])
             enough = share >= self.statement_threshold
             by = max(shares, key=lambda other: shares[other], default="")
@@ -100,7 +101,7 @@ class AgreementChecker(Node):
 
 
 def entity(text: str) -> str:
-    """An entity's name for comparison: no case, punctuation, or articles (SQuAD, ALCE)."""
+    """An entity's name for comparison, without case, punctuation or articles (SQuAD, ALCE)."""
     words = tokenize(text)
     return " ".join([word for word in words if word not in _ARTICLES] or words)
 

@@ -1,4 +1,4 @@
-"""Checks the answer of a conversation against what its tools and documents say."""
+"""Checks the answer of a conversation against the results of its tools and its documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ConversationState(NodeState):
 
     messages: list[AnyMessage]
     documents: list[Any]
-    """LangChain documents or passages that prove the answer besides the results of tools."""
+    """LangChain documents or passages that may prove the answer, besides the results of tools."""
     report: NotRequired[CheckReport | None]
 
 
@@ -38,12 +38,12 @@ class AnswerChecker(Node):
 
     entailment: Entailment
     retriever: Retriever | None = field(default=None, kw_only=True)
-    """Finds further passages, such as those of an index."""
+    """Finds additional passages, for instance in an index."""
     evidence: Collection[str] | None = field(default=None, kw_only=True)
-    """Names of the tools whose results count; by default all."""
+    """Names of the tools whose results count; defaults to all."""
 
     async def __call__(self, state: ConversationState) -> Update:
-        """The message with annotations, in place of the one without, and `report`."""
+        """Replace the message by its annotated version, and set `report`."""
         messages = state["messages"]
         if (answer := final_answer(messages)) is None:
             return {"report": None}

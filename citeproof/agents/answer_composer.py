@@ -26,7 +26,7 @@ __all__ = ["AnswerComposer"]
 
 Status = Literal["answered", "partial", "not_found"]
 _NEAREST = 3
-"""Passages that are shown where no answer was found."""
+"""Number of passages to show if no answer was found."""
 
 
 class EndState(WritingState):
@@ -34,7 +34,7 @@ class EndState(WritingState):
 
     stop: str
     asked: NotRequired[str]
-    """The question as it was asked, where it was rewritten."""
+    """The question as asked, if it was rewritten."""
     answerable: NotRequired[bool | None]
     """Whether a passage answers the question; None if it was not checked."""
     doubt: NotRequired[str | None]
@@ -43,33 +43,33 @@ class EndState(WritingState):
 
 @dataclass(frozen=True)
 class AnswerComposer(Node):
-    """Puts the claims together, even if the run ended early."""
+    """Composes the answer from the claims, even if the run ended early."""
 
     method: str = "vtg"
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """How unsupported claims are treated: kept as they are, flagged in the text, or left out. A
-    claim that a person has approved stays as it is."""
+    """What to do with unsupported claims: keep them, flag them in the text, or leave them out.
+    Claims that a person has approved stay."""
     form: AnyForm = "prose"
     announce: bool = True
     """Whether to emit the claims as accepted; False if a `ClaimAcceptor` has done so."""
     answer: bool = True
-    """Whether an answer was asked for."""
+    """Whether an answer was requested."""
     doubt: str = ""
-    """Why the answer is in doubt where no node has judged it as a whole."""
+    """Why the answer is in doubt if no node has judged it as a whole."""
     agreement: bool = False
-    """Whether two models' agreement takes the place of a check, so that unchecked claims raise no
-    doubt (CaLM)."""
+    """Whether the agreement of two models replaces a check, so that unchecked claims raise no doubt
+    (CaLM)."""
     closed_book: bool = False
-    """Whether the model was to answer without passages."""
+    """Whether the model had to answer without passages."""
     answerability: Entailment | None = None
-    """Says whether a claim answers the question; without it every claim does."""
+    """Decides whether a claim answers the question; without it, every claim does."""
     check_answer: bool = True
     evidence: EvidenceLog | None = None
-    """Where cited passages are recorded for later; a failure costs the record, not the answer.
+    """The log that records the cited passages; if it fails, the record is lost, not the answer.
     Drafts for another graph are not recorded."""
 
     async def __call__(self, state: EndState) -> Update:
-        """Compose the answer; if no claim answers, say so, and why."""
+        """Compose the answer; if no claim answers the question, it says so and why."""
         kept, dropped = self._split_claims(state)
         claims, passages = _renumber(kept, state["passages"])
         status, reason = self._status(state, claims, dropped)
@@ -95,12 +95,12 @@ class AnswerComposer(Node):
             passages=tuple(passages),
             nearest=tuple(near[:_NEAREST]),
         )
-        if is_draft or not self.answer:  # a draft is part of the work on the answer
+        if is_draft or not self.answer:  # a draft is no message of the conversation
             return {"answer": answer}
         return {"answer": answer, "messages": [answer_message(answer)]}
 
     def _split_claims(self, state: EndState) -> tuple[list[Claim], list[str]]:
-        """The claims that stand, and the texts of those that do not."""
+        """The claims to keep, and the texts of the claims to drop."""
         kept, dropped = [], list(state["dropped"])
         for claim in state["claims"]:
             decided = claim.verdict.reason == APPROVED
@@ -116,7 +116,7 @@ class AnswerComposer(Node):
     async def _beside_the_question(
         self, question: str, claims: list[Claim], passages: list[Passage]
     ) -> tuple[Status, str] | None:
-        """Status and reason if a part of the question is not answered, or not by proved claims.
+        """Status and reason if proved claims do not answer every part of the question, else None.
 
         Only prose is checked, since names and lists state nothing by themselves.
         """
@@ -140,7 +140,7 @@ class AnswerComposer(Node):
         return "partial", f"Not answered: {missing}"
 
     async def _record(self, question: str, claims: list[Claim], passages: list[Passage]) -> None:
-        """Record what each claim cites."""
+        """Record the passages that each claim cites."""
         if self.evidence is None:
             return
         by_id = {passage.id: passage for passage in passages}
@@ -170,10 +170,10 @@ class AnswerComposer(Node):
         if doubt is None and claims:
             doubt = self.doubt
         if self.agreement and not claims:
-            doubt = ""  # there is nothing to agree on
+            doubt = ""  # without claims, there is nothing to agree on
         reasons = [state["stop"] or doubt or ""]
         if not self.answer:
-            reasons.append("No answer was asked for.")
+            reasons.append("No answer was requested.")
         elif not claims:
             reasons.append(self._silence(state, dropped))
         elif not self.agreement and (
@@ -212,7 +212,7 @@ class AnswerComposer(Node):
 
 
 def _renumber(claims: list[Claim], passages: list[Passage]) -> tuple[list[Claim], list[Passage]]:
-    """Number the cited passages in order of first use; marks of one claim ascend."""
+    """Number the cited passages in order of first use, and sort the marks of each claim."""
     by_id = {passage.id: passage for passage in passages}
     numbers: dict[str, int] = {}
     for citations in [*(c.citations for c in claims), *(c.against for c in claims)]:

@@ -1,6 +1,6 @@
 """Chooses one of several answers.
 
-`AnswerSelector` takes the one that agrees most with the others (universal self-consistency; Chen
+`AnswerSelector` chooses the one that agrees most with the others (universal self-consistency; Chen
 et al.), `AnswerReranker` the one with the highest citation recall (ALCE, section 3: RERANK).
 """
 
@@ -34,15 +34,15 @@ class Choice(BaseModel):
 
 @dataclass(frozen=True)
 class AnswerSelector(LLMNode):
-    """Lets the model read all samples and choose one; it writes nothing of its own."""
+    """Lets the model read all samples and choose one; it writes no text itself."""
 
     form: AnyForm = "prose"
 
     async def __call__(self, state: SamplesState) -> Update:
-        """Set `claims` to the sample that was chosen.
+        """Set `claims` to the chosen sample.
 
-        No model is called where all samples are the same; the first is kept where no number of
-        a sample can be read, and where the budget ends before the choice.
+        If all samples are the same, no model is called. If the reply names no sample, or the
+        budget ends before the choice, the first sample is kept.
         """
         samples = state["samples"]
         texts = [written_out(claims, self.form) or "(no answer)" for claims in samples]
@@ -72,22 +72,21 @@ NONE_COUNTS = "No sample scored more than 0, and ALCE's released program then gi
 
 @dataclass(frozen=True)
 class AnswerReranker(Node):
-    """Scores all samples in one batch; among equals, keeps the first that is not empty."""
+    """Scores all samples in one batch and keeps the best; of several, the first non-empty one."""
 
     entailment: Entailment
     definition: Literal["paper", "released"] = "paper"
-    """`paper`: the share of an answer's claims that the passages they cite entail. `released`:
-    of those that cite anything and that all passages together entail, as ALCE's program
-    computes it; where every sample scores 0, nothing is kept."""
+    """`paper` scores an answer by the share of its claims that their own cited passages entail.
+    `released` scores it as ALCE's program does, by the share of its claims that have citations and
+    that all passages together entail; if every sample scores 0, none is kept."""
     form: AnyForm = "prose"
 
     async def __call__(self, state: SamplesState) -> Update:
-        """Set `claims` to the best sample; by the paper's definition its claims bear verdicts.
+        """Set `claims` to the best sample; with the paper's definition, they have verdicts.
 
-        Numbers that no passage bears were dropped when the samples were read, so a claim is judged
+        Numbers without a passage were dropped when the samples were read, so each claim is judged
         by the citations that the answer would show. If a judge would exceed the budget, or the
-        entailment model's server does not answer, the first sample that is not empty is kept,
-        unchecked.
+        entailment model's server does not answer, the first non-empty sample is kept, unchecked.
         """
         samples = state["samples"]
         if not samples:

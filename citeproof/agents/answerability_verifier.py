@@ -1,4 +1,4 @@
-"""Do the passages answer the question at all? Asked before anything is written."""
+"""Checks whether the passages answer the question at all, before anything is written."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from citeproof.types import Passage
 __all__ = ["AnswerabilityVerifier"]
 
 _SMOOTHING = 3
-"""From 2 to 8 it makes no difference (benchmarks/results/manual_questions.md)."""
+"""Values from 2 to 8 make no difference (benchmarks/results/manual_questions.md)."""
 _DOUBT = 0.25, 0.8
-"""Scores of the best passage, from and to, at which the language model is asked."""
+"""Range of the best passage's score in which the language model is asked too."""
 _BLEND = (0.5, 0.5)
-"""Weights of the log-odds of both. With the embedded judge 44 of 45 questions of SQuAD, NQ and
-CLAPNQ pass (without: 42), and 33 of 48 without an answer (27); of 50 on short documents of one's
-own 35 of 37 (33) and 3 of 13 (5)."""
+"""Weights of the log-odds of both models. Of the questions of SQuAD, NQ and CLAPNQ, 44 of 45 with
+an answer pass with the embedded judge (42 without it), and 33 of 48 without an answer (27). Of 50
+questions on short documents, 35 of 37 with an answer pass (33), and 3 of 13 without (5)."""
 
 
 class AnswerabilityState(MemoryState, SourceState):
@@ -38,24 +38,25 @@ class AnswerabilityState(MemoryState, SourceState):
 
 @dataclass(frozen=True)
 class AnswerabilityVerifier(SearchNode, LLMNode):
-    """Says whether passages answer the question, and puts those that do first in the memory.
+    """Decides whether passages answer the question, and puts the best ones first in the memory.
 
-    Without a retriever it looks at the memory alone. Where the first passage leaves it in doubt,
-    the language model is asked as well, if there is one.
+    Without a retriever, it reads only the memory. If the score of the best passage leaves the
+    decision in doubt, it also asks the language model, if there is one.
     """
 
     answerability: Entailment | None = None
-    """Scores a passage and the question; without it every memory counts as answering."""
+    """Scores whether a passage answers the question; without it, every memory counts as
+    answering."""
     candidates: int = 20
-    """Passages that are found and scored; the best of them are the memory."""
+    """Number of passages to find and score; the best become the memory."""
     check_answer: bool = True
 
     async def __call__(self, state: AnswerabilityState) -> Update:
-        """Choose the memory among the candidates, and say whether it answers.
+        """Choose the memory from the candidates, and decide whether it answers the question.
 
-        The memory answers if one of its old passages answers the question or a part of it, or two
-        of the best do so together. A passage from further down must score half-way from the
-        threshold to 1, since some of so many seem to answer by chance.
+        The memory answers if one of its old passages answers the question or a part of it, or if
+        two of the best passages do so together. A newly found passage must score half-way from
+        the threshold to 1, since among so many, some seem to answer by chance.
 
         Raises:
             RetrievalError: The retriever failed.
@@ -84,7 +85,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         scores = list(map(max, zip(*by_part, strict=True)))
         likeliest = _order(scores)[0]
         scores[likeliest] = await self._read_closely(question, read[likeliest])
-        # The embedded judge finds no answer to a question for yes or no where none says "yes".
+        # The embedded judge finds no answer to a yes/no question unless a passage says "yes".
         for_judge = len(by_part) == 1 and not asks_yes_or_no(question)
         doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
         if doubtful and (judged := await self._judge(question, best[0])) is not None:
@@ -102,11 +103,11 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         }
 
     async def _read_closely(self, question: str, passage: Passage) -> float:
-        """The score of a passage whose likeliest sentence counts as much as the whole.
+        """The score of a passage, where its likeliest sentence counts as much as the whole.
 
-        In a passage of many things, such as a page of a manual, the one that is asked for is lost
-        among the others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a
-        question about the cold with 0.54, the page that it stands on with 0.16.
+        In a passage about many things, such as a page of a manual, the relevant one is lost among
+        the others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a
+        question about the cold with 0.54, the page that contains it with 0.16.
         """
         assert self.answerability is not None
         reader = CloseReader(self.answerability)
@@ -116,7 +117,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     async def _judge(self, question: str, passage: Passage) -> float | None:
         """The language model's probability that a passage answers; None if it gives none.
 
-        The claim's writer reads the same passage first, so the server reads it once.
+        The writer's prompt begins with the same passage, so the server processes it once.
         """
         if self.llm.absent:
             return None
@@ -131,16 +132,17 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     async def _answer_together(
         self, question: str, passages: Sequence[Passage], scores: Sequence[float]
     ) -> bool:
-        """Whether two of the three best passages answer the question, as some need two.
+        """Whether two of the three best passages together answer the question.
 
-        Of 53 HotpotQA questions 31 are answered by one of five retrieved passages, 36 so; of 47
-        MuSiQue questions 10 and 18. Of 60 unanswerable ones of SQuAD 2.0 it is 25 both times.
+        Some questions need two: of 53 HotpotQA questions, 31 are answered by one of five retrieved
+        passages, and 36 if pairs count too; of 47 MuSiQue questions, 10 and 18. Of 60 unanswerable
+        questions of SQuAD 2.0, 25 count as answered either way.
         """
         assert self.answerability is not None
         best = [passages[place] for place in _order(scores)[:3]]
         texts = [premise(some) for some in combinations(best, 2)]
         by_part = await self._scores(question, texts) if texts else [[0.0]]
-        # Several pairs are tried, of which some seem to answer by chance.
+        # Among several pairs, some seem to answer by chance.
         return max(map(max, by_part)) >= halfway(self.answerability.threshold)
 
     async def _scores(self, question: str, texts: Sequence[str]) -> list[list[float]]:
@@ -149,10 +151,10 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
 
 
 def _rank(by_part: Sequence[Sequence[float]]) -> list[int]:
-    """The places of passages, the best first: by their order, and by the scores for each part.
+    """The places of passages, best first, by their order and their scores for each part.
 
-    In each of these rankings a place counts by its reciprocal (Cormack et al. 2009), with a small
-    constant, since few passages are ranked and the rankings are best at their top.
+    The rankings are fused by reciprocal rank (Cormack et al. 2009), with a small constant, since
+    there are few passages and the rankings are best at their top.
     """
     rankings = [range(len(by_part[0])), *map(_order, by_part)]
     fused = dict.fromkeys(rankings[0], 0.0)
@@ -163,5 +165,5 @@ def _rank(by_part: Sequence[Sequence[float]]) -> list[int]:
 
 
 def _order(scores: Sequence[float]) -> list[int]:
-    """The places of scores, the highest first."""
+    """The places of scores, highest first."""
     return sorted(range(len(scores)), key=lambda place: -scores[place])

@@ -37,51 +37,51 @@ EXAMPLE = "An example of an answer, to another question from other passages:"
 REASONING_TOKENS = 250
 """Room for the reasoning, which the prompt limits to 100 words."""
 LABEL = re.compile(r"^\W*answers?\b[*_]*:[*_]*", re.IGNORECASE)
-"""Words that models put before an answer."""
+"""A label that models put before an answer."""
 _HEADING = re.compile(r"(?:^|\n)(?:[^\w\n]|_)*(?:final\s+)?answers?\b[*_ \t]*:[*_]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Answerer(LLMNode):
-    """Answers the question from the memory; every sentence is a claim that nothing has checked.
+    """Answers the question from the memory; every sentence becomes an unchecked claim.
 
-    The prompts are `answerer`, `list_answerer` and `short_answerer`, and `closedbook_…` of each.
+    The prompts are `answerer`, `list_answerer` and `short_answerer`, each also as `closedbook_…`.
     """
 
     answer_tokens: int = 300
-    """Longest answer, in tokens."""
+    """Maximum length of the answer, in tokens."""
     form: AnyForm = "prose"
-    """Sentences, a list of names, or a single one; every name is a claim."""
+    """Sentences, a list of names, or a single name; every name is a claim."""
     shots: int = 0
-    """Packaged examples that are shown, 0 to 2: at most 1,400 characters both together, or 2,000
-    with their reasoning, passages included."""
+    """Number of packaged examples to show, 0 to 2. Both together have at most 1,400 characters,
+    passages included, or 2,000 with their reasoning."""
     samples: int | None = None
     """Number of answers to write to `samples`, for a node to choose from (ALCE: RERANK; USC); None
     writes one to `claims`."""
     temperature: float | None = None
-    """None takes that of the settings; at 0 all samples are the same."""
+    """Sampling temperature; None uses the one in the settings. At 0, all samples are the same."""
     reasoning: bool = False
     """Whether the model reasons before it answers (ALCE-CoT)."""
     may_abstain: bool = False
-    """Whether the model is offered to write nothing where the passages give no answer."""
+    """Whether the model may abstain if the passages give no answer."""
     closed_book: bool = False
-    """Whether it answers from what it knows, without any passage (ALCE: CLOSEDBOOK)."""
+    """Whether the model answers from what it knows, without passages (ALCE: CLOSEDBOOK)."""
     from_claims: bool = False
-    """Whether it names the answer out of the claims so far, and reads no passage (VTG, 3.2)."""
+    """Whether to extract names from the claims so far, without reading passages (VTG, 3.2)."""
     quoting: bool = False
-    """Whether it copies sentences that answer (after FRONT, grounding); a `QuoteVerifier` sees
-    whether it did."""
+    """Whether the model copies sentences that answer the question (after FRONT, grounding); a
+    `QuoteVerifier` checks that it did."""
 
     async def __call__(self, state: ShortenedState) -> Update:
-        """Set `claims` or `samples`; empty where there is no passage to answer from.
+        """Set `claims` or `samples`; they are empty if there is no passage to answer from.
 
-        Citations bear the numbers of the run and name the passages themselves, even if the model
-        read only a short form of them. Numbers without a passage are dropped with their marks; of
-        the others, the first three of a sentence count.
+        Citations have the numbers of the run and refer to the full passages, even if the model
+        read only their short forms. Numbers without a passage are dropped with their marks. Of the
+        others, the first three of each sentence count.
 
         Raises:
-            ModelOutageError: No answer in spite of retries.
-            ModelError: The provider refuses the call.
+            ModelOutageError: The model did not answer despite retries.
+            ModelError: The provider rejects the call.
             BudgetExceededError: The budget allows no further call.
         """
         if self.from_claims:
@@ -99,9 +99,9 @@ class Answerer(LLMNode):
         return {"claims": answers[0]} if self.samples is None else {"samples": answers}
 
     async def _find_named(self, question: str, claims: list[Claim]) -> list[Claim]:
-        """The names that the claims give; each cites what its claims cite, and is proved as they.
+        """The names that the claims give, with the citations and verdicts of their claims.
 
-        If none can be read, or the budget ends before, the claims stay as they are.
+        If no name can be read, or the budget ends first, the claims are returned unchanged.
         """
         said = {n: Passage(id=str(n), text=claim.text) for n, claim in enumerate(claims, start=1)}
         try:
@@ -119,7 +119,7 @@ class Answerer(LLMNode):
         example = introduce(state.get("demonstration", ""))
         prompt = self._task(state["question"], read_passages(state), example)
         if self.shots:
-            # The same for every question, so a server that keeps prompts reads them once.
+            # The examples come first: a server that caches prompts then processes them once.
             prompt = replace(prompt, context=f"{self._examples()}\n\n{prompt.context}")
         if self.reasoning:
             prompt = replace(prompt, task=f"{prompt.task}\n\n{self.template('reasoning')}")
@@ -143,14 +143,14 @@ class Answerer(LLMNode):
             for example in demonstrations(self.form)[: self.shots]
         )
         task = fill(self.template(), demonstration="".join(examples), question=question)
-        return Prompt("", "", task)  # the system line speaks of passages, of which there are none
+        return Prompt("", "", task)  # the system line mentions passages, but there are none
 
     async def _reply(self, prompt: Prompt, sample: int, live: bool) -> str:
         return await self._llm.text(
             prompt,
             max_tokens=self.answer_tokens + (REASONING_TOKENS if self.reasoning else 0),
             temperature=self.temperature,
-            # Without passages a model may go on with questions of its own.
+            # Without passages, a model may continue with questions of its own.
             stop=["\nQuestion:"] if self.closed_book else None,
             sample=sample,
             on_delta=piece_teller() if live else None,
@@ -160,7 +160,7 @@ class Answerer(LLMNode):
         if self.reasoning:
             *_, reply = parts = _HEADING.split(reply)
             if len(parts) == 1:
-                note("answerer: no heading parts the reasoning from the answer")
+                note("answerer: no heading separates the reasoning from the answer")
                 if self.form != "prose":  # sentences must not be read as names
                     return []
         if is_end(reply):
@@ -169,7 +169,7 @@ class Answerer(LLMNode):
 
     @property
     def prompt_name(self) -> str:
-        """That of its form, or `quote_extractor`."""
+        """The prompt of its form, or `quote_extractor`."""
         if self.quoting:
             return "quote_extractor"
         form = "" if self.form == "prose" else f"{self.form}_"
@@ -177,7 +177,7 @@ class Answerer(LLMNode):
 
     @property
     def _llm(self) -> LLM:
-        # Reasoning before the answer is part of neither the answer nor its JSON.
+        # A JSON answer has no room for the reasoning before it.
         return self.llm.in_form("marks") if self.reasoning else self.llm
 
     def _examples(self) -> str:
@@ -194,7 +194,7 @@ class Answerer(LLMNode):
 
 
 def _citing_claims(name: Claim, claims: list[Claim]) -> Claim:
-    """A name with the citations and the verdict of the claims that it cites, else of all."""
+    """A name with citations and the worst verdict of the claims that it cites, else of all."""
     rests = [claims[citation.number - 1] for citation in name.citations] or claims
     citations = {c.passage_id: c for claim in rests for c in claim.citations}
     against = {c.passage_id: c for claim in rests for c in claim.against}
@@ -205,7 +205,7 @@ def _citing_claims(name: Claim, claims: list[Claim]) -> Claim:
             "citations": tuple(sorted(citations.values(), key=lambda c: c.number)),
             "against": tuple(against.values()),
             "verdict": weakest.model_copy(
-                update={"reason": weakest.reason or f"named out of: {said}"}
+                update={"reason": weakest.reason or f"taken from: {said}"}
             ),
         }
     )

@@ -1,6 +1,7 @@
-"""Assesses the answer: F (R²-MGA, Assessment; and the update of the memory).
+"""Assesses the answer: F (R²-MGA, Assessment, and the update of the memory).
 
-`Assessor` asks a language model about three respects, `ClaimsAssessor` an entailment model alone.
+`Assessor` asks a language model about three aspects; `ClaimsAssessor` needs only an entailment
+model.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ AGAIN = (
     '"Complete:", "Correct:" and "Well cited:", each with yes or no directly behind the colon.'
 )
 TOKENS = 256
-"""Longest assessment."""
+"""Maximum length of an assessment, in tokens."""
 
 _LABELS = ("Complete", "Correct", "Well cited")
 _VERDICT = re.compile(
@@ -43,24 +44,24 @@ _VERDICT = re.compile(
 
 @dataclass(frozen=True)
 class Assessor(LLMNode):
-    """Lets the model judge the answer's completeness, its correctness and its citations.
+    """Lets the model judge the answer's completeness, correctness and citations.
 
-    The assessment of a refined answer is the one by which the paper decides whether the memory
-    bank is updated. The prompts are `assessor` and, outside prose, `list_assessor`.
+    In the paper, the assessment of the refined answer decides whether the memory bank is updated.
+    The prompts are `assessor` and, outside prose, `list_assessor`.
     """
 
     form: AnyForm = "prose"
 
     @property
     def prompt_name(self) -> str:
-        """That of its form."""
+        """The prompt of its form."""
         return "assessor" if self.form == "prose" else "list_assessor"
 
     async def __call__(self, state: ReflectionState) -> Update:
-        """Add a round with the assessment of the answer as it is now.
+        """Add a round with the assessment of the current answer.
 
-        A reply that lacks one of the three verdicts is asked for once more; then the round has
-        no feedback, which calls for no refinement and keeps the case out of the memory bank.
+        If a reply lacks one of the three verdicts, the model is asked once more. If that fails
+        too, the round has no feedback: the answer is not refined, and no case is kept.
         """
         answer = written_out(state["claims"], self.form)
         number = len(state["rounds"]) + 1
@@ -84,10 +85,9 @@ class Assessor(LLMNode):
 
 
 def read_assessment(reply: str, number: int, answer: str) -> Reflection | None:
-    """The round that a reply makes; None where it lacks one of the three verdicts.
+    """The round read from a reply; None if the reply lacks one of the three verdicts.
 
-    Text before the first verdict is left out; if one respect has several verdicts, the last one
-    counts.
+    Text before the first verdict is ignored. If an aspect has several verdicts, the last counts.
     """
     found = list(_VERDICT.finditer(reply))
     edges = pairwise([*(match.start() for match in found), len(reply)])
@@ -112,25 +112,26 @@ def read_assessment(reply: str, number: int, answer: str) -> Reflection | None:
 
 
 Assess = Literal["llm", "nli"]
-"""The assessor of an answer: the language model, in three respects, or the entailment model, which
-cannot say whether the answer is complete."""
+"""The assessor of an answer: the language model, for all three aspects, or the entailment model,
+which cannot tell whether the answer is complete."""
 
 
 @dataclass(frozen=True)
 class ClaimsAssessor(Node):
-    """Finds the sentences that no passage states, and those that cite the wrong ones.
+    """Finds sentences that no passage states, and sentences that cite the wrong passages.
 
     For small language models, which find fault with every answer or with none.
     """
 
     entailment: Entailment
     form: AnyForm = "prose"
-    """Names say nothing by themselves: outside prose they are checked behind the question."""
+    """Outside prose, claims are checked together with the question, as names state nothing by
+    themselves."""
 
     async def __call__(self, state: ReflectionState) -> Update:
-        """Add a round with the assessment; whether the answer is complete is left open.
+        """Add a round with the assessment, which leaves open whether the answer is complete.
 
-        Where the entailment model's server does not answer, the round finds no fault.
+        If the entailment model's server does not answer, the round finds no fault.
         """
         claims, passages = state["claims"], memory_passages(state)
         wrong, moved, lines = list[str](), list[str](), list[str]()
@@ -162,7 +163,7 @@ class ClaimsAssessor(Node):
     async def _states(
         self, question: str, claims: list[Claim], passages: Mapping[int, Passage]
     ) -> dict[Claim, int | None]:
-        """Claim → None if what it cites entails it, else a passage that does, or 0 for none."""
+        """Claim → None if its citations entail it, else the number of a passage that does, or 0."""
 
         def pair_of(numbers: list[int], claim: Claim) -> Pair:
             said = claim.text if self.form == "prose" else f"{question} {claim.text}"

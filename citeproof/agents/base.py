@@ -1,9 +1,9 @@
-"""The base class of nodes: LangGraph adds them as they are, with `builder.add_node(name, node)`.
+"""The base classes of nodes, which `builder.add_node(name, node)` adds to a LangGraph graph.
 
 A node is a frozen dataclass: its fields are its tools and parameters, and `__call__` does the
-step. LangGraph runs `ainvoke` or `invoke`, which wrap that call: they give missing keys of
-the state their defaults, put the parameters of the run in place of the node's own, count what the
-call costs, and refuse calls beyond the budget.
+step. LangGraph runs `ainvoke` or `invoke`, which wrap this call: they fill in defaults for missing
+keys of the state, replace the node's parameters by those of the run, count the costs, and reject
+calls beyond the budget.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ Object = TypeVar("Object", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Node(Runnable[Any, Any]):
-    """A step: reads the part of the state that `__call__` declares, returns an update."""
+    """A step: reads the part of the state that `__call__` declares, and returns an update."""
 
     parameters: type[Parameters] | None = field(default=None, kw_only=True, repr=False)
-    """The graph's parameters, if it has some. Without them, any context of a run counts whose
-    fields are named like the node's."""
+    """The graph's parameters, if it has any. Without them, the fields of any context override the
+    node's fields of the same name."""
     fixed: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     """Fields that the run's parameters do not replace."""
 
     def __post_init__(self) -> None:
-        """Make the fields what they are declared to be."""
+        """Coerce the fields to their declared types."""
 
     async def __call__(self, state: Any, /) -> Update:
         """Do the step."""
@@ -80,7 +80,7 @@ class Node(Runnable[Any, Any]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002
         """The update, for `graph.ainvoke` and `graph.astream`."""
-        # LangGraph has put the config into the context before it calls a node.
+        # LangGraph puts the config into the context before it calls a node.
         return await self._run(input)
 
     async def _run(self, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Node(Runnable[Any, Any]):
             try:
                 update: dict[str, Any] = dict(await node(_with_defaults(type(self), state)))
             except CiteproofError as error:
-                # A graph inside has its own costs in it.
+                # The error of an inner graph already carries that graph's costs.
                 error.cost = {**error.cost, place.call: _cost(meter)}
                 raise
         cost: Ledger = {place.call: _cost(meter)}
@@ -102,7 +102,7 @@ class Node(Runnable[Any, Any]):
         return {**update, "ledger": _add_cost(update.get("ledger"), cost)}
 
     def _values(self, place: Place) -> dict[str, Any]:
-        """Values of the run for fields of the node."""
+        """The values that the run sets for fields of the node."""
         if self.parameters is not None:
             values = dict(parameters_from(place.context, self.parameters) or self.parameters())
         else:
@@ -117,15 +117,15 @@ class Node(Runnable[Any, Any]):
 
 @dataclass(frozen=True)
 class LLMNode(Node):
-    """A node that asks a language model; its words can be replaced."""
+    """A node that asks a language model, with prompts that can be replaced."""
 
     model: LLM | BaseChatModel | str
-    """An `LLM`, a LangChain chat model, or its name as in `openai:gpt-4o`."""
+    """An `LLM`, a LangChain chat model, or its name, as in `openai:gpt-4o`."""
     prompt: str | Path | None = field(default=None, kw_only=True)
-    """The prompt, in place of the node's packaged one: the text, or a file that holds it. It
-    becomes one of `prompts`."""
+    """Replacement for the node's packaged prompt: the text, or a file that holds it. It becomes one
+    of `prompts`."""
     prompts: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
-    """Other texts of prompts by name, for nodes that have several."""
+    """Prompt name → replacement, for nodes that have several prompts."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,14 +135,14 @@ class LLMNode(Node):
             name = self.prompt_name
             text = read_template(name, text) if isinstance(text, Path) else text
             object.__setattr__(self, "prompts", {**self.prompts, name: text})
-            # Else it would be read anew, and go before that of a run, whenever a run changes it.
+            # `replace` runs this method again, and `prompt` would then override a run's prompts.
             object.__setattr__(self, "prompt", None)
         for name, text in self.prompts.items():
             check_template(name, text)
 
     @classmethod
     def role(cls) -> str:
-        """The node's name in snake case: that of its role, and mostly of its prompt."""
+        """The node's name in snake case, which is also its role and, mostly, its prompt's name."""
         return snake_case(cls.__name__)
 
     @property
@@ -156,7 +156,7 @@ class LLMNode(Node):
         return cast("LLM", self.model)
 
     def template(self, name: str = "") -> str:
-        """The text of a prompt, by default of the node's main one."""
+        """The text of a prompt; defaults to the node's main prompt."""
         name = name or self.prompt_name
         return self.prompts[name] if name in self.prompts else template(name)
 
@@ -167,20 +167,20 @@ class LLMNode(Node):
         task: str,
         schema: Mapping[str, Any] | None = None,
     ) -> Prompt:
-        """The node's task behind question and passages, as all prompts of a run have them."""
+        """The node's task after the question and passages that begin every prompt of a run."""
         system = self.template("system")
         return Prompt(system, context(question, passages), task, schema=schema)
 
     async def ask_again(
         self, prompt: Prompt, read: Callable[[str], T], again: str, max_tokens: int
     ) -> T | None:
-        """Read a reply, asking once more if it is unusable; None if the second one is as well.
+        """Read a reply, asking once more if it is unusable; None if the second one is too.
 
         Args:
             prompt: The prompt.
-            read: Extracts the result; a false value marks the reply as unusable.
-            again: Text that is appended to the task the second time.
-            max_tokens: The longest reply.
+            read: Extracts the result; a falsy value marks the reply as unusable.
+            again: Text to append to the task the second time.
+            max_tokens: Maximum length of the reply.
         """
         for more in ("", f"\n\n{again}"):
             asked = replace(prompt, task=prompt.task + more)
@@ -191,7 +191,7 @@ class LLMNode(Node):
     async def parse(
         self, prompt: Prompt, schema: type[Object], max_tokens: int, instead: str
     ) -> Object | None:
-        """The reply as an object; or None and a note of what is done `instead`."""
+        """The reply as an object; if unreadable, None and a note of what happens `instead`."""
         try:
             return await self.llm.parse(prompt, schema, max_tokens=max_tokens)
         except ModelReplyError as error:
@@ -209,7 +209,7 @@ class SearchNode(Node):
     """A node that searches."""
 
     retriever: Any = None
-    """Anything that `coerce_retriever` accepts: a LangChain retriever, an index, a list of
+    """Anything that `coerce_retriever` accepts: a LangChain retriever, an index or a list of
     passages. None if questions come with their documents."""
 
     def __post_init__(self) -> None:
@@ -241,7 +241,7 @@ def _add_cost(written: Ledger | Overwrite | None, cost: Ledger) -> Ledger | Over
 
 
 def _close_answer(answer: Answer, ledger: Ledger, place: Place) -> dict[str, Any]:
-    """The answer with what its graph has spent and noted, and the ledger with that as one entry."""
+    """The answer with the costs and notes of its graph, and the ledger with these as one entry."""
     calls = calls_of(ledger, place.graph)
     total = NodeCost(
         usage=total_usage(calls),
@@ -249,17 +249,17 @@ def _close_answer(answer: Answer, ledger: Ledger, place: Place) -> dict[str, Any
     )
     notes = tuple(dict.fromkeys([*answer.notes, *total.notes]))
     answer = answer.model_copy(update={"usage": total.usage, "notes": notes})
-    if not place.graph:  # that of a subgraph is for the graph around it to announce
+    if not place.graph:  # the outer graph announces the answer of a subgraph
         emit(AnswerReady(answer=answer, day=datetime.now().astimezone().date()))
     others = {key: cost for key, cost in ledger.items() if key not in calls}
     return {"answer": answer, "ledger": Overwrite({**others, f"{place.graph}|": total})}
 
 
 def _with_defaults(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state with a default for each key that the node reads and the graph does not have.
+    """The state, with defaults for the keys that the node reads and the graph lacks.
 
     Raises:
-        InputError: There is no default for what is missing.
+        InputError: A missing key has no default.
     """
     given = dict(state)
     for key, kind in _keys(node).items():
@@ -280,9 +280,9 @@ def _with_defaults(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]
 
 @cache
 def _keys(node: type[Node]) -> dict[str, Any]:
-    """Key that the node reads → what makes its default, None for none, or `NotRequired`.
+    """Key that the node reads → factory of its default, None for no default, or `NotRequired`.
 
-    A node that does not say which keys it reads has no defaults.
+    The result is empty for a node that does not declare its keys.
     """
     hints = get_type_hints(node.__call__)
     hints.pop("return", None)

@@ -1,4 +1,4 @@
-"""Keeps a finished case in the memory bank, if it may serve as an example (R²-MGA, update)."""
+"""Keeps a finished case in the memory bank if it can serve as an example (R²-MGA, update)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROVED = (
     "Correct: yes. An entailment model finds that the passages state each sentence.\n"
     "Well cited: yes. Each sentence follows from the passages that it cites."
 )
-"""The feedback of a case whose answer was not assessed in words."""
+"""The feedback of a case whose answer has no assessment in words."""
 
 
 class CaseState(WritingState):
@@ -46,24 +46,24 @@ class CaseRecorder(Node):
 
     bank: Bank | None = None
     namespace: str = ""
-    """Part of the bank that the case is added to; empty for the bank's own."""
+    """Part of the bank to add the case to; if empty, the bank's own."""
     gate: Gate = "both"
     least_score: float = 1.0
-    """The least share of supported claims at which the entailment model agrees."""
+    """Least share of supported claims at which the entailment model accepts the answer."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """How unsupported claims are treated; dropped ones are not part of the case."""
+    """What to do with unsupported claims; dropped ones are not part of the case."""
     remember: bool = True
-    """False leaves the bank as it is."""
+    """False leaves the bank unchanged."""
     method: str = "r2-mga"
     form: AnyForm = "prose"
 
     async def __call__(self, state: CaseState) -> Update:
-        """Add the case if it passes the gate, and set its id; it is empty where none was kept.
+        """Add the case if it passes the gate, and set its id, which is empty if none was kept.
 
-        A run that assesses its answers leaves a case of its first round and its final answer,
-        unless it got no feedback. Any other run leaves its answer, if it is complete and every
-        claim is supported. If the bank or the embedding model fails, the case is lost, not the
-        answer.
+        The case of a run that assesses its answers holds the first round and the final answer; a
+        run without feedback leaves no case. Any other run leaves its answer as a case if it is
+        complete and every claim is supported. If the bank or the embedding model fails, the case
+        is lost, not the answer.
         """
         if self.bank is None or not self.remember:
             return {}
@@ -109,10 +109,10 @@ class CaseRecorder(Node):
         if score is not None and score < self.least_score:
             return False
         if last.answer == written_out(state["claims"], self.form):
-            # Feedback that finds fault with a case that is kept as right would teach the next
-            # assessment to do so.
+            # A case kept as correct must not carry feedback that finds fault: it would teach the
+            # next assessment to do the same.
             return last.correct and last.cited
-        # An assessment of the answer before it says nothing of the final one.
+        # The last assessment was of the previous answer and says nothing about the final one.
         return self.gate == "nli"
 
     async def _add(self, case: Case) -> str:
@@ -127,9 +127,9 @@ class CaseRecorder(Node):
 
 
 def _case_of_answer(answer: Answer) -> Case | None:
-    """The case of a proved answer.
+    """The case of a proved answer; None for any other.
 
-    A partial answer makes no case, even if all of its remaining claims are supported.
+    A partial answer is no case, even if all its remaining claims are supported.
     """
     score = proved_share(answer.claims)
     if answer.status != "answered" or score < 1.0:

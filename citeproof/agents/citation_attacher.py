@@ -1,4 +1,4 @@
-"""Cites for each claim the passage that matches it best (ALCE, section 3: POST-HOC CITE)."""
+"""Cites the best-matching passage for each claim (ALCE, section 3: POST-HOC CITE)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class AttacherState(SourceState):
 
 @dataclass(frozen=True)
 class CitationAttacher(SearchNode):
-    """Searches for each claim, and cites the first passage found, whether it proves it or not.
+    """Searches for each claim and cites the first passage found, whether it proves it or not.
 
-    The paper searches the question's hundred best passages; this searches all passages.
+    The paper searches the hundred best passages for the question; this node searches all passages.
     """
 
     form: AnyForm = "prose"
-    """Outside prose, the question is put before the claim, which is only a name."""
+    """Outside prose, the query is the question followed by the claim, which is only a name."""
 
     async def __call__(self, state: AttacherState) -> Update:
-        """Set the citations and the passages; a claim for which nothing is found stays uncited.
+        """Set the citations and the passages; a claim without a match stays uncited.
 
         Raises:
-            InputError: There is nothing to search, or a document is of no use.
+            InputError: There is nothing to search, or a document is unusable.
             RetrievalError: The search failed.
         """
         claims = state["claims"]

@@ -1,4 +1,4 @@
-"""Names the passages that support the claim; the claim itself cannot change (VTG, 2.2)."""
+"""Cites the passages that support the claim; the claim itself cannot change (VTG, 2.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from citeproof.state import DraftState, Update, memory_passages
 __all__ = ["CitationGenerator"]
 
 MOST = 3
-"""Most passages a claim may cite (the paper's prompt, appendix E)."""
+"""Maximum number of passages that a claim may cite (the paper's prompt, appendix E)."""
 
 
 class Citations(BaseModel):
@@ -24,12 +24,12 @@ class Citations(BaseModel):
 
 @dataclass(frozen=True)
 class CitationGenerator(LLMNode):
-    """Cites one to three passages of the memory for the claim in hand."""
+    """Cites one to three passages of the memory for the current claim."""
 
     async def __call__(self, state: DraftState) -> Update:
-        """Set the draft's citations; numbers that no passage bears are dropped.
+        """Set the draft's citations; numbers without a passage are dropped.
 
-        An unreadable reply cites nothing, which leaves the claim to the memory verifier.
+        An unreadable reply leaves the draft without citations, for the memory verifier to check.
         """
         draft = state["draft"]
         if draft is None:

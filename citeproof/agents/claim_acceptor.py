@@ -1,4 +1,4 @@
-"""Makes the claim in hand part of the answer (VTG, Algorithm 1, lines 13-15, 18-20, 22-23)."""
+"""Makes the current claim part of the answer (VTG, Algorithm 1, lines 13-15, 18-20, 22-23)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from citeproof.types import Claim, Verdict
 __all__ = ["APPROVED", "ClaimAcceptor", "claim_of"]
 
 APPROVED = "approved by a person"
-"""The reason of an unsupported verdict whose claim stands nevertheless."""
+"""The reason of an unsupported verdict whose claim stays nevertheless."""
 
 
 @dataclass(frozen=True)
 class ClaimAcceptor(Node):
-    """Appends the claim with its citations, and lets what it cites enter the long-term memory."""
+    """Appends the claim with its citations, and adds the cited passages to the long-term memory."""
 
     unverified: Literal["keep", "flag", "drop"] = "flag"
     memory: bool = True
-    """False keeps the long-term memory as it was retrieved (ablation, Table 3)."""
+    """False keeps the long-term memory as first retrieved (ablation, Table 3)."""
 
     async def __call__(self, state: DraftState) -> Update:
-        """Accept the draft; an unverified one is kept, flagged or dropped as asked.
+        """Accept the draft; `unverified` decides whether to keep, flag or drop an unverified one.
 
         A person's decision takes precedence. As in the paper, only the passages of a
         supported claim enter the long-term memory.
@@ -53,7 +53,7 @@ class ClaimAcceptor(Node):
 
 
 def claim_of(state: MemoryState, draft: Draft, verdict: Verdict) -> Claim:
-    """The draft as a claim; its citations bear the run's passage numbers."""
+    """The draft as a claim, whose citations have the run's passage numbers."""
     return Claim(
         text=draft.text,
         citations=cite(number_passages(state, draft.cited), draft.text),

@@ -20,12 +20,12 @@ from citeproof.tools.questions.parts import asks_yes_or_no
 __all__ = ["UNLIMITED", "ClaimGenerator"]
 
 UNLIMITED = 100
-"""A limit that no answer reaches; the writer is not told of it."""
+"""A limit that no answer reaches; the prompt does not mention it."""
 ABSTAIN = f"If the passages do not answer the question, write only {END}."
 STATES = "The passage states that"
-"""Begins the first sentence on a question for yes or no, and is no part of the claim. Small models
-say yes whatever the passages say, and are not told out of it in words: of 18 such questions on
-short documents the first sentence was right for nine, and so begun for 14."""
+"""Begins the reply to a yes/no question; not part of the claim. Small models say yes whatever the
+passages say, and instructions do not help: of 18 such questions on short documents, the first
+sentence was correct for nine, and with this beginning for 14."""
 REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they say:"
 
 _LABEL = re.compile(r"^\s*(?:(?:the\s+)?(?:next\s+)?sentence|answer|claim)\s*\d*\s*:\s*", re.I)
@@ -36,23 +36,23 @@ class ClaimGenerator(LLMNode):
     """Writes one sentence, or finds that the answer is finished."""
 
     claim_tokens: int = 96
-    """Longest claim, in tokens."""
+    """Maximum length of a claim, in tokens."""
     max_claims: int = 6
-    """Sentences of the answer, at most; more or fewer than usual are asked for as such, but for
-    `UNLIMITED`."""
+    """Maximum number of sentences. For 4 to 6, the prompt asks for four at most; for other values,
+    for that number; for `UNLIMITED`, it gives no limit."""
     show_rejected: bool = True
     """False hides failed claims from the writer, which then sees only the text so far and the
     memory."""
     end_at_repetition: bool = True
-    """False takes a sentence that says nothing new as a claim like any other."""
+    """False treats a sentence that says nothing new as a claim like any other."""
     may_abstain: bool = False
-    """Whether the writer is offered to write nothing where the passages give no answer."""
+    """Whether the writer may abstain if the passages give no answer."""
 
     async def __call__(self, state: WritingState) -> Update:
-        """Draft the next claim; `draft` is None where the answer is finished.
+        """Draft the next claim; `draft` is None if the answer is finished.
 
-        The model goes on with the accepted text; the first sentence that it adds and that says
-        something new is the claim. It has finished where it adds none.
+        The model continues the accepted text. The first new sentence that says something new is
+        the claim; if there is none, the answer is finished.
         """
         failed = dict.fromkeys(
             [*state["dropped"], *state["rejected"]] if self.show_rejected else ()
@@ -92,7 +92,7 @@ def _repeats(sentence: str, state: WritingState) -> bool:
     """Whether a sentence only repeats claims that were accepted or dropped."""
     if adds_nothing(sentence, [claim.text for claim in state["claims"]]):
         return True
-    # A dropped claim may have said more than can be proved: only an equal one repeats it.
+    # A dropped claim may have said more than can be proved, so only an equal sentence repeats it.
     return any(
         adds_nothing(sentence, [dropped]) and adds_nothing(dropped, [sentence])
         for dropped in state["dropped"]
@@ -100,7 +100,7 @@ def _repeats(sentence: str, state: WritingState) -> bool:
 
 
 def sentences(reply: str) -> list[str]:
-    """The sentences of a reply up to the end token, without labels and marks; JSON has none."""
+    """The sentences of a reply up to the end token, without labels and marks; none for JSON."""
     found: list[str] = []
     if is_answer_json(reply):
         return found

@@ -1,6 +1,6 @@
-"""Feeds the claims of an existing answer into the proof, in place of VTG's generators.
+"""Feeds the claims of an existing answer into the proof, instead of VTG's generators.
 
-`DraftReader` takes another graph's answer apart, `ClaimSource` hands in its claims one by one.
+`DraftReader` takes another graph's answer apart; `ClaimSource` drafts its claims one by one.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["ClaimSource", "DraftReader"]
 
 @dataclass(frozen=True)
 class ClaimSource(Node):
-    """Hands in given claims, one after the other."""
+    """Drafts given claims one by one."""
 
     async def __call__(self, state: GivenState) -> Update:
-        """Draft the next given claim, or the same one where its proof failed; None at the end."""
+        """Draft the next given claim, or the same one if its proof failed; None at the end."""
         place = len(state["claims"]) + len(state["dropped"])
         if place >= len(state["given"]):
             return {"draft": None}
@@ -41,26 +41,26 @@ class AnswerState(NodeState):
 
 @dataclass(frozen=True)
 class DraftReader(Node):
-    """Makes another graph's answer the input of a proof: its claims, and its passages as memory."""
+    """Turns another graph's answer into a proof's input: its claims, and its passages as memory."""
 
     async def __call__(self, state: AnswerState) -> Update:
-        """Set the claims to prove, and the passages that they may cite.
+        """Set the claims to prove and the passages that they may cite.
 
         Raises:
-            InputError: The graph before this gave no `Answer`.
+            InputError: The previous graph returned no `Answer`.
         """
         answer = state["answer"]
         if not isinstance(answer, Answer):
             raise InputError(
                 "There is no draft to prove",
-                why="the graph that drafts gave no Answer",
-                fix="Let it write one under the key `answer`.",
+                why="the drafting graph returned no Answer",
+                fix="Make it return one under the key `answer`.",
             )
         adopt_cost(answer, state.get("ledger") or {})
         if answer.claims and answer.reason:
-            # Only part of it may hold once the claims are proved, such as that a budget was spent.
+            # Only a note: after the proof, just parts of the reason, such as a spent budget, hold.
             note(f"the draft was {answer.status}: {answer.reason}")
-        # Anyone's graph may repeat a passage, which then would bear two numbers.
+        # Another graph may repeat a passage, which would then have two numbers.
         passages = append_new([], list(answer.passages))
         return {
             "passages": passages,

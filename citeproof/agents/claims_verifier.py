@@ -1,6 +1,6 @@
-"""Do the cited passages entail the claims? All claims of a finished answer in one batch.
+"""Checks whether the cited passages entail the claims of a finished answer, in one batch.
 
-`EvidenceSelector` goes on with those that are entailed (VeriCite, stage 2).
+`EvidenceSelector` keeps the claims that are entailed (VeriCite, stage 2).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ClaimsState(NodeState):
 
 @dataclass(frozen=True)
 class ClaimsVerifier(Node):
-    """Checks each claim against the passages that it cites."""
+    """Checks each claim against the passages it cites."""
 
     entailment: Entailment
     form: Literal["prose", "list", "short"] = "prose"
@@ -40,7 +40,7 @@ class ClaimsVerifier(Node):
     itself."""
 
     async def __call__(self, state: ClaimsState) -> Update:
-        """Give each claim a verdict; nothing else of it changes."""
+        """Give each claim a verdict; nothing else about the claims changes."""
         claims = await self.verify(state["question"], state["passages"], state["claims"])
         for claim in claims:
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
@@ -49,14 +49,14 @@ class ClaimsVerifier(Node):
     async def verify(
         self, question: str, passages: Sequence[Passage], claims: Sequence[Claim]
     ) -> list[Claim]:
-        """The claims with their verdicts, in order; one that cites nothing is unsupported.
+        """The claims with their verdicts, in order; a claim without citations is unsupported.
 
-        All stay unchecked where the entailment model's server does not answer.
+        If the entailment model's server does not answer, all claims stay unchecked.
 
         Args:
             question: The question of the run.
-            passages: Those of the run, numbered from 1 by their place.
-            claims: Of one answer or of several; all their pairs are scored at once.
+            passages: The passages of the run, numbered from 1 by position.
+            claims: The claims of one or several answers; all their pairs are scored at once.
         """
         numbered = dict(enumerate(passages, start=1))
         cited = [{citation.passage_id for citation in claim.citations} for claim in claims]
@@ -83,14 +83,14 @@ def _with_verdict(claim: Claim, support: Support) -> Claim:
 
 @dataclass(frozen=True)
 class EvidenceSelector(Node):
-    """Keeps the entailed statements of the draft and of single passages (VeriCite, stage 2)."""
+    """Keeps the entailed statements from the draft and from single passages (VeriCite, stage 2)."""
 
     entailment: Entailment
 
     async def __call__(self, state: ShortenedState) -> Update:
-        """Set `kept` and `claims` to what is entailed: evidence first, as the paper has it.
+        """Set `kept` and `claims` to the entailed statements: evidence first, as in the paper.
 
-        A statement that repeats one before it is left out.
+        A statement that repeats an earlier one is left out.
         """
         passages = dict(enumerate(state["passages"], start=1))
         given = [*_evidence(passages, state.get("short_forms", {})), *state.get("claims", [])]

@@ -1,6 +1,6 @@
-"""Corrects the statements that were kept, over new passages (CaLM, section 4, step 5).
+"""Corrects the kept statements with new passages (CaLM, section 4, step 5).
 
-`InputPreparer` chooses what the main LM reads for it, `Corrector` is the main LM's call.
+`InputPreparer` chooses the passages that the main LM reads; `Corrector` is the main LM's call.
 """
 
 from __future__ import annotations
@@ -39,25 +39,24 @@ _HEADING = re.compile(r"\b(?:corrected|final)\s+answer\b\W*?:[ \t*_]*", re.IGNOR
 
 @dataclass(frozen=True)
 class Corrector(LLMNode):
-    """The main LM once more: it checks the draft and updates it to all that the passages say."""
+    """The main LM again: checks the draft and updates it to everything that the passages say."""
 
     answer_tokens: int = 300
-    """Longest answer, in tokens."""
+    """Maximum length of the answer, in tokens."""
     form: AnyForm = "prose"
     correction_shots: int = 0
-    """1 shows an example of a correction: a packaged answer, of which the first claim is the
-    draft."""
+    """1 shows an example of a correction: a packaged answer, with its first claim as the draft."""
 
     @property
     def prompt_name(self) -> str:
-        """That of its form."""
+        """The prompt of its form."""
         return "corrector" if self.form == "prose" else f"{self.form}_corrector"
 
     async def __call__(self, state: CandidateState) -> Update:
         """Replace the main LM's answer by the corrected one.
 
-        A reply without an answer is asked for once more; then the draft stands for it, or,
-        where nothing was kept, the answer before.
+        If a reply holds no answer, the model is asked once more. If that fails too, the draft
+        becomes the answer, or, if no statement was kept, the previous answer stays.
         """
         if not (passages := memory_passages(state)):
             return {}
@@ -67,7 +66,7 @@ class Corrector(LLMNode):
 
         claims = await self.ask_again(self._prompt(state), read, AGAIN, self._most)
         if claims is None:
-            note("corrector: no corrected answer could be read; what was there before stands")
+            note("corrector: no corrected answer could be read; the earlier text stands")
             return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
         trials = {"trials": len(state["rounds"]) + 1}
         verdict = claims[0].verdict.model_copy(update=trials)
@@ -76,7 +75,7 @@ class Corrector(LLMNode):
 
     @property
     def _most(self) -> int:
-        # Outside prose the assessment of the draft comes before the answer: 150 words, in tokens.
+        # Outside prose, an assessment of the draft precedes the answer: 150 words, in tokens.
         return self.answer_tokens + (0 if self.form == "prose" else 250)
 
     def _prompt(self, state: CandidateState) -> Prompt:
@@ -120,11 +119,11 @@ class Corrector(LLMNode):
         return f"{EXAMPLE}\n{asked.context}\n\n{asked.task}\n\n{heading}{answer}"
 
     def _answer(self, reply: str) -> str:
-        """The text after the last heading; prose without one is all answer."""
+        """The text after the last heading; prose without a heading is the answer as a whole."""
         if is_answer_json(reply):
             return reply
         parts = _HEADING.split(reply)
-        # Before a list stands an assessment, which must not be read as names.
+        # An assessment precedes a list, and must not be read as names.
         return parts[-1] if len(parts) > 1 or self.form == "prose" else ""
 
 
@@ -136,14 +135,14 @@ def _first(kept: list[int]) -> str:
 
 @dataclass(frozen=True)
 class InputPreparer(Node):
-    """The passages that the kept statements cite, then unseen ones of the pool, k in all."""
+    """Chooses the passages that the kept statements cite and unseen ones of the pool, k in all."""
 
     k: int = 5
 
     async def __call__(self, state: CandidateState) -> Update:
-        """Fill both memories anew; where no unseen passage is left to be read, stop.
+        """Refill both memories; stop if no unseen passage is left.
 
-        Since numbers are ranks in the pool, the kept passages come first by number as well.
+        Since numbers are ranks in the pool, the kept passages also come first by number.
         """
         cited = {citation.passage_id for claim in state["kept"] for citation in claim.citations}
         pool = [passage.id for passage in state["passages"]]

@@ -1,4 +1,4 @@
-"""Shows the best-matched case, and why it went as it did (R²-MGA, Memory Module)."""
+"""Shows the best-matched case with the reasons for its decisions (R²-MGA, Memory Module)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["Demonstrator", "demonstration"]
 
 FIRST = 101
 """Number of an example's first passage. No run has so many passages, so a number that the model
-copies from an example refers to none of them, and is dropped."""
+copies from an example refers to none of them and is dropped."""
 MOST = 5
-"""Most passages of an example."""
+"""Maximum number of passages in an example."""
 QUOTED = 1500
-"""Most characters of an example's passages, which are about 400 tokens."""
+"""Maximum length of an example's passages, in characters (about 400 tokens)."""
 PART = 1000
-"""Most characters of any other part of an example."""
+"""Maximum length of any other part of an example, in characters."""
 RATIONALE_TOKENS = 160
-"""Longest rationale."""
+"""Maximum length of a rationale, in tokens."""
 WHY = "Why this is right there:"
 
 _DECISIONS: dict[Kind, str] = {
@@ -50,35 +50,35 @@ _LABEL = re.compile(r"^\W*(?:rationale|reasons?|explanation|why[^:\n]*)\W*:\W*",
 
 @dataclass(frozen=True)
 class Demonstrator(LLMNode):
-    """Gives the next module its one-shot demonstration: a snippet of its kind, and the rationale.
+    """Gives the next module its one-shot demonstration: a snippet of its kind and the rationale.
 
-    The snippet is the bank's best match for what the run has by then: question and passages,
-    before an assessment the answer as well, before planning also the feedback. Where the bank has
-    none, a built-in one is shown.
+    The snippet is the bank's best match for the current state of the run: the question and the
+    passages, for an assessment also the answer, and for planning also the feedback. If the bank
+    has no match, the node shows a built-in snippet.
     """
 
     bank: Bank | None = None
     kind: Kind = "generation"
     namespace: str = ""
-    """Part of the bank that is searched; empty for the bank's own."""
+    """Part of the bank to search; if empty, the bank's own."""
     best_match: bool = True
     """False always shows the built-in snippet (ablation, Table 2)."""
     rank: int = 1
-    """1 shows the best match, 2 the second best, and so on (Figure 5)."""
+    """Rank of the match to show: 1 is the best, 2 the second best (Figure 5)."""
     rationale: bool = True
     """False shows the snippet alone (ablation, Table 2)."""
     form: AnyForm = "prose"
-    """Of the answers of the snippets that are shown."""
+    """Form of the answers in the snippets."""
     whole_snippets: bool = False
-    """True shows all of a snippet, however long."""
+    """True shows the whole snippet, however long."""
     remember: bool = True
-    """Whether the bank keeps a rationale that has to be written."""
+    """Whether the bank keeps a newly written rationale."""
 
     async def __call__(self, state: ReflectionState) -> Update:
         """Set the demonstration.
 
-        A rationale is written once, the first time that its snippet is shown, and kept. If the bank
-        fails, the snippet or rationale is lost, not the answer; the run's notes say so.
+        A rationale is written when its snippet is first shown, and kept. If the bank fails, the
+        snippet or rationale is lost, not the answer; the run's notes say so.
         """
         snippet = await self._best(state)
         if snippet is None:
@@ -119,12 +119,12 @@ class Demonstrator(LLMNode):
             return None
 
     async def _reflect(self, state: ReflectionState, snippet: Snippet, text: str) -> str:
-        """The rationale that is kept from now on; empty if the model gave none."""
+        """Write the rationale and keep it; empty if the model gave none."""
         task = fill(
             self.template("demonstrator"), demonstration=text, decision=_DECISIONS[self.kind]
         )
-        # The run's own passages stand before it, though they have no part in it, because a
-        # server would have to read them again if another prompt came between.
+        # The prompt begins with the run's passages, although the task does not need them: after a
+        # prompt without them, a server would have to process them again.
         prompt = self.compose_prompt(state["question"], read_passages(state), task)
         reply = await self.llm.text(prompt, max_tokens=RATIONALE_TOKENS)
         reasons = _numbered_from(1, " ".join(_LABEL.sub("", reply).split()))
@@ -144,12 +144,12 @@ class Demonstrator(LLMNode):
 def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
     """The text of a snippet of a case, as an example inside a task.
 
-    A whole case would fill a small model's window, so only passages that its answers cite are
-    shown, at most `MOST`, or the first one if they cite none. If these are longer than `QUOTED`,
-    each is reduced to the sentences that support what cites it. All other parts are cut at `PART`.
-    With `whole` nothing is left out or cut.
+    A whole case would fill a small model's context window. The text therefore shows only the
+    passages that the case's answers cite, at most `MOST`, or the first passage if they cite none.
+    If these are longer than `QUOTED`, each is reduced to the sentences that support the claims
+    citing it. All other parts are cut at `PART`. With `whole`, nothing is left out or cut.
 
-    The passages are fenced as a run's own are, and numbered from `FIRST`. Nothing in a case can
+    The passages are fenced like those of a run, and numbered from `FIRST`. Nothing in a case can
     end its fence, since all of it may come from outside.
     """
     most = sys.maxsize if whole else PART
@@ -159,7 +159,7 @@ def demonstration(kind: Kind, case: Case, *, whole: bool = False) -> str:
     if kind == "planning":
         parts.append(actions)
     elif kind == "generation":
-        # A small model writes first what it was shown first, so the answer precedes its history.
+        # A small model first writes what it saw first, so the answer precedes its history.
         parts = [("Answer: ", case.final)]
         if case.actions:
             draft = ("Draft of this answer: ", case.answer)
@@ -187,10 +187,10 @@ def _passages_of(case: Case) -> dict[int, Passage]:
 
 
 def _move_numbers(passages: dict[int, Passage]) -> dict[int, Passage]:
-    """The passages as an example's: numbered from `FIRST`."""
+    """The passages with the numbers of an example, from `FIRST` on."""
     return {
         FIRST - 1 + number: passage.model_copy(
-            # Marks of its own, as in encyclopedias, are numbers of something else.
+            # A passage's own marks, as in encyclopedias, refer to something else.
             update={
                 "title": strip_marks(_short(passage.title, 100)),
                 "text": strip_marks(passage.text),
@@ -205,31 +205,31 @@ def _safe(text: str, most: int) -> str:
 
 
 def _numbered_from(first: int, text: str) -> str:
-    """The text with the numbers of passages counted from `first`, and years and the like as is.
+    """The text with passage numbers counted from `first`; years and the like stay unchanged.
 
-    They may have been counted from 1 or from `FIRST` before.
+    The numbers may have been counted from 1 or from `FIRST` before.
     """
 
     def move(number: re.Match[str]) -> str:
         n, most = int(number[0]), FIRST - 1
         return str((n - 1) % most + first) if 0 < n <= 2 * most else number[0]
 
-    # Longer ones are not passages', and beyond thousands of digits not even integers.
+    # Longer numbers are not of passages, and Python does not parse those with thousands of digits.
     return _NUMBERS.sub(lambda match: re.sub(r"\b\d{1,6}\b", move, match[0]), text)
 
 
 def _short(text: str, most: int) -> str:
-    """The text, or as many of its first words as make up `most` characters."""
+    """The text, or as many of its first words as fit into `most` characters."""
     if len(text) <= most:
         return text
     cut = text[: most - 1]
-    space = cut.rfind(" ")  # scripts without spaces have none, or a far one
+    space = cut.rfind(" ")  # scripts without spaces have none, or only an early one
     return (cut[:space] if space > most // 2 else cut).rstrip() + " …"
 
 
 @cache
 def _built_in(form: AnyForm) -> tuple[Case, dict[Kind, str]]:
-    """The case that is shown where the bank has none, and its rationale for each kind."""
+    """The case to show if the bank has no match, and its rationale for each kind."""
     file = files("citeproof.prompts") / "first_cases.json"
     stored = json.loads(file.read_text(encoding="utf-8"))[form]
     return Case.model_validate(stored["case"]), stored["rationales"]

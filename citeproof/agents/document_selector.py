@@ -1,4 +1,4 @@
-"""D ← k passages of D and a window of candidates (LLatrieval, section 3.2)."""
+"""Chooses the new D: k passages from D and a window of candidates (LLatrieval, section 3.2)."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Selection(BaseModel):
 
 @dataclass(frozen=True)
 class DocumentSelector(LLMNode):
-    """Reads the next window of candidates, and keeps the best k of what is known by then."""
+    """Reads the next window of candidates, and keeps the best k of these and D."""
 
     k: int = 5
     """Size of D."""
     window: int = 20
-    """Candidates that are read at a time."""
+    """Number of candidates to read at a time."""
     count_chosen: bool = False
-    """Whether the passages of D count as candidates of the window."""
+    """Whether the passages of D count as part of the window."""
 
     async def __call__(self, state: SearchState) -> Update:
-        """Choose D anew from D and the window; k passages, or all where there are fewer.
+        """Choose the new D from D and the window: k passages, or all if there are fewer.
 
         Numbers that are out of range or repeated are dropped. Gaps are filled from D in order, then
-        from the window in retrieval order, so an unreadable reply leaves D as it was.
+        from the window in retrieval order, so an unreadable reply leaves D unchanged.
         """
         before, waiting = state.get("long_term", []), state["waiting"]
         by_id = {passage.id: passage for passage in state["passages"]}
@@ -62,7 +62,7 @@ class DocumentSelector(LLMNode):
         }
 
     async def _pick(self, question: str, passages: Sequence[Passage]) -> list[int]:
-        # Numbered anew, so that D stands first and the numbers are small.
+        # New numbers put D first and are small.
         numbered = dict(enumerate(passages, start=1))
         task = fill(self.template("document_selector"), k=self.k, count=len(numbered))
         prompt = self.compose_prompt(question, numbered, task)

@@ -1,4 +1,4 @@
-"""Looks for evidence on a claim that nothing in memory supports (VTG, section 2.4)."""
+"""Searches for evidence on a claim that nothing in memory supports (VTG, section 2.4)."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class EvidenceState(DraftState, SourceState):
 
 @dataclass(frozen=True)
 class EvidenceFinder(SearchNode, LLMNode):
-    """Replaces the short-term memory by what it finds for the claim in hand."""
+    """Replaces the short-term memory by passages that it finds for the current claim."""
 
     queries: int = 2
-    """M: most queries for one claim."""
+    """M: maximum number of queries for a claim."""
     passages_per_query: int = 2
-    """N."""
+    """N: number of passages for each query."""
     diverse_queries: bool = True
-    """False takes the claim itself as the only query (ablation, Table 3)."""
+    """False uses the claim itself as the only query (ablation, Table 3)."""
     queries_from_passages: bool = True
     """False hides the memory from the model that writes the queries."""
 
     async def __call__(self, state: EvidenceState) -> Update:
-        """Fill the short-term memory anew; it stays empty where nothing is found.
+        """Refill the short-term memory; it is empty if nothing is found.
 
-        Documents that came with the question are searched in place of the retriever.
+        If documents came with the question, the node searches these instead of the retriever.
 
         Raises:
-            InputError: One of these documents is of no use.
+            InputError: One of these documents is unusable.
             RetrievalError: The retriever failed.
         """
         draft = state["draft"]

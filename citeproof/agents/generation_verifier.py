@@ -1,4 +1,4 @@
-"""First tier: do the cited passages entail the claim? (VTG, section 2.3)."""
+"""First tier: checks whether the cited passages entail the claim (VTG, section 2.3)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["GenerationVerifier"]
 
 @dataclass(frozen=True)
 class GenerationVerifier(Node):
-    """Checks the claim in hand against the passages it cites."""
+    """Checks the current claim against the passages it cites."""
 
     entailment: Entailment
     premise: Premise = "fewest"
 
     async def __call__(self, state: DraftState) -> Update:
-        """Give the draft a verdict; a claim that cites nothing is unsupported.
+        """Give the draft a verdict; a claim without citations is unsupported.
 
-        It stays unchecked where the entailment model's server does not answer.
+        If the entailment model's server does not answer, the draft stays unchecked.
         """
         draft = state["draft"]
         if draft is None:
@@ -49,7 +49,7 @@ class GenerationVerifier(Node):
         passages: Mapping[int, Passage],
         tier: Literal["cited", "memory"],
     ) -> tuple[Draft, Support | None]:
-        """The draft with a verdict, and the support that was found for it.
+        """The draft with a verdict, and the support found for it.
 
         If the entailment model's server does not answer, there is no support, and the draft stays
         unchecked.

@@ -1,4 +1,4 @@
-"""Writes the answer from statements that were verified (VeriCite, stage 3; FRONT, generation)."""
+"""Writes the answer from verified statements (VeriCite, stage 3; FRONT, generation)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class GroundedState(MemoryState):
 
 @dataclass(frozen=True)
 class GroundedAnswerer(LLMNode):
-    """Puts the kept statements together; only the passages that they cite are shown and cited."""
+    """Puts the kept statements together; it sees and cites only the passages that they cite."""
 
     answer_tokens: int = 300
-    """Longest answer, in tokens."""
+    """Maximum length of the answer, in tokens."""
 
     async def __call__(self, state: GroundedState) -> Update:
-        """Set `claims`, unchecked; where nothing is kept it is empty and costs no call.
+        """Set `claims`, unchecked; if no statement was kept, they are empty, and no call is made.
 
-        Where no answer can be read the kept statements stand for it.
+        If no answer can be read, the kept statements become the claims.
 
         Raises:
-            ModelOutageError: No answer in spite of retries.
-            ModelError: The provider refuses the call.
+            ModelOutageError: The model did not answer despite retries.
+            ModelError: The provider rejects the call.
             BudgetExceededError: The budget allows no further call.
         """
         kept = state["kept"]
@@ -50,7 +50,7 @@ class GroundedAnswerer(LLMNode):
         reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=piece_teller())
         claims = [] if is_end(reply) else read_claims(LABEL.sub("", reply), passages, "prose")
         if not claims:
-            note("grounded_answerer: no answer could be read; the statements stand for it")
+            note("grounded_answerer: no answer could be read; the statements replace it")
         return {"claims": claims or kept}
 
     def _prompt(self, question: str, kept: list[Claim], passages: Mapping[int, Passage]) -> Prompt:

@@ -1,8 +1,8 @@
-"""Second tier: does the memory entail the claim? (VTG, section 2.3).
+"""Second tier: checks whether the memory entails the claim (VTG, section 2.3).
 
-If it does, the claim was right and its citation wrong; if not, the claim may be made up. Unlike
-in the paper the memory is by default not one premise: at most three passages of it must prove the
-claim.
+If it does, the claim was correct and its citation wrong; if not, the claim may be made up. Unlike
+in the paper, the memory is by default not a single premise: at most three of its passages must
+prove the claim.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ __all__ = ["MemoryVerifier"]
 
 @dataclass(frozen=True)
 class MemoryVerifier(GenerationVerifier):
-    """Checks the claim in hand against D_L ∪ D_S."""
+    """Checks the current claim against D_L ∪ D_S."""
 
     max_trials: int = 0
-    """T: a claim that has failed more often is accepted unverified, not taken back."""
+    """T: a claim that has already failed more often is accepted unverified instead of rejected."""
 
     async def __call__(self, state: DraftState) -> Update:
-        """Give the draft a verdict: a supported one cites what proves it, a failed one is rejected.
+        """Give the draft a verdict: a supported draft cites its proof, a failed one is rejected.
 
-        A failed one cites the passage that comes nearest, so that its reader looks at the right
-        place; where passages were only read together, what it cited before.
-        An empty memory, as that of a draft which cites nothing, supports nothing. The draft stays
-        unchecked where the entailment model's server does not answer.
+        A failed draft cites the passage that comes nearest to a proof, for readers to look at. If
+        the passages were only read together, it keeps its citations. An empty memory supports
+        nothing, like a draft without citations. If the entailment model's server does not answer,
+        the draft stays unchecked.
         """
         draft = state["draft"]
         if draft is None:

@@ -1,4 +1,4 @@
-"""Asks for what the chosen passages lack (LLatrieval, section 3.2, Missing-Info Query)."""
+"""Asks for the information that the passages lack (LLatrieval, section 3.2, Missing-Info Query)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _EDGES = ' \t\n"“”*_'
 class MissingInfo(LLMNode):
     """Writes the next query.
 
-    A pseudo passage lies nearer to real passages in an embedding space than a question does. Before
-    the first search, when no passages could lack anything yet, it is a hypothetical answer (HyDE;
-    Gao et al. 2023).
+    In an embedding space, a pseudo passage is closer to real passages than a question is. Before
+    the first search, when there are no passages to lack anything, the query is a hypothetical
+    answer (HyDE; Gao et al. 2023).
     """
 
     query_style: Literal["passage", "question"] = "passage"
@@ -35,11 +35,11 @@ class MissingInfo(LLMNode):
 
     @property
     def prompt_name(self) -> str:
-        """That of its style."""
+        """The prompt of its style."""
         return "missing_info_question" if self.query_style == "question" else "missing_info"
 
     async def __call__(self, state: SearchState) -> Update:
-        """Set the query; an empty reply leaves the question itself."""
+        """Set the query; if the reply is empty, it is the question itself."""
         passages = memory_passages(state)
         is_question = self.query_style == "question" and bool(passages)
         queries = (done.query for done in state["rounds"])

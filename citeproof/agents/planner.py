@@ -1,4 +1,4 @@
-"""Plans from the feedback how to refine the answer: T (R²-MGA, Planning & Action)."""
+"""Plans how to refine the answer, based on the feedback: T (R²-MGA, Planning & Action)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from citeproof.tools.citations.answer_text import AnyForm, introduce
 __all__ = ["Planner"]
 
 MOST = 5
-"""Most actions that are planned; further ones are left out."""
+"""Maximum number of actions; further ones are left out."""
 EXAMPLE = "An example of such a list, for another answer from other passages:"
 AGAIN = "Your last reply held no list. Write a numbered list of actions only."
 TOKENS = 256
-"""Longest list."""
+"""Maximum length of the list, in tokens."""
 
 _ITEM = re.compile(r"^[^\S\n]*(?:\d{1,2}[.):]|[-*•])\s+(\S.*)$", re.MULTILINE)
 
@@ -31,10 +31,10 @@ class Planner(LLMNode):
     form: AnyForm = "prose"
 
     async def __call__(self, state: ReflectionState) -> Update:
-        """Give the last round its actions.
+        """Add the actions to the last round.
 
-        A reply without a list is asked for once more; then there are no actions, and the answer
-        stays as it is, as it does where nothing has assessed it.
+        If a reply holds no list, the model is asked once more. If that fails too, or if the answer
+        was not assessed, there are no actions, and the answer stays unchanged.
         """
         if not state["rounds"]:
             return {}
@@ -62,6 +62,6 @@ class Planner(LLMNode):
 
 
 def read_actions(reply: str) -> tuple[str, ...]:
-    """The items of a numbered or bulleted list, each once, in order; the first `MOST`."""
+    """The first `MOST` distinct items of a numbered or bulleted list, in order."""
     items = (" ".join(item.split()).strip("*_ ") for item in _ITEM.findall(reply))
     return tuple(dict.fromkeys(item for item in items if any(map(str.isalnum, item))))[:MOST]

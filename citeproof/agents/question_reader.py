@@ -1,4 +1,4 @@
-"""Starts a run: checks the question, and clears what an earlier one on the thread has left."""
+"""Starts a run: checks the question, and clears the leftovers of earlier runs on the thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OWN = {
 }
 """Keys that the reader itself sets, or leaves alone."""
 EARLIER = 3
-"""Most passages of the turns before that stay in reach."""
+"""Maximum number of passages from earlier turns that stay available."""
 ENGLISH_ONLY = (
     "the entailment model reads English only, so little of an answer in another language is "
     "proved; docs/conversation.md names models for other languages"
@@ -48,25 +48,25 @@ class AskedState(NodeState):
 
 @dataclass(frozen=True)
 class QuestionReader(Node):
-    """The initial state of a graph that answers several questions on one thread.
+    """Sets the initial state of a graph that answers several questions on one thread.
 
-    All other nodes do without it: their keys have defaults.
+    The other nodes work without it, since their keys have defaults.
     """
 
     review: bool = False
-    """Whether a person decides on claims, for which a checkpointer must keep the run."""
+    """Whether a person decides on claims, which needs a checkpointer."""
     english_only: bool = False
-    """Whether the entailment model knows only English; the notes of an answer in another language
-    say so."""
+    """Whether the entailment model knows only English; for a question in another language, the
+    answer's notes say so."""
 
     async def __call__(self, state: AskedState) -> Update:
-        """Find the question, make the documents that came with it the corpus, empty all else.
+        """Find the question, make the documents that came with it the corpus, and clear the rest.
 
-        The question is the last message, if that is a person's and was not taken up before.
+        The question is the last message, if it is from a person and was not handled before.
 
         Raises:
-            InputError: The question is empty, or a document is of no use.
-            SettingsError: A review is asked for that could not be resumed.
+            InputError: The question is empty, or a document is unusable.
+            SettingsError: A review is requested, but the run could not be resumed.
         """
         ledger, place = state.get("ledger") or {}, current_place()
         conversation = _conversation(state, inside=bool(place.graph))
@@ -78,17 +78,17 @@ class QuestionReader(Node):
         corpus = read_documents(documents) or (state.get("corpus") or [] if place.graph else [])
         around = {key: ledger[key] for key in ledger.keys() - calls_of(ledger, place.graph).keys()}
         cleared: Update = {**_cleared(), "passages": Overwrite([]), "ledger": Overwrite(around)}  # type: ignore[typeddict-item]
-        # In the outermost graph, a budget that is there already belongs to the previous question.
+        # In the outermost graph, an existing budget belongs to the previous question.
         outer = state.get("budget") if place.graph else None
         budget = budget_of(place, self.parameters, outer, around)
-        # A graph of somebody else's may read the documents in the next step.
+        # A node of the caller's may read the documents in the next step.
         given: Update = {"corpus": corpus, "documents": documents, "budget": budget}
         return {**cleared, **conversation, **given}
 
 
 @cache
 def _cleared() -> dict[str, Any]:
-    """An empty value for each key that the nodes of an earlier run may have set."""
+    """An empty value for each key that nodes of an earlier run may have set."""
     kinds = {key: get_origin(hint) or hint for key, hint in get_type_hints(Update).items()}
     return {
         key: kind() if kind in (list, dict, str, int) else None
@@ -98,11 +98,11 @@ def _cleared() -> dict[str, Any]:
 
 
 def _conversation(state: AskedState, *, inside: bool) -> Update:
-    """The question, and what the turns before mean to it.
+    """The question, and its relation to earlier turns.
 
     Args:
-        state: With the question and messages of this turn, or those that an earlier one has left.
-        inside: Whether the graph is a part of another.
+        state: Holds the question and messages of this turn, or those left by an earlier one.
+        inside: Whether the graph is a subgraph.
 
     Raises:
         InputError: The question is empty.
@@ -112,18 +112,18 @@ def _conversation(state: AskedState, *, inside: bool) -> Update:
     answered = answered_question(messages)
     if inside:
         is_new = said is not None and question in ("", answered)
-        if asked and not is_new:  # the graph around has seen to it
+        if asked and not is_new:  # the outer graph has already read the question
             return {
                 "question": validate_question(question),
                 "follows_up": False,
                 "earlier": state.get("earlier") or [],
             }
-    else:  # what is asked by now may be left of a run that came to no end
+    else:  # `question` may be a leftover of a run that did not finish
         is_new = said is not None and said != asked
     question = validate_question(said if is_new else question)
-    # A part does not rephrase a question that a person put to the graph around it.
+    # A subgraph adds no message if a person has put a question to the outer graph.
     is_told = question == said or (inside and said is not None)
-    # Asked again word for word, a question stands alone as it did.
+    # A question that is repeated word for word stands alone as it did before.
     follows_up = question != answered and any(message.type == "ai" for message in messages)
     return {
         "question": question,
@@ -135,14 +135,14 @@ def _conversation(state: AskedState, *, inside: bool) -> Update:
 
 
 def _earlier(state: AskedState) -> list[Passage]:
-    """The passages that earlier turns cited, the latest first."""
+    """The passages that earlier turns cited, latest first."""
     answer = state.get("answer")
     cited = list(answer.passages) if answer else []
     return append_new(cited, state.get("earlier") or [])[:EARLIER]
 
 
 def require_checkpointer() -> None:
-    """Refuse a review in a run that could never go on.
+    """Reject a review in a run that could not be resumed.
 
     Raises:
         SettingsError: The run has no checkpointer.

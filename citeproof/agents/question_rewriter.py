@@ -1,4 +1,4 @@
-"""Turns a follow-up into a question that stands alone; all later nodes use that one."""
+"""Turns a follow-up into a question that stands alone, which all later nodes use."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from citeproof.tools.questions.conversation import TURNS, transcript
 __all__ = ["QuestionRewriter"]
 
 TOKENS = 96
-"""Longest question that is written."""
+"""Maximum length of the written question, in tokens."""
 LONGEST = 400
-"""A longer reply, in characters, is not taken for a question."""
+"""Maximum length of a question, in characters; a longer reply is unusable."""
 
 _LABEL = re.compile(r"^\W*(?:(?:new|last|rewritten)\s+)?(?:question|q)\b[^:\n]{0,40}:\s*", re.I)
 _EDGES = ' \t"“”„*_`'
@@ -33,7 +33,7 @@ class ConversationState(NodeState):
 
     question: str
     messages: NotRequired[list[AnyMessage]]
-    """The conversation; its last turns before the question are shown to the model."""
+    """The conversation; the model sees its last turns before the question."""
     documents: NotRequired[list[Any]]
 
 
@@ -42,17 +42,17 @@ class QuestionRewriter(LLMNode):
     """Puts the names of a conversation into the question that follows up on it."""
 
     turns: int = TURNS
-    """Turns of the conversation that the model is shown, the last ones."""
+    """Number of last turns of the conversation to show to the model."""
 
     async def __call__(self, state: ConversationState) -> Update:
-        """Set the question; without earlier turns no model is called, and it stays.
+        """Set the question; without earlier turns, it stays unchanged, and no model is called.
 
-        An unusable reply leaves the question as it is, with a note. A question that comes back
-        unchanged stands alone, and needs none of the passages that earlier turns cited.
+        After an unusable reply, the question stays unchanged, with a note. A question that the
+        model returns unchanged stands alone, and needs no passages that earlier turns cited.
         """
         question = state["question"]
         conversation = transcript(state.get("messages") or [], self.turns)
-        # They are there for one step only, and the next node may be one that reads them.
+        # The documents last for one step only, and the next node may read them.
         update: Update = {"documents": state.get("documents") or []}
         if not conversation:
             return update
@@ -62,7 +62,7 @@ class QuestionRewriter(LLMNode):
         task = fill(
             self.template(), conversation=conversation, question=defuse(" ".join(question.split()))
         )
-        # The system line speaks of passages, of which there are none.
+        # The system line mentions passages, but there are none.
         reply = await self.llm.text(Prompt("", "", task), max_tokens=TOKENS, stop=["\n\n"])
         rewritten = _read(reply, question)
         if rewritten is None:
@@ -75,7 +75,7 @@ class QuestionRewriter(LLMNode):
 
 
 def _read(reply: str, question: str) -> str | None:
-    """The question of a reply; None where it holds none, such as an answer in its place."""
+    """The question in a reply; None if there is none, for instance if the reply is an answer."""
     lines = (_LABEL.sub("", line).strip(_EDGES) for line in reply.splitlines())
     found = next((line for line in lines if any(map(str.isalnum, line))), "")
     answers = _ASKS.search(question) is not None and _ASKS.search(found) is None

@@ -1,4 +1,4 @@
-"""Are the quotes words of the passages? Proof by identity; no model is asked."""
+"""Checks whether the quotes are words of the passages: a proof by identity, without a model."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class QuotesState(NodeState):
 
 @dataclass(frozen=True)
 class QuoteVerifier(Node):
-    """Keeps the quotes that a passage has word for word, as the passage has them."""
+    """Keeps the quotes that a passage contains word for word, in the passage's own spelling."""
 
     nearest: bool = False
-    """Whether a quote that is not found is replaced by the sentence of the cited passage that has
-    most of its content words: small models paraphrase when they should copy."""
+    """Whether to replace a quote that is not found by the sentence of the cited passage that shares
+    most of its content words, since small models paraphrase when they should copy."""
 
     async def __call__(self, state: QuotesState) -> Update:
         """Set `claims` and `kept` to the quotes that were found.
 
-        A quote found in another passage than the cited one then cites that passage.
+        A quote found in a passage other than the cited one cites that passage instead.
         """
         found: list[Claim] = []
         for claim in state["claims"]:

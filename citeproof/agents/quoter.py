@@ -1,4 +1,4 @@
-"""Quotes the passage where the proof of a claim is in doubt."""
+"""Quotes the passage if the proof of a claim is in doubt."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from citeproof.types import Passage
 
 __all__ = ["Quoter"]
 
-QUOTED = "a quote; the proof of what was written in its place was in doubt"
+QUOTED = "a quote, as the proof of the written claim was in doubt"
 """The reason of the verdict on a quote."""
 _ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
-"""Found in a sentence that leads to the next, and says nothing by itself."""
+"""Matches a sentence that leads to the next and says nothing by itself."""
 _NEARLY = 0.5
-"""A claim that failed with this share of `quote_below` was nearly proved: of seven on short
-documents and in Wikipedia a quote was right for six, and for one beside the question."""
+"""A failed claim with at least this share of `quote_below` was nearly proved. Of seven such claims
+on short documents and Wikipedia, a quote was right for six, and missed the question for one."""
 _LONGEST = 600
-"""Characters of a quote, at most."""
+"""Maximum length of a quote, in characters."""
 
 
 @dataclass(frozen=True)
 class Quoter(Node):
-    """Replaces a claim that is proved, but not surely, or nearly, by a sentence of what it cites.
+    """Replaces a claim that is nearly or not surely proved by a sentence of the cited passage.
 
-    A quote is true to its passage, whatever the model of entailment has overlooked.
+    A quote is true to its passage, whatever the entailment model has overlooked.
     """
 
     answerability: Entailment | None = None
-    """Says which sentences answer the question; without it all may be quoted."""
+    """Decides which sentences answer the question; without it, any sentence may be quoted."""
     quote_below: float = 0.9
-    """Claims with a lower score, and at least half of it, are in doubt, and all that are proved
-    with a lower one; 0 quotes nothing."""
+    """A proved claim is in doubt if it scores lower; a failed one if it also scores at least half
+    of this value. 0 turns quoting off."""
     check_answer: bool = True
-    """False may quote a sentence that does not answer the question."""
+    """False allows quoting a sentence that does not answer the question."""
 
     async def __call__(self, state: DraftState) -> Update:
-        """Put a quote in place of a draft that is in doubt, if one answers the question.
+        """Replace a draft that is in doubt by a quote, if one answers the question.
 
-        The draft stays as it is where it cites several passages or is contradicted, and where the
-        model that scores answers is out of reach.
+        The draft stays unchanged if it cites several passages, if it is contradicted, or if the
+        model that scores answers is unreachable.
         """
         draft = state["draft"]
         if draft is None or len(draft.cited) != 1 or not self._doubts(draft):
@@ -68,7 +68,7 @@ class Quoter(Node):
         trials = draft.verdict.trials if draft.verdict else 1
         verdict = IDENTICAL.model_copy(update={"trials": trials, "reason": QUOTED})
         if quote.text != draft.text:
-            note(f"not surely proved, so a quote stands in its place: {draft.text}")
+            note(f"not surely proved, so replaced by a quote: {draft.text}")
             emit(ClaimDrafted(text=quote.text, trial=trials))
         emit(ClaimVerified(text=quote.text, verdict=verdict))
         return {"draft": draft.model_copy(update={"text": quote.text, "verdict": verdict})}
@@ -81,11 +81,12 @@ class Quoter(Node):
         return least <= verdict.score < self.quote_below
 
     async def _choose(self, state: DraftState, passage: Passage, claim: str) -> Quote | None:
-        """The quote that answers, and comes closest to the claim; None where none is of use.
+        """The quote that answers and comes closest to the claim; None if there is none.
 
-        Related to the claim is the sentence nearest to it, and what shares with it something that
-        the question did not say; another must answer surely. Of these one with all names and
-        numbers of the claim goes before one without, and the nearest before others.
+        A quote is related to the claim if it is the nearest sentence, or if it shares a word with
+        the claim that is not in the question. Other quotes must answer with a higher score.
+        Related quotes go first, then those with all names and numbers of the claim, then the
+        nearest.
         """
         question, accepted = state["question"], [other.text for other in state["claims"]]
         nearest = " ".join(supporting_sentence(passage, claim).split())
@@ -112,9 +113,9 @@ class Quoter(Node):
         return max(answering, key=rank)[0] if answering else None
 
     async def _scores(self, question: str, texts: list[str]) -> list[float]:
-        """For each text the probability that it answers a part of the question.
+        """For each text, the probability that it answers a part of the question.
 
-        Where that is not asked, all just do.
+        If answers are not checked, every text gets the threshold.
         """
         if self.answerability is None or not self.check_answer:
             return [self.answerability.threshold if self.answerability else 0.0 for _ in texts]
@@ -123,9 +124,9 @@ class Quoter(Node):
 
 
 def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Quote]:
-    """Quotes that may stand for a claim.
+    """The quotes that may replace a claim.
 
-    None lacks a command or the like that the claim has, or repeats the answer so far.
+    They contain the commands and similar code of the claim, and do not repeat the answer so far.
     """
     for quote in _quotes(passage, accepted):
         if (
@@ -138,7 +139,7 @@ def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Q
 
 
 def _quotes(passage: Passage, accepted: Sequence[str]) -> Iterator[Quote]:
-    """The quotes of a passage, without sentences before them that the answer has already."""
+    """The quotes of a passage, without leading sentences that the answer already contains."""
     alone = quotes_in(passage, context=False)
     for whole, sentence in zip(quotes_in(passage), alone, strict=True):
         lead = whole._replace(end=sentence.start).text

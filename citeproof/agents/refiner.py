@@ -1,7 +1,7 @@
 """Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action).
 
-`Refiner` writes the answer anew. In the composed flow `DraftRefiner` makes a draft of that, which
-is proved as well, and `RefinementSelector` keeps the better one.
+`Refiner` rewrites the answer. In the composed flow, `DraftRefiner` turns the result into a draft,
+which is proved too, and `RefinementSelector` keeps the better answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from citeproof.types import Claim
 __all__ = ["DraftRefiner", "Execution", "RefinementSelector", "Refiner"]
 
 Execution = Literal["one-time", "step-by-step"]
-"""All actions in one call, or a call for each action (the paper's two paradigms)."""
+"""All actions in one call, or one call per action (the paper's two paradigms)."""
 HEADING = ' after the words "Refined answer:", and nothing behind it'
 AGAIN = (
     "Your last reply held no refined answer with citations. Write the whole of it, as you were "
@@ -55,16 +55,16 @@ _HEADING = re.compile(r"\b(?:refined|corrected|final)\s+answer\b\W*?:[ \t*_]*", 
 
 @dataclass(frozen=True)
 class Refiner(LLMNode):
-    """Writes the answer anew as the actions of the last round demand."""
+    """Rewrites the answer as the actions of the last round demand."""
 
     execution: Execution = "one-time"
     answer_tokens: int = 300
-    """Longest answer, in tokens."""
+    """Maximum length of the answer, in tokens."""
     form: AnyForm = "prose"
 
     @property
     def prompt_name(self) -> str:
-        """That of its form."""
+        """The prompt of its form."""
         return "refiner" if self.form == "prose" else "list_refiner"
 
     async def __call__(self, state: ReflectionState) -> Update:
@@ -108,7 +108,7 @@ class Refiner(LLMNode):
         prompt = self.compose_prompt(state["question"], shown, task, schema)
         refined = await self.ask_again(prompt, read, AGAIN, self.answer_tokens)
         if refined is None:
-            note("refiner: no refined answer could be read; the answer before it stands")
+            note("refiner: no refined answer could be read; the previous answer stands")
         return refined or claims
 
 
@@ -118,23 +118,23 @@ def _cites(claims: Sequence[Claim]) -> bool:
 
 @dataclass(frozen=True)
 class DraftRefiner(LLMNode):
-    """Refines an answer that was proved: the result is a draft, which VTG's verifiers prove."""
+    """Refines a proved answer into a draft, which VTG's verifiers then prove."""
 
     execution: Execution = "one-time"
     answer_tokens: int = 300
-    """Longest answer, in tokens."""
+    """Maximum length of the answer, in tokens."""
     max_claims: int = 6
-    """Most sentences of the refinement; further ones are left out."""
+    """Maximum number of sentences in the refinement; further ones are left out."""
 
     @property
     def prompt_name(self) -> str:
-        """The refiner's."""
+        """The refiner's prompt."""
         return "refiner"
 
     async def __call__(self, state: RefiningState) -> Update:
-        """Hand in the refined claims, and keep the present ones beside them.
+        """Hand the refined claims to the proof, and keep the current ones as `first`.
 
-        A refinement that changes nothing hands in none.
+        A refinement that changes nothing sets nothing.
         """
         refine = Refiner(self.llm, self.execution, self.answer_tokens, prompts=self.prompts)
         given = (await refine(state))["claims"][: self.max_claims]
@@ -152,20 +152,20 @@ class DraftRefiner(LLMNode):
 
 @dataclass(frozen=True)
 class RefinementSelector(Node):
-    """Ends a refinement: what it proved stands, unless more of the answer before it was."""
+    """Ends a refinement: keeps its claims, unless more of the previous answer was proved."""
 
     async def __call__(self, state: RefiningState) -> Update:
-        """Put back the first claims where the proof of the others was cut short or found less."""
+        """Restore the first claims if the proof of the others was cut short or proved less."""
         if not state["given"]:
             return {}
         first, dropped = state["first"], state["first_dropped"]
         done = len(state["claims"]) + len(state["dropped"]) >= len(state["given"])
         approved = any(claim.verdict.reason == APPROVED for claim in state["claims"])
         as_well = proved_share(state["claims"], state["dropped"]) >= proved_share(first, dropped)
-        # A refinement that lost proved sentences on the way may still have the greater share.
+        # A refinement that lost proved sentences may still have a greater proved share.
         if done and (
             approved or (as_well and count_proved(state["claims"]) >= count_proved(first))
         ):
             return {}
-        note("the refined answer was not proved as well; the one before it stands")
+        note("the refined answer was not proved as well; the previous one stands")
         return {"claims": first, "dropped": dropped}

@@ -1,4 +1,4 @@
-"""Fills the memory by LLatrieval, or by plain retrieval."""
+"""Fills the memory with LLatrieval or plain retrieval."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ __all__ = ["RetrievalStage"]
 
 @dataclass(frozen=True)
 class RetrievalStage(Node):
-    """Runs LLatrieval as a part of the composed flow, with parameters of the flow's."""
+    """Runs LLatrieval inside the composed flow, with the flow's parameters."""
 
     graph: Any
-    """The graph that `build_llatrieval` gives."""
+    """The graph that `build_llatrieval` returns."""
     retriever: Any = None
     k: int = 5
     search: bool = True
-    """False retrieves k passages without asking whether they suffice."""
+    """False retrieves k passages without checking whether they suffice."""
     ranked: bool = False
-    """Whether, without a search, documents that come with a question are taken in their order."""
+    """Without `search`: True takes the first k of the documents that come with a question."""
     search_rounds: int = 2
-    """T of LLatrieval."""
+    """T of LLatrieval: maximum number of queries."""
     candidates: int = 20
-    """N of LLatrieval; they are read in one window."""
+    """N of LLatrieval: number of passages found for a query, all read in one window."""
     summarize: bool = False
-    """Whether LLatrieval's selector reads summaries in place of the passages."""
+    """Whether LLatrieval's selector reads summaries instead of the passages."""
     prompts: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Those of the run, for the nodes of LLatrieval."""
+    """The run's prompts, for the nodes of LLatrieval."""
 
     async def __call__(self, state: SourceState) -> Update:
         """Choose the passages.
@@ -63,7 +63,7 @@ class RetrievalStage(Node):
             "ledger": state.get("ledger", {}),
             "budget": state.get("budget"),
         }
-        if is_synchronous():  # then the run may have a checkpointer that knows no async calls
+        if is_synchronous():  # the run's checkpointer may not support async calls
             result = await asyncio.to_thread(self.graph.invoke, asked, context=context)
         else:
             result = await self.graph.ainvoke(asked, context=context)

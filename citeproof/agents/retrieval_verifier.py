@@ -1,4 +1,4 @@
-"""Do the chosen passages suffice to answer the question? (LLatrieval, section 3.1).
+"""Checks whether the chosen passages suffice to answer the question (LLatrieval, section 3.1).
 
 `RetrievalVerifier` asks the model; `RetrievalRecorder` records the result of the search.
 """
@@ -37,23 +37,24 @@ class RetrievalVerifier(LLMNode):
     """Closes a round: lets the model judge D as a whole."""
 
     verification: Literal["class", "score"] = "class"
-    """`class`: the model says yes or no. `score`: it gives 0 to 10, compared with the threshold."""
+    """`class`: the model says yes or no. `score`: it gives a score from 0 to 10, which is compared
+    with the threshold."""
     threshold: float = 7.0
-    """τ: scores from here on suffice."""
+    """τ: least score that suffices."""
     verify_summaries: bool = False
-    """Whether it reads the summaries that the selector has read, where there are any."""
+    """Whether the model reads the selector's summaries, if there are any."""
     verifier_example: bool = False
-    """Whether it is shown the question and the answer of a packaged example."""
+    """Whether the model sees the question and the answer of a packaged example."""
     form: AnyForm = "prose"
-    """Of that answer."""
+    """Form of the answer in that example."""
 
     @property
     def prompt_name(self) -> str:
-        """That of its kind of verdict."""
+        """The prompt of its kind of verdict."""
         return "retrieval_verifier" + ("_score" if self.verification == "score" else "")
 
     async def __call__(self, state: SearchState) -> Update:
-        """Give the last round its verdict; an unreadable reply counts as insufficient."""
+        """Add the verdict to the last round; an unreadable reply counts as insufficient."""
         if not state["rounds"]:
             return {}
         sufficient, score = await self._verdict(state)
@@ -98,7 +99,7 @@ class RetrievalRecorder(Node):
     """Ends a search with a `Retrieval`, even if the run ended early."""
 
     async def __call__(self, state: EndState) -> Update:
-        """Set the retrieval; doubt an answer whose passages were not found to suffice."""
+        """Set the retrieval, and `doubt` if the passages were not found to suffice."""
         by_id = {passage.id: passage for passage in state["passages"]}
         chosen, rounds = state.get("long_term", []), state["rounds"]
         verified = any(done.sufficient for done in rounds)
@@ -116,7 +117,7 @@ class RetrievalRecorder(Node):
 
 
 def _reason(state: EndState) -> str:
-    """Why the search stopped without passages that suffice."""
+    """Why the search ended without passages that suffice."""
     rounds = state["rounds"]
     if state["stop"]:
         return state["stop"]

@@ -25,19 +25,20 @@ class Retriever(SearchNode):
     """Finds the best passages for the question."""
 
     k: int = 5
-    """Passages that enter the memory."""
+    """Number of passages that enter the memory."""
     pool: int = 0
-    """Passages that are found, of which the first k enter the memory; at least k."""
+    """Number of passages to find, of which the first k enter the memory; at least k."""
     ranked: bool = False
-    """Whether documents that come with a question are taken in their order, and not searched."""
+    """Whether to take documents that come with a question in their order instead of searching
+    them."""
     fills: Literal["long_term", "short_term"] = "long_term"
-    """The memory that they enter; CaLM's passages are there for one answer only."""
+    """The memory to fill; CaLM's passages serve for one answer only."""
 
     async def __call__(self, state: SourceState) -> Update:
-        """Find the passages; those that come with the question go before the retriever's.
+        """Find the passages; documents that come with the question replace the retriever.
 
         Raises:
-            InputError: The question is empty, a document is of no use, or there is nothing to
+            InputError: The question is empty, a document is unusable, or there is nothing to
                 search.
             RetrievalError: The retriever failed.
         """
@@ -52,7 +53,7 @@ class Retriever(SearchNode):
         return {**update, "shown": len(shown), "corpus": documents}
 
     async def find(self, query: str, documents: Sequence[Passage]) -> list[Passage]:
-        """The best passages for a query, of the documents where there are any."""
+        """The best passages for a query, from the documents if there are any."""
         most = max(self.pool, self.k)
         found = documents
         if not (self.ranked and documents):
@@ -60,7 +61,7 @@ class Retriever(SearchNode):
             if source is None:
                 raise nothing_to_search()
             [found] = await self.search(source, [query], most)
-        # Anyone's retriever may repeat a passage, which then would bear two numbers.
+        # A custom retriever may repeat a passage, which would then have two numbers.
         passages = append_new([], list(found))[:most]
         emit(PassagesRetrieved(passages=tuple(passages)))
         return passages
@@ -81,22 +82,22 @@ class FinderState(SearchState, SourceState):
 
 @dataclass(frozen=True)
 class CandidateRetriever(SearchNode):
-    """Opens a round: searches for the query, and lets the selector read what is new."""
+    """Opens a round: searches for the query, and queues new passages for the selector."""
 
     candidates: int = 50
-    """N: most passages found for a query."""
+    """N: maximum number of passages found for a query."""
     k: int = 5
     """Size of D."""
     reread: bool = False
-    """True offers the selector again the passages that earlier rounds found and did not keep."""
+    """True offers the selector the passages again that earlier rounds found but did not keep."""
 
     async def __call__(self, state: FinderState) -> Update:
         """Fill the queue of candidates; it stays empty if there is nothing to choose from.
 
-        Where D has fewer than k passages, the first candidates fill it.
+        If D has fewer than k passages, the first candidates fill it up.
 
         Raises:
-            InputError: There is nothing to search, or a document is of no use.
+            InputError: There is nothing to search, or a document is unusable.
             RetrievalError: The retriever failed.
         """
         query = state["query"] or state["question"]
@@ -117,8 +118,8 @@ class CandidateRetriever(SearchNode):
         union = [*chosen, *fresh]
         return {
             "passages": found,
-            # The first window would be offered these first anyway, and would fall back on them;
-            # a run that its budget ends before the first selection is left with the best found.
+            # The first window offers these first anyway, and falls back on them. If the budget
+            # ends before the first selection, the run keeps the best passages found.
             "long_term": union[: self.k],
             "waiting": fresh if len(union) > self.k else [],
             "rounds": [*state["rounds"], opened],

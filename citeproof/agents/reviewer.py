@@ -1,4 +1,4 @@
-"""Lets a person decide on a claim that the proof has given up on."""
+"""Lets a person decide on a claim that could not be proved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from citeproof.types import Verdict
 __all__ = ["LONGEST", "Reviewer"]
 
 LONGEST = 2000
-"""Characters of an edited claim, at most."""
+"""Maximum length of an edited claim, in characters."""
 
 FORM = (
     'Resume with {"decision": "approve"}, {"decision": "drop"}, or '
@@ -31,26 +31,26 @@ FORM = (
 
 
 class Decision(BaseModel):
-    """The value that a run is resumed with."""
+    """The value that resumes a run."""
 
     model_config = ConfigDict(extra="forbid")
 
     decision: Literal["approve", "edit", "drop"]
     text: str = Field(default="", max_length=LONGEST)
-    """The claim in a person's words, where it is edited."""
+    """The edited claim."""
 
 
 @dataclass(frozen=True)
 class Reviewer(Node):
     """Interrupts the run with a `ReviewRequested` as JSON, and carries out the decision.
 
-    LangGraph runs a node from its beginning when it resumes, so nothing here costs anything.
+    On resuming, LangGraph runs the node from its beginning, so the node makes no calls that cost.
     """
 
     async def __call__(self, state: DraftState) -> Update:
-        """Mark the draft as approved or dropped, or draft it in other words, to be proved again.
+        """Mark the draft as approved or dropped, or replace it by the edited claim to be proved.
 
-        An unusable reply interrupts the run again; the event says what was wrong.
+        An unusable reply interrupts the run again; the event says what is wrong with it.
 
         Raises:
             SettingsError: There is no checkpointer to keep the waiting run.
@@ -78,7 +78,7 @@ def _ask(request: ReviewRequested) -> Any:
     try:
         return interrupt(request.model_dump(mode="json"))
     except GraphInterrupt:
-        emit(request)  # only where the run stops here: on the way to a later reply, nobody waits
+        emit(request)  # only if the run stops here, not on the way to a later reply
         raise
 
 
@@ -98,5 +98,5 @@ def _read(reply: object, claim: str) -> Decision | str:
 
 
 def _tidy(text: str) -> str:
-    """The text on one line, without marks: citations are set by the verifiers."""
+    """The text on one line, without marks, since the verifiers set the citations."""
     return " ".join(" ".join(said.text for said in read_marked(clean(text))).split())

@@ -1,4 +1,4 @@
-"""Quotes the sentences of the passages that answer the question; nothing is written."""
+"""Quotes the sentences of the passages that answer the question, without writing any text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from citeproof.types import Passage, Verdict
 __all__ = ["SentenceSelector"]
 
 _SHARED = 0.5
-"""Least share of the question's content words in a sentence, where no model judges it."""
+"""Least share of the question's content words in a sentence, if no model judges it."""
 _NEW = 0.5
-"""Least share of a further quote's content words that no quote before it has."""
+"""Least share of a further quote's content words that are in no earlier quote."""
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,23 @@ class SentenceSelector(Node):
     """Takes the best sentences of the passages that answer best."""
 
     answerability: Entailment | None = None
-    """Scores a text and the question; without it the question's words in the text count."""
+    """Scores whether a text answers the question; without it, the question's words in the text
+    count."""
     quotes: int = 2
-    """Most quotes of an answer; a question of several parts may have one for each part."""
+    """Maximum number of quotes in an answer; a question with several parts may have one for each
+    part."""
     read: int = 3
-    """Passages whose sentences are looked at, those that answer best."""
+    """Number of passages whose sentences are considered: those that answer best."""
     context: bool = True
-    """Whether a sentence that refers to the one before it is quoted with it."""
+    """Whether a sentence that refers to the previous one is quoted together with it."""
     check_answer: bool = True
 
     async def __call__(self, state: MemoryState) -> Update:
-        """Set `claims`: stretches of passages, which `quote_verifier` proves.
+        """Set `claims` to excerpts of passages, which `quote_verifier` proves.
 
-        The best quote of each part of the question stands first, each followed by those of the
-        same passage, in its order. Further ones must say something new. Where no quote reaches
-        the threshold there is no claim.
+        The best quote for each part of the question comes first, each grouped with the quotes from
+        the same passage in the passage's order. Further quotes must say something new. If no quote
+        reaches the threshold, there is no claim.
         """
         question, numbered = state["question"], memory_passages(state)
         parts = question_parts(question)
@@ -59,21 +61,21 @@ class SentenceSelector(Node):
         return {"claims": claims}
 
     async def _best_passages(self, parts: Sequence[str], numbered: dict[int, Passage]) -> list[int]:
-        """Numbers of the passages to read, best first for one part or another."""
+        """Numbers of the passages to read, best first by their best score for any part."""
         numbers = list(numbered)
         scores = await self._scores(parts, [numbered[number].premise for number in numbers])
         best = {number: max(some) for number, *some in zip(numbers, *scores, strict=True)}
         return sorted(numbers, key=lambda number: -best[number])[: max(self.read, len(parts))]
 
     async def _scores(self, parts: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """For each part of the question the score of each text, 0 to 1."""
+        """For each part of the question, the score of each text, 0 to 1."""
         if self.answerability is not None:
             return await score_answers(self.answerability, parts, texts)
         asked, said = [content(part) for part in parts], [content(text) for text in texts]
         return [[len(words & text) / max(1, len(words)) for text in said] for words in asked]
 
     def _choose(self, quotes: Sequence[Quote], scores: Sequence[Sequence[float]]) -> list[Quote]:
-        """The quotes of the answer, the best first."""
+        """The quotes of the answer, best first."""
         if not quotes:
             return []
         least = self.answerability.threshold if self.answerability is not None else _SHARED
@@ -91,14 +93,14 @@ class SentenceSelector(Node):
 
 
 def _is_new(quote: Quote, chosen: Sequence[Quote]) -> bool:
-    """Whether a quote says something that those before it do not."""
+    """Whether a quote says something that earlier ones do not."""
     known = {word for other in chosen for word in content(other.text)}
     own = content(quote.text)
     return len(own - known) >= _NEW * len(own) > 0
 
 
 def _in_order(chosen: Sequence[Quote]) -> list[Quote]:
-    """Quotes of one passage together, in its order; those that touch or overlap as one."""
+    """The quotes grouped by passage, in its order; quotes that touch or overlap become one."""
     ordered: list[Quote] = []
     ids = list(dict.fromkeys(quote.passage.id for quote in chosen))
     for quote in sorted(chosen, key=lambda q: (ids.index(q.passage.id), q.start)):

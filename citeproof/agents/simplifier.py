@@ -1,4 +1,4 @@
-"""Trims the citations to what is needed (VTG, section 2.3, Citation Simplifier)."""
+"""Trims the citations to the necessary ones (VTG, section 2.3, Citation Simplifier)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Simplifier"]
 
 @dataclass(frozen=True)
 class Simplifier(Node):
-    """Drops every citation without which the others still entail the claim."""
+    """Drops every citation that the others do not need to entail the claim."""
 
     entailment: Entailment
     premise: Premise = "fewest"
@@ -24,15 +24,15 @@ class Simplifier(Node):
     async def __call__(self, state: DraftState) -> Update:
         """Reduce the draft's citations to a set from which none can be left out.
 
-        The verdict's score becomes that of the passages that are left. Where a judge would
-        exceed the budget, or a server does not answer, the citations stay: the claim is proved.
+        The verdict takes the score of the remaining passages. If a judge would exceed the budget,
+        or a server does not answer, the citations stay, since the claim is already proved.
         """
         draft = state["draft"]
         if draft is None or len(draft.cited) < 2:
             return {}
         cited = number_passages(state, draft.cited)
         try:
-            # The verifiers have asked about the same sets: a cache answers.
+            # The verifiers have scored the same sets, so a cache answers.
             support = await self._support(state["question"], cited, draft)
         except (BudgetExceededError, VerifierOutageError) as error:
             note(f"citations were not trimmed: {error}")

@@ -1,4 +1,4 @@
-"""Says in short what passages hold for the question (LLatrieval, appendix A.1; ALCE, section 3)."""
+"""Shortens passages with respect to the question (LLatrieval, appendix A.1; ALCE, section 3)."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ __all__ = ["Summarizer", "in_short", "read_passages"]
 _FIRST_WORD = re.compile(r"\W*irrelevant\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(?:irrelevant|not relevant)\b", re.IGNORECASE)
 _SHORT = 15
-"""Words; a longer text with the word in it is a summary."""
+"""In words; a longer reply that contains "irrelevant" is a summary."""
 
 
 @dataclass(frozen=True)
 class Summarizer(LLMNode):
-    """Shortens passages to what helps with the question.
+    """Shortens passages to the parts that help to answer the question.
 
     The prompts are `summarizer` and `summarizer_answer`; `condenser_summary`, `condenser_snippet`
     and `condenser_evidence` are those of the styles.
     """
 
     summary_tokens: int = 96
-    """Longest summary, in tokens."""
+    """Maximum length of a summary, in tokens."""
     summary_style: Literal["summary", "answer"] = "summary"
-    """LLatrieval's selector reads a summary for the question, or an answer to it."""
+    """Whether LLatrieval's selector reads a summary for the question, or an answer to it."""
     at_once: int = 8
-    """Most calls under way at a time. A budget of calls can be exceeded by at most this number less
-    one."""
+    """Maximum number of concurrent calls. A run can exceed its budget of calls by at most this
+    number minus one."""
     style: Literal["", "summary", "snippet", "evidence"] = ""
-    """Empty summarises what LLatrieval's selector is going to read. `summary` (ALCE: SUMM, about 50
-    words by the model) and `snippet` (words of the passage) shorten the passages of the memory, and
-    remove those that do not help; `evidence` (VeriCite) does so with the answer that a passage
-    gives by itself."""
+    """Empty summarises the candidates that LLatrieval's selector will read. The other styles
+    shorten the passages of the memory and remove those that do not help: `summary` (ALCE: SUMM)
+    writes about 50 words, `snippet` copies words of the passage, and `evidence` (VeriCite) writes
+    the answer that a passage gives by itself."""
 
     @property
     def prompt_name(self) -> str:
-        """That of its style."""
+        """The prompt of its style."""
         if self.style:
             return f"condenser_{self.style}"
         return "summarizer" if self.summary_style == "summary" else "summarizer_answer"
 
     async def __call__(self, state: SearchState) -> Update:
-        """Add the summaries that are missing, each made once for a question."""
+        """Add the missing summaries; each passage is summarised once per question."""
         if self.style:
             return await self._condense(state)
         kept = state["summaries"]
@@ -60,11 +60,11 @@ class Summarizer(LLMNode):
         return {"summaries": {**kept, **await self._summaries(state["question"], passages)}}
 
     async def _condense(self, state: SearchState) -> Update:
-        """The short forms, and a memory of only those passages that have one.
+        """The short forms, and a memory with only the passages that have one.
 
-        Where the model calls all of them irrelevant, the first is read in full; ALCE's released
+        If the model calls all passages irrelevant, the first is read in full; ALCE's released
         program then reads the next one of the ranking, which has no summary. The passages
-        themselves stay as they are, for citations to be judged.
+        themselves stay unchanged, since citations are judged against them.
         """
         passages = list(memory_passages(state).values())
         written = await self._summaries(state["question"], passages)
@@ -76,9 +76,9 @@ class Summarizer(LLMNode):
         return {"short_forms": summaries, "long_term": kept}
 
     async def _summaries(self, question: str, passages: Sequence[Passage]) -> dict[str, str]:
-        """Passage id → what the passage says that helps to answer the question.
+        """Passage id → the part of the passage that helps to answer the question.
 
-        An empty reply leaves the passage's own text.
+        If a reply is empty, the passage keeps its own text.
         """
         jobs = [partial(self._summary, question, passage) for passage in passages]
         written = await together(jobs, self.at_once)
@@ -95,13 +95,13 @@ class Summarizer(LLMNode):
 
 
 def in_short(passage: Passage, summaries: Mapping[str, str]) -> Passage:
-    """The passage with its summary in place of its text, where it has one."""
+    """The passage, with its summary instead of its text if it has one."""
     summary = summaries.get(passage.id)
     return passage if summary is None else passage.model_copy(update={"text": summary})
 
 
 def read_passages(state: ShortenedState | ReflectionState) -> dict[int, Passage]:
-    """The memory as a model reads it: number → passage, in its short form where it has one."""
+    """The memory as a model reads it: number → passage, in its short form if it has one."""
     short = state.get("short_forms") or {}
     return {n: in_short(passage, short) for n, passage in memory_passages(state).items()}
 

@@ -15,13 +15,13 @@ __all__ = ["VerifierLM"]
 
 @dataclass(frozen=True)
 class VerifierLM(LLMNode):
-    """The verifier LM, best a smaller one than the main LM; it is asked as that one is."""
+    """The verifier LM, preferably smaller than the main LM; it gets the same kind of prompt."""
 
     main_llm: LLM
     answer_tokens: int = 300
     form: AnyForm = "prose"
     shots: int = 0
-    """Examples that it is shown, as the main LM is."""
+    """Number of examples to show, as for the main LM."""
     cited_only: bool = True
     """False lets it read all passages that the main LM read (ablation, Table 6)."""
     small_verifier: bool = True
@@ -29,11 +29,11 @@ class VerifierLM(LLMNode):
 
     @property
     def prompt_name(self) -> str:
-        """The answerer's of its form."""
+        """The answerer's prompt of its form."""
         return "answerer" if self.form == "prose" else f"{self.form}_answerer"
 
     async def __call__(self, state: CandidateState) -> Update:
-        """Set the verifier LM's answer; where nothing is cited, it is empty and costs no call."""
+        """Set the verifier LM's answer; without citations, it is empty, and no call is made."""
         cited = {citation.passage_id for claim in state["claims"] for citation in claim.citations}
         read = cited if self.cited_only else {p.id for p in memory_passages(state).values()}
         answerer = Answerer(

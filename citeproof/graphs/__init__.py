@@ -1,1 +1,1 @@
-"""The methods, one in each file: nodes, edges, routes, compile."""
+"""The methods, one per file: nodes, edges, routes, compile."""

@@ -1,8 +1,8 @@
-"""The baselines of ALCE: the answer is written in one go, and its citations are judged afterwards.
+"""The baselines of ALCE: write the answer in one go, then check its citations.
 
 Gao et al., "Enabling Large Language Models to Generate Text with Citations", section 3; universal
-self-consistency (Chen et al. 2023) as CaLM compares with it, and chain of thought (Ji et al. 2024)
-as R²-MGA does. They share one flow; each leaves out or adds a step.
+self-consistency (Chen et al. 2023) as in CaLM's comparison, and chain of thought (Ji et al. 2024)
+as in R²-MGA's. The baselines share one flow; each adds or leaves out a step.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class WritingParameters(Parameters):
     form: AnyForm = "prose"
     """`list` answers with names, `short` with a single one (or a number, a date, a phrase)."""
     shots: int = Field(default=2, ge=0, le=2)
-    """Examples that the model is shown."""
+    """Number of examples shown to the model."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
-    """Longest answer."""
+    """Maximum length of the answer, in tokens."""
     temperature: float | None = Field(default=None, ge=0.0, le=2.0)
-    """That of the answer; none takes that of the settings."""
+    """Sampling temperature of the answer; none uses the one in the settings."""
     prove: bool = True
     """False leaves the claims unchecked. True checks all of them at once after the answer is
     written; they stay in the answer whatever the verdict."""
@@ -70,51 +70,51 @@ class BaselineParameters(WritingParameters):
     """The parameters of VANILLA, CoT and ORACLE."""
 
     k: int = Field(default=5, ge=1, le=50)
-    """Passages that are read."""
+    """Number of passages to read."""
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order, instead
     of searching them."""
     reasoning: bool = False
-    """True lets the model reason before it answers (ALCE-CoT); CoT's default."""
+    """True lets the model reason before it answers (ALCE-CoT); the default of CoT."""
 
 
 class CondensingParameters(BaselineParameters):
     """The parameters of SUMM and SNIPPET."""
 
     k: int = Field(default=10, ge=1, le=50)
-    """K: passages that are shortened, and read where they are relevant."""
+    """K: number of passages to shorten; the model reads the relevant ones."""
     summary_tokens: int = Field(default=100, ge=16, le=1000)
-    """Longest summary or snippet."""
+    """Maximum length of a summary or snippet, in tokens."""
     at_once: int = Field(default=8, ge=1, le=256)
-    """Most summaries that are written at a time."""
+    """Maximum number of summaries written concurrently."""
 
 
 class SamplingParameters(BaselineParameters):
     """The parameters of USC."""
 
     samples: int = Field(default=9, ge=1, le=50)
-    """Answers to choose one from (CaLM, section 5: 9). They are written at once, so a budget of
-    calls can be exceeded by at most this number less one."""
+    """Number of answers to choose from (CaLM, section 5: 9). They are written concurrently, so a
+    run can exceed its budget of calls by at most this number minus one."""
     temperature: float | None = Field(default=1.0, ge=0.0, le=2.0)
-    """That of the samples; at 0 all are the same."""
+    """Sampling temperature of the answers; at 0 they are all the same."""
 
 
 class RerankParameters(SamplingParameters):
     """The parameters of RERANK."""
 
     samples: int = Field(default=4, ge=1, le=50)
-    """Answers to write; the one with the highest citation recall is kept."""
+    """Number of answers to write; the one with the highest citation recall is kept."""
     definition: Literal["paper", "released"] = "paper"
-    """`paper`: an answer's citation recall is the share of its claims that the passages they cite
-    entail. `released`: as in ALCE's program, the share of claims that all passages entail; there is
-    no answer if every sample scores 0."""
+    """`paper`: citation recall is the share of claims that their own cited passages entail.
+    `released`: the share of claims that all passages together entail, as in ALCE's program; there
+    is no answer if every sample scores 0."""
 
 
 class ClosedbookParameters(WritingParameters):
     """The parameters of CLOSEDBOOK."""
 
     cite: bool = False
-    """True cites for each claim the passage that matches it best (POST-HOC CITE)."""
+    """True cites the best-matching passage for each claim (POST-HOC CITE)."""
 
 
 PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
@@ -134,7 +134,7 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
 def build_vanilla(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     """VANILLA: the best passages, one call, an answer with citations.
 
-    For arguments and errors see `build_vtg`; the parameters are fields of `BaselineParameters`.
+    For arguments and errors, see `build_vtg`; the parameters are fields of `BaselineParameters`.
     """
     return _build(tools, "vanilla", BaselineParameters, options)
 
@@ -145,10 +145,10 @@ def build_cot(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
 
 
 def build_oracle(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
-    """ORACLE: VANILLA on passages that were chosen by the gold answers; see `build_vanilla`.
+    """ORACLE: VANILLA on passages chosen by the gold answers; see `build_vanilla`.
 
-    The graph never sees those answers: it reads the documents that come with the question, in
-    their order, and has no retriever. `tools.oracle` chooses them:
+    The graph never sees the gold answers: it reads the documents that come with the question, in
+    their order, and has no retriever. `tools.oracle` chooses the documents:
     `graph.invoke({"question": q, "documents": oracle_passages(found, answers)})`.
     """
     reading = reading_steps(tools, searches=False)
@@ -158,8 +158,8 @@ def build_oracle(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
 def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     """SUMM: an answer from summaries of twice as many passages.
 
-    Citations are checked against the passages, not their summaries. The summaries' model has
-    the role `summarizer`. For the arguments see `build_vtg`; the parameters are fields of
+    Citations are checked against the passages, not their summaries. The model that summarizes has
+    the role `summarizer`. For the arguments, see `build_vtg`; the parameters are fields of
     `CondensingParameters`.
     """
     shortening = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style="summary"))
@@ -168,17 +168,17 @@ def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
 
 
 def build_snippet(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
-    """SNIPPET: SUMM with spans of the passages in place of summaries; see `build_summ`."""
+    """SNIPPET: SUMM with spans of the passages instead of summaries; see `build_summ`."""
     shortening = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style="snippet"))
     reading = [*reading_steps(tools), shortening]
     return _build(tools, "snippet", CondensingParameters, options, reading=reading)
 
 
 def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
-    """RERANK: several answers; the one with the highest citation recall is kept.
+    """RERANK: writes several answers and keeps the one with the highest citation recall.
 
-    For the arguments see `build_vtg`; the parameters are fields of `RerankParameters`. By
-    the paper's definition the verdicts come with the choice, `prove` or not.
+    For the arguments, see `build_vtg`; the parameters are fields of `RerankParameters`. With the
+    paper's definition, the choice itself yields verdicts, whatever `prove` says.
     """
     choosing = Step("answer_reranker", AnswerReranker(tools.entailment))
     proof = check_step(tools, lambda _, own: own.prove and own.definition == "released")
@@ -186,10 +186,10 @@ def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
 
 
 def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
-    """USC: several answers; the model picks the most consistent one.
+    """USC: writes several answers, of which the model picks the most consistent one.
 
-    It picks in the role `answer_selector`. For the arguments see `build_vtg`; the parameters
-    are fields of `SamplingParameters`.
+    The model that picks has the role `answer_selector`. For the arguments, see `build_vtg`; the
+    parameters are fields of `SamplingParameters`.
     """
     choosing = Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
     ending = [choosing, check_step(tools)]
@@ -199,7 +199,7 @@ def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
 def build_closedbook(tools: Toolbox, **options: Unpack[ClosedbookOptions]) -> Graph:
     """CLOSEDBOOK: an answer from what the model knows; with `cite=True`, POST-HOC CITE.
 
-    For the arguments see `build_vtg`; the parameters are fields of `ClosedbookParameters`.
+    For the arguments, see `build_vtg`; the parameters are fields of `ClosedbookParameters`.
     """
     steps = [
         Step("answerer", Answerer(tools.llm_for("answerer"), closed_book=True)),
@@ -220,7 +220,7 @@ def _build(
     reading: Sequence[Step] = (),
     ending: Sequence[Step] = (),
 ) -> Graph:
-    """VANILLA, with other steps before the answer is written, or behind it."""
+    """VANILLA, with other steps before or after the answer is written."""
     answering = Step("answerer", Answerer(tools.llm_for("answerer")))
     steps = [
         *(reading or reading_steps(tools)),

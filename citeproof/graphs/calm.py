@@ -1,8 +1,9 @@
-"""CaLM: a main LM's answer contrasted with a verifier LM's from the cited passages alone.
+"""CaLM: contrasts a main LM's answer with a verifier LM's answer from the cited passages alone.
 
 Hsu et al., "CaLM: Contrasting Large and Small Language Models to Verify Grounded Generation",
-section 4. If the two answers agree, the main LM's is accepted; if not, the statements that the
-verifier LM corroborates are kept with their passages, and corrected with further ones.
+section 4. If the two answers agree, the main LM's answer is accepted. Otherwise, the statements
+that the verifier LM corroborates are kept with their passages, and the main LM corrects them with
+new passages.
 """
 
 from __future__ import annotations
@@ -36,36 +37,36 @@ class CaLMParameters(Parameters):
     """The parameters of CaLM."""
 
     k: int = Field(default=5, ge=1, le=50)
-    """Passages that the main LM reads at a time."""
+    """Number of passages that the main LM reads at a time."""
     pool: int = Field(default=100, ge=1, le=1000)
-    """Most passages of the ranked pool that the rounds go through, k at least."""
+    """Size of the ranked pool that the rounds work through; at least k."""
     ranked: bool = False
-    """True takes the documents that come with a question, as the pool, in their order."""
+    """True uses the documents that come with a question as the pool, in their order."""
     max_rounds: int = Field(default=4, ge=0, le=20)
-    """T: most answers of the main LM. The last one is not verified, which saves a verifier call;
-    one answer is always written, so 0 means 1. Figure 4 counts corrections: its 0 to 6 are 1 to 7
-    here."""
+    """T: maximum number of answers by the main LM. The last one is not verified, which saves a
+    verifier call. One answer is always written, so 0 means 1. Figure 4 counts corrections: its 0
+    to 6 are 1 to 7 here."""
     threshold: float = Field(default=0.5, gt=0.0, le=1.0)
-    """θ: the least ROUGE-2 (F1) of the two answers at which the main LM's is accepted."""
+    """θ: least ROUGE-2 (F1) of the two answers at which the main LM's answer is accepted."""
     statement_threshold: float = Field(default=0.4, gt=0.0, le=1.0)
-    """The least share of a statement's bigrams in the verifier's answer at which it is kept. The
-    paper gives none; the statement kept in its Figure 5 has a share of 0.47."""
+    """Least share of a statement's bigrams in the verifier's answer at which the statement is kept.
+    The paper gives no value; the statement kept in its Figure 5 has a share of 0.47."""
     form: AnyForm = "prose"
     """`list` answers with names instead of sentences, and keeps those that both models give;
-    `short` answers with a single one, on which the models agree if they give the same."""
+    `short` answers with a single name, and the models agree if they give the same one."""
     shots: int = Field(default=0, ge=0, le=2)
-    """Examples of an answer that both models are shown (appendix B: 2)."""
+    """Number of example answers shown to both models (appendix B: 2)."""
     correction_shots: int = Field(default=0, ge=0, le=1)
-    """Examples of a correction that the main LM is shown (appendix B: 1)."""
+    """Number of example corrections shown to the main LM (appendix B: 1)."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
-    """Longest answer of either model."""
+    """Maximum length of an answer of either model, in tokens."""
     verify: bool = True
-    """False takes the main LM's first answer as it is (ablation, Table 5)."""
+    """False accepts the main LM's first answer (ablation, Table 5)."""
     cited_only: bool = True
     """False lets the verifier LM read all k passages (ablation, Table 6)."""
     prove: bool = True
-    """Checks the final claims by entailment against what they cite. CaLM itself does not: two
-    models that agree are no proof."""
+    """True checks by entailment whether the cited passages support the final claims. CaLM itself
+    does not, but agreement between two models is no proof."""
     small_verifier: bool = True
     """False makes the main LM its own verifier (ablation, Table 5)."""
 
@@ -84,17 +85,17 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
     "eli5": {**_PAPER, "form": "prose", "threshold": 0.25},
     "qampari": {**_PAPER, "form": "list", "threshold": 0.5},
 }
-"""Section 5.4 and appendix B: `build_calm(tools, **PAPER_PARAMETERS["eli5"])`. For QAMPARI the
-paper names no θ."""
+"""Section 5.4 and appendix B: `build_calm(tools, **PAPER_PARAMETERS["eli5"])`. The paper gives no
+θ for QAMPARI."""
 
 
 def build_calm(tools: Toolbox, **options: Unpack[CaLMOptions]) -> Graph:
     """The compiled graph of CaLM.
 
     The main LM has the role `answerer`, for corrections as well; the verifier LM has the role
-    `verifier_lm`; the entailment model checks the final answer. The result holds `rounds`
-    beside the answer: a `Contrast` for each answer that was verified. For arguments and errors
-    see `build_vtg`; the parameters are fields of `CaLMParameters`.
+    `verifier_lm`; the entailment model checks the final answer. Besides the answer, the result
+    holds `rounds`: a `Contrast` for each answer that was verified. For arguments and errors, see
+    `build_vtg`; the parameters are fields of `CaLMParameters`.
     """
     main, verifier = tools.llm_for("answerer"), tools.llm_for("verifier_lm")
     builder = MethodBuilder(tools, "calm", CaLMParameters, CaLMState, CaLMResult, options)
@@ -137,7 +138,7 @@ def _after_agreement_checker(state: CaLMState, parameters: CaLMParameters) -> st
 
 
 def _after_input_preparer(state: CaLMState, parameters: CaLMParameters) -> str:
-    # An exhausted pool makes the answer the last one, and that is proved like any other.
+    # If the pool is exhausted, the current answer is the last one, and is proved like any other.
     return _end(state, parameters) if state["stop"] else "corrector"
 
 

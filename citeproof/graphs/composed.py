@@ -1,10 +1,10 @@
 """The composed flow: what LLatrieval, R²-MGA and VTG do best, in one graph.
 
 LLatrieval finds passages that suffice (Li et al., Algorithm 1). The best-matched past case
-demonstrates how such a question is answered (R²-MGA, Ji et al.). VTG writes and proves the answer
-claim by claim (Sun et al., Algorithm 1). An assessment decides on one refinement, whose claims are
-proved as well, and which stands only if no less of it is proved. Answers that are proved become
-cases.
+demonstrates how to answer such a question (R²-MGA, Ji et al.). VTG writes and proves the answer
+claim by claim (Sun et al., Algorithm 1). An assessment decides whether to refine the answer once.
+The refined claims are proved too, and replace the first ones only if no less of them is proved.
+Proved answers become cases.
 """
 
 from __future__ import annotations
@@ -38,51 +38,54 @@ METHOD = "composed"
 
 
 class ComposedParameters(VTGParameters):
-    """The parameters of the composed flow: those of VTG, and these."""
+    """The parameters of the composed flow, in addition to those of VTG."""
 
     ranked: bool = False
     """Without `search`: True takes the first k of the documents that come with a question."""
     search: bool = True
-    """False retrieves k passages without asking whether they suffice."""
+    """False retrieves k passages without checking whether they suffice."""
     search_rounds: int = Field(default=2, ge=1, le=20)
-    """T of LLatrieval: most queries. Where the first k passages suffice, no other is read."""
+    """T of LLatrieval: maximum number of queries. If the first k passages suffice, no others are
+    read."""
     candidates: int = Field(default=20, ge=1, le=100)
-    """N of LLatrieval: passages that are found for a query, and chosen from in one window."""
+    """N of LLatrieval: number of passages found for a query, all read in one window."""
     summarize: bool = False
-    """True lets LLatrieval choose by summaries, as its paper does."""
+    """True lets LLatrieval choose from summaries, as its paper does."""
     demonstrate: bool = True
     """False writes without an example."""
     best_match: bool = True
     """False always shows the built-in example."""
     rationale: bool = True
-    """False shows examples without the reasons for what was decided there."""
+    """False shows examples without the reasons for their decisions."""
     refine: bool = True
     """False ends with the first answer, which is not assessed and leaves no case."""
     assess: Assess = "nli"
-    """The assessor of the answer: the entailment model, which finds what is still not proved or not
-    rightly cited, or the language model (`llm`), which judges also whether it is complete."""
+    """Assessor of the answer: the entailment model (`nli`), which finds claims that are not proved
+    or not correctly cited, or the language model (`llm`), which also judges whether the answer is
+    complete."""
     remember: bool = True
-    """False reads the memory bank, and writes nothing to it."""
+    """False reads the memory bank but does not write to it."""
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
-    """Part of the memory bank that is read and written; empty for the one of the settings."""
+    """Part of the memory bank to read and write; if empty, the one in the settings."""
     least_score: float = Field(default=1.0, gt=0.0, le=1.0)
-    """The least share of supported claims at which an answer is kept as a case."""
+    """Least share of supported claims at which an answer is kept as a case."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
-    """Longest refined answer."""
+    """Maximum length of a refined answer, in tokens."""
 
 
 def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     """The compiled graph of the composed flow.
 
-    The result holds, beside the answer, `retrieval` (what LLatrieval chose, and whether it was
-    found to suffice), `rounds` (the assessment, and what was planned upon it) and `case_id`.
+    Besides the answer, the result holds `retrieval` (the passages that LLatrieval chose, and
+    whether it found them sufficient), `rounds` (the assessment and the planned actions) and
+    `case_id`.
 
-    Without a bank in the tools built-in examples are shown, and nothing is kept. For arguments
-    and errors see `build_vtg`; the parameters are fields of `ComposedParameters`.
+    If the tools have no bank, the graph shows built-in examples and keeps no cases. For arguments
+    and errors, see `build_vtg`; the parameters are fields of `ComposedParameters`.
     """
     asks = tools.answerability is not None
     reflecting, bank = tools.llm_for("demonstrator"), tools.bank
-    # Names are taken out of the sentences at the very end.
+    # All nodes work on prose; names are extracted from the sentences at the very end.
     prose: dict[str, Any] = {"fixed": ("form",)}
     search, end = build_llatrieval(tools), "refinement_selector"
     builder = MethodBuilder(
@@ -160,7 +163,7 @@ def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) 
 
 
 def _after_writing(state: ComposedState, parameters: ComposedParameters) -> str:
-    # A model does not change claims that a person has let stand or dropped.
+    # The model must not change claims that a person has approved or dropped.
     decided = parameters.review and (
         state["dropped"] or any(c.verdict.failed for c in state["claims"])
     )

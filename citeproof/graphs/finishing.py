@@ -1,4 +1,4 @@
-"""Ends a run with an answer where a node cannot go on."""
+"""Ends a run with an answer when a node cannot continue."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ __all__ = ["finish_at"]
 
 
 def finish_at(composer: str, schema: type[Parameters] = Parameters) -> Any:
-    """An error handler that ends a run with an answer where a node cannot go on.
+    """An error handler that ends a run with an answer when a node cannot continue.
 
     For `builder.set_node_defaults(error_handler=finish_at("answer_composer"))`. A spent budget
-    leads to the node that composes the answer, and so does an outage where the run's parameters
-    say `on_outage`. Every other error ends the run; one that has a checkpointer can be resumed
-    at the node that failed.
+    leads to the node that composes the answer, as does an outage if the run's parameters set
+    `on_outage`. Every other error ends the run; with a checkpointer, the run can be resumed at
+    the node that failed.
 
     Args:
-        composer: Name of the node that composes the answer, or `END`; the state's `stop` says why.
+        composer: Name of the node that composes the answer, or `END`; the key `stop` of the state
+            holds the reason.
         schema: The graph's parameters.
     """
 
@@ -42,12 +43,12 @@ def finish_at(composer: str, schema: type[Parameters] = Parameters) -> Any:
             update = {"stop": str(failure), "ledger": dict(failure.cost)}
             return Command(update=update, goto=composer)
         if isinstance(failure, BaseException):
-            raised = copy(failure)  # LangGraph passes over the one that it has handed to a handler
-            if isinstance(raised, CiteproofError):  # a graph around this one knows no other costs
+            raised = copy(failure)  # LangGraph ignores the object that it passed to the handler
+            if isinstance(raised, CiteproofError):  # the only way for costs to reach an outer graph
                 raised.cost = {**(state.get("ledger") or {}), **raised.cost}
             raise raised
-        # When a run is resumed, LangGraph calls the handler again, with the text of the error. What
-        # is there for one step only, as the documents are, is handed to the next.
+        # When a run is resumed, LangGraph calls the handler again, with the text of the error. Keys
+        # that last for one step only, such as the documents, must be passed on.
         documents = state.get("documents") or []
         return Command(update={"documents": documents}, goto=error.node)
 

@@ -1,4 +1,4 @@
-"""Refuses inputs that a graph would silently ignore, or fail on with another library's error."""
+"""Rejects inputs that a graph would ignore silently or fail on with another library's error."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ __all__ = ["check_input"]
 
 
 def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -> None:
-    """Refuse an input that is not a dict, or has keys that the graph does not read.
+    """Reject an input that is not a dict or has keys that the graph does not read.
 
-    Inside a run any key passes, since LangGraph hands a subgraph the whole state around it.
+    Inside a run, every key is accepted, since LangGraph passes the whole outer state to a
+    subgraph.
 
     Args:
         value: The input of the call. None and a `Command` resume a run.
@@ -26,7 +27,7 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
         parameters: The graph's parameters, which are not part of the input.
 
     Raises:
-        InputError: It cannot be the input of the graph.
+        InputError: The value is not a valid input.
     """
     if value is None or isinstance(value, Command | schema if _is_model(schema) else Command):
         return
@@ -46,14 +47,14 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
 
 def _advice(key: str, shown: list[str], parameters: type[BaseModel]) -> str:
     if key in parameters.model_fields:
-        return f'It is a parameter: pass context={{"{key}": …}} beside the input.'
+        return f'It is a parameter: pass context={{"{key}": …}} in addition to the input.'
     if near := difflib.get_close_matches(key, shown, n=1):
         return f"Did you mean {near[0]!r}?"
     return f"The graph reads {_join(shown)}."
 
 
 def _keys(schema: type[Any]) -> tuple[list[str], set[str]]:
-    """The keys that a caller sets, and all that the graph takes."""
+    """The keys that a caller may set, and all keys that the graph accepts."""
     if not _is_model(schema):
         keys = list(get_type_hints(schema))
         return keys, set(keys)

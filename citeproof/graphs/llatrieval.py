@@ -1,9 +1,9 @@
 """LLatrieval: retrieval that a language model verifies and updates until it suffices.
 
 Li et al., "LLatrieval: LLM-Verified Retrieval for Verifiable Generation", Algorithm 1. Each round
-searches, lets the model choose k passages window by window, and asks it whether they suffice; if
-they do not, it says what they lack, and the next round searches for that. An answer may be written
-from the chosen passages, in one call.
+searches, lets the model choose k passages window by window, and asks it whether they suffice. If
+they do not, the model says what is missing, and the next round searches for that. Optionally, a
+final call writes an answer from the chosen passages.
 """
 
 from __future__ import annotations
@@ -36,57 +36,59 @@ class LLatrievalParameters(Parameters):
     """The parameters of LLatrieval; the defaults are the paper's (section 4.1)."""
 
     max_rounds: int = Field(default=4, ge=1, le=20)
-    """T: most rounds of search, selection and verification."""
+    """T: maximum number of rounds of search, selection and verification."""
     candidates: int = Field(default=50, ge=1, le=500)
-    """N: most passages found for a query."""
+    """N: maximum number of passages found for a query."""
     window: int = Field(default=20, ge=1, le=100)
-    """Candidates that the selector reads at a time, beside the passages that it has chosen."""
+    """Number of candidates that the selector reads at a time, in addition to the passages already
+    chosen."""
     k: int = Field(default=5, ge=1, le=50)
-    """Passages that are chosen."""
+    """Number of passages to choose."""
     first_query: Literal["question", "passage"] = "question"
     """`passage` begins with a hypothetical answer (HyDE), as the paper does for its corpus of
     web pages, which it searches by words (ELI5)."""
     query_style: Literal["passage", "question"] = "passage"
     """Form of the missing-info query."""
     verification: Literal["class", "score"] = "class"
-    """`class`: the model says whether the passages suffice. `score`: it gives them 0 to 10."""
+    """`class`: the model says whether the passages suffice. `score`: it scores them from 0 to
+    10."""
     threshold: float = Field(default=7.0, ge=0.0, le=10.0)
     """τ: least score that suffices. The paper varies it and sets no default; it finds 8 too
     strict for ASQA."""
     summarize: bool = True
-    """False lets the selector read the passages themselves, not their summaries."""
+    """False lets the selector read the passages themselves instead of their summaries."""
     at_once: int = Field(default=8, ge=1, le=256)
-    """Most summaries that are written at a time."""
+    """Maximum number of summaries written concurrently."""
     verify_first: bool = False
-    """True asks first whether the k best passages suffice; if they do, no further candidate is
+    """True first asks whether the k best passages suffice; if they do, no other candidates are
     read."""
     reread: bool = False
-    """True offers the selector again the passages that earlier rounds found and did not keep
+    """True offers the selector the passages again that earlier rounds found but did not keep
     (Algorithm 1, line 7, read literally); False reads each passage once."""
     answer: bool = True
     """False ends the run with the passages."""
     prove: bool = True
-    """Checks the claims of the answer by entailment against what they cite."""
+    """True checks by entailment whether the cited passages support the claims of the answer."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
-    """Longest answer."""
+    """Maximum length of the answer, in tokens."""
     may_abstain: bool = False
-    """Offers the answerer to write nothing where the passages give no answer."""
+    """True allows the answerer to abstain if the passages give no answer."""
     form: AnyForm = "prose"
     """`list` answers with names, `short` with a single one."""
     shots: int = Field(default=0, ge=0, le=2)
-    """Examples of an answer that the answerer is shown (released program: 1)."""
+    """Number of example answers shown to the answerer (released program: 1)."""
     verifier_example: bool = False
     """True shows the verifier an example of a question and its answer (Table 9)."""
     verify_summaries: bool = False
     """True lets the verifier read summaries, as the selector does (released program)."""
     count_chosen: bool = False
-    """True counts the chosen passages in the window, so that 15 new ones stand beside 5
-    (released program); otherwise they stand beside a whole window."""
+    """True counts the chosen passages as part of the window, which then holds 5 of them and 15 new
+    ones (released program); False reads a whole window in addition to them."""
     summary_style: Literal["summary", "answer"] = "summary"
-    """`answer` lets the selector read, of each passage, the answer that it gives (released program
-    for ELI5)."""
+    """`answer` lets the selector read the answer that each passage gives (released program for
+    ELI5)."""
     tell_tried: bool = True
-    """False hides the queries tried so far from the model that writes the next one (section 3.2,
+    """False hides earlier queries from the model that writes the next one (section 3.2,
     Equation 6)."""
 
 
@@ -114,16 +116,17 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
     for suffix, style in (("", "passage"), (":question", "question"))
 }
 """Section 4.1, appendix A and the released program: `build_llatrieval(tools,
-**PAPER_PARAMETERS["asqa"])`; `:question` asks for what is missing by a question. For ASQA
-`citeproof eval` puts its sub-questions in place of the question."""
+**PAPER_PARAMETERS["asqa"])`; `:question` asks for the missing information with a question. For
+ASQA, `citeproof eval` replaces the question by its sub-questions."""
 
 
 def build_llatrieval(tools: Toolbox, **options: Unpack[LLatrievalOptions]) -> Graph:
     """The compiled graph of LLatrieval.
 
-    Its output has, beside the `answer`, a `retrieval`: the chosen passages, whether they were
-    found to suffice, and what each round did. `LLatrievalRetriever` makes a retriever of it. For
-    arguments and errors see `build_vtg`; the parameters are fields of `LLatrievalParameters`.
+    Besides the `answer`, its output has a `retrieval`: the chosen passages, whether they were
+    found to suffice, and what each round did. `LLatrievalRetriever` turns the graph into a
+    retriever. For arguments and errors, see `build_vtg`; the parameters are fields of
+    `LLatrievalParameters`.
     """
     method, end = "llatrieval", "retrieval_recorder"
     builder = MethodBuilder(
@@ -183,7 +186,7 @@ def _after_candidate_retriever(state: LLatrievalState, parameters: LLatrievalPar
     if state["waiting"]:
         unjudged = parameters.verify_first and len(state["rounds"]) == 1
         return "retrieval_verifier" if unjudged else _selection(parameters)
-    # Without a new passage D is what it was when it was last found insufficient.
+    # Without a new passage, D is unchanged since it was last found insufficient.
     return (
         "retrieval_verifier" if last_round(state["rounds"]).new else _next_round(state, parameters)
     )

@@ -1,9 +1,9 @@
-"""The proof: VTG's two-tier verifier, evidence finder and simplifier, alone or as a part.
+"""The proof: VTG's two-tier verifier, evidence finder and simplifier, alone or inside a method.
 
 Sun et al., "Towards Verifiable Text Generation with Evolving Memory and Self-Reflection", Algorithm
-1, lines 9 to 24. Methods that write claim by claim have its nodes beside their own (`add_proof`),
-so that a run is one picture and resumes at the node where it failed. `build_proof` makes a graph
-that proves existing claims, inside any other graph.
+1, lines 9 to 24. Methods that write claim by claim add these nodes to their own graph
+(`add_proof`): a run is then a single graph and resumes at the node that failed. `build_proof`
+builds a graph that proves existing claims, for use inside any other graph.
 """
 
 from __future__ import annotations
@@ -42,54 +42,55 @@ __all__ = [
 Graph: TypeAlias = CompiledStateGraph[ProvedState, Any, ProofInput, ProofResult]
 
 ENTRANCES = ("generation_verifier", "claim_acceptor")
-"""The nodes that a draft may be handed to; `enter_proof` says which."""
+"""The nodes where a draft may enter; `enter_proof` chooses one."""
 
 
 class ProofParameters(Parameters):
     """The parameters of a proof."""
 
     max_trials: int = Field(default=0, ge=0, le=20)
-    """T: a claim that failed more than T times before is accepted unverified at its next
-    failure, so T = 0 allows two trials (Algorithm 1, line 21, read literally). More may pay with a
-    large writer; of 15 third trials of the embedded one none proved its claim."""
+    """T: a claim that has already failed more than T times is accepted unverified at its next
+    failure, so T = 0 allows two trials (Algorithm 1, line 21, read literally). More trials may pay
+    off with a large writer; with the embedded one, none of 15 third trials proved its claim."""
     queries: int = Field(default=2, ge=1, le=10)
-    """M: most queries of the evidence finder for one claim."""
+    """M: maximum number of queries that the evidence finder writes for a claim."""
     passages_per_query: int = Field(default=2, ge=1, le=20)
-    """N: passages that the evidence finder fetches for each query."""
+    """N: number of passages that the evidence finder fetches for each query."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """How a claim that could not be verified is treated."""
+    """What to do with a claim that could not be verified."""
     review: bool = False
-    """True interrupts the run at such a claim, and a person approves, edits or drops it. Needs a
-    checkpointer."""
+    """True interrupts the run at an unverified claim, which a person then approves, edits or drops.
+    Needs a checkpointer."""
     verify: bool = True
-    """False leaves the two-tier verifier out (ablation, Table 3), and with it the simplifier, which
-    trims the citations of proved claims only."""
+    """False leaves out the two-tier verifier (ablation, Table 3), and with it the simplifier, which
+    only trims the citations of proved claims."""
     memory: bool = True
     """False keeps the memory as first retrieved (ablation, Table 3)."""
     simplify: bool = True
-    """False leaves the citation simplifier out (ablation, Table 3)."""
+    """False leaves out the citation simplifier (ablation, Table 3)."""
     diverse_queries: bool = True
     """False searches for the claim itself (ablation, Table 3)."""
     premise: Premise = "fewest"
-    """`fewest`: a claim is proved by the fewest passages that entail it, three at most. `whole`:
-    what the claim cites is one premise, and so is the whole memory; then each passage in turn is
-    left out where the others still entail the claim (section 2.3, Citation Simplifier)."""
+    """`fewest`: the fewest passages that entail a claim prove it, three at most. `whole`: all the
+    passages that the claim cites form one premise, as does the whole memory; the simplifier then
+    drops each passage in turn if the others still entail the claim (section 2.3, Citation
+    Simplifier)."""
     queries_from_passages: bool = True
     """False writes the evidence finder's queries from question, text and claim alone (appendix E,
     Prompt for Query Generation)."""
     quote_below: float = Field(default=0.0, ge=0.0, le=1.0)
-    """A claim with a lower score is replaced by a sentence of the passage that it rests on, word
-    for word, if this answers the question; one that failed, only with at least half of that score,
-    and where nobody reviews it. 0 quotes nothing."""
+    """A claim that scores lower is replaced by a verbatim sentence of the passage it cites, if that
+    sentence answers the question. A failed claim is replaced only if it scores at least half of
+    this value and nobody reviews it. 0 turns quoting off."""
 
 
 def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:
-    """The compiled graph of a proof, to stand alone or in any other graph.
+    """The compiled graph of a proof, for use alone or inside any other graph.
 
-    It reads `question`, `passages` and `given`, the claims to prove with their citations; `claims`
-    then holds them with verdicts, their citations trimmed to what is needed or replaced by what
-    proves them, and `dropped` those that were left out. For arguments and errors see
-    `build_vtg`; the parameters are fields of `ProofParameters`.
+    It reads `question`, `passages` and `given`, the claims to prove with their citations. In the
+    result, `claims` holds the claims with verdicts, their citations trimmed to the necessary ones
+    or replaced by those that prove them, and `dropped` holds the claims that were left out. For
+    arguments and errors, see `build_vtg`; the parameters are fields of `ProofParameters`.
     """
     return _build(tools, ProofParameters, options)
 
@@ -97,7 +98,7 @@ def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:
 def proof_inside(
     tools: Toolbox, schema: type[ProofParameters], insert_after: Insertions | None
 ) -> Graph:
-    """The graph of `build_proof`, with the parameters of the graph that it is a part of."""
+    """The graph of `build_proof`, with the parameters of the graph around it."""
     return _build(tools, schema, {"insert_after": insert_after}, inside=True)
 
 
@@ -129,13 +130,12 @@ def add_proof(
 ) -> None:
     """Add the nodes from `generation_verifier` to `claim_acceptor`, and the edges among them.
 
-    The edges into `ENTRANCES` and out of `claim_acceptor` are left to the method.
+    The method adds the edges into `ENTRANCES` and out of `claim_acceptor`.
 
     Args:
         builder: The graph under construction; its state is a `DraftState`.
-        writers: The nodes that offer drafts.
-        writer: Which of them offers a failed draft again, perhaps in other words; by default the
-            first.
+        writers: The nodes that write drafts.
+        writer: Chooses the writer that retries a failed draft; defaults to the first.
     """
     tools = builder.tools
     builder.add_nodes(
@@ -180,7 +180,7 @@ def add_proof(
 
 
 def enter_proof(_: Any, parameters: ProofParameters) -> str:
-    """Where a draft enters the proof; a route to one of `ENTRANCES`."""
+    """A route to the node of `ENTRANCES` where a draft enters the proof."""
     return "generation_verifier" if parameters.verify else "claim_acceptor"
 
 
@@ -203,6 +203,6 @@ def _accept(parameters: ProofParameters) -> str:
 
 
 def _is_decided(state: DraftState) -> bool:
-    """Whether verification is over: the draft is proved, or no verifier answers."""
+    """Whether verification is over: the draft is proved, or the verifier is unreachable."""
     draft = state.get("draft")
     return draft is not None and draft.verdict is not None and not draft.verdict.failed

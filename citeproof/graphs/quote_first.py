@@ -1,7 +1,7 @@
 """QUOTE FIRST: the model quotes the passages, the quotes are verified, then it answers from them.
 
-The form of FRONT (Huang et al., "Learning Fine-Grained Grounded Citations for Attributed Large
-Language Models", arXiv 2408.04568), which trains a model for it; here any model is prompted.
+This is the form of FRONT (Huang et al., "Learning Fine-Grained Grounded Citations for Attributed
+Large Language Models", arXiv 2408.04568). FRONT trains a model for it; here, any model is prompted.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ class QuoteFirstParameters(ReadingParameters):
     """The parameters of QUOTE FIRST."""
 
     answer_tokens: int = Field(default=400, ge=16, le=4000)
-    """Longest reply: the quotes, and the answer."""
+    """Maximum length of each reply (the quotes and the answer), in tokens."""
     nearest: bool = True
-    """Replaces a paraphrased quote by the passage's own sentence; False drops the quote."""
+    """True replaces a paraphrased quote by the passage's own sentence; False drops it."""
     write: bool = True
-    """False gives the verified quotes as the answer, and spares the second call."""
+    """False returns the verified quotes as the answer and saves the second call."""
     prove: bool = True
-    """Checks the answer's sentences by entailment against the passages of their quotes."""
+    """True checks the sentences of the answer by entailment against the passages of their
+    quotes."""
 
 
 def build_quote_first(tools: Toolbox, **options: Unpack[QuoteFirstOptions]) -> Graph:
     """The compiled graph of QUOTE FIRST.
 
-    The model quotes and writes in the role `answerer`. For arguments and errors see `build_vtg`;
-    the parameters are fields of `QuoteFirstParameters`.
+    The model that quotes and writes has the role `answerer`. For arguments and errors, see
+    `build_vtg`; the parameters are fields of `QuoteFirstParameters`.
     """
     model = tools.llm_for("answerer")
     steps = [

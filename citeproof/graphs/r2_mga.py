@@ -1,9 +1,9 @@
-"""R²-MGA: answers with the best-matched case of its memory in sight, then refines its answer.
+"""R²-MGA: answers with the best-matched past case as an example, then refines the answer.
 
 Ji et al., "Towards Verifiable Text Generation with Generative Agent", section "Method". Every
-module (Initialization, Assessment, Planning & Action) is shown the snippet of the memory bank that
-matches its input best, with the reasons for what was decided there. Answers that are found to be
-right become cases themselves.
+module (Initialization, Assessment, Planning & Action) sees the snippet of the memory bank that
+best matches its input, with the reasons for the decisions made there. Answers judged correct
+become cases themselves.
 """
 
 from __future__ import annotations
@@ -36,57 +36,58 @@ Graph: TypeAlias = CompiledStateGraph[R2MGAState, Any, QuestionInput, R2MGAResul
 
 
 class R2MGAParameters(Parameters):
-    """The parameters of R²-MGA; the defaults are the paper's, but for the gate."""
+    """The parameters of R²-MGA; the defaults are the paper's, except for the gate."""
 
     k: int = Field(default=5, ge=1, le=50)
-    """Passages to answer from."""
+    """Number of passages to answer from."""
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
-    """Longest answer, first or refined."""
+    """Maximum length of the answer, first or refined, in tokens."""
     rounds: int = Field(default=1, ge=1, le=10)
-    """Most refinements. More than one goes on until an assessment finds nothing to refine, in the
-    style of SELF-REFINE (appendix E)."""
+    """Maximum number of refinements. With more than one, refinement continues until an assessment
+    finds nothing to refine, as in SELF-REFINE (appendix E)."""
     execution: Execution = "one-time"
-    """`one-time` carries out all actions in one call, `step-by-step` each in a call of its own."""
+    """`one-time` carries out all actions in one call, `step-by-step` each in a separate call."""
     best_match: bool = True
     """False always shows the same, built-in demonstrations (ablation, Table 2)."""
     rank: int = Field(default=1, ge=1, le=5)
-    """Shows the best match, the second best, and so on; past the end of the bank its last
-    (Figure 5)."""
+    """Rank of the match to show: 1 is the best, 2 the second best; a rank past the end of the bank
+    shows its last match (Figure 5)."""
     rationale: bool = True
-    """False shows snippets without the reasons for what was decided there (ablation, Table 2)."""
+    """False shows snippets without the reasons for their decisions (ablation, Table 2)."""
     refine: bool = True
     """False ends with the first answer, which is not assessed and leaves no case (ablation, Table
     2)."""
     assess: Assess = "llm"
-    """`nli` lets the entailment model assess statements and citations, but not completeness: for
-    language models that find fault with every answer, as the embedded one does."""
+    """`nli` lets the entailment model assess statements and citations, but not completeness. Use it
+    for language models that find fault with every answer, as the embedded one does."""
     remember: bool = True
-    """False reads the memory bank, and writes nothing to it."""
+    """False reads the memory bank but does not write to it."""
     namespace: str = Field(default="", pattern=r"^[\w.-]{0,64}$")
-    """Part of the memory bank that is read and written; empty for the one of the settings."""
+    """Part of the memory bank to read and write; if empty, the one in the settings."""
     gate: Gate = "both"
     """The judge that decides whether the final answer becomes a case: `llm`, as in the paper, `nli`
-    or `both`. Unless it is `llm`, the entailment model gives every claim its verdict. With
-    `assess="nli"` its assessment counts as the language model's, which is not asked."""
+    or `both`. With `nli` and `both`, the entailment model gives every claim a verdict. With
+    `assess="nli"`, the entailment model's assessment counts as the language model's, which is not
+    called."""
     least_score: float = Field(default=1.0, gt=0.0, le=1.0)
-    """The least share of supported claims at which the entailment model finds an answer right."""
+    """Least share of supported claims at which the entailment model accepts an answer."""
     unverified: Literal["keep", "flag", "drop"] = "flag"
-    """How claims that the entailment model does not find supported are treated."""
+    """What to do with claims that the entailment model does not find supported."""
     form: AnyForm = "prose"
-    """`list` answers with names, `short` with a single one. Cases of each form are kept apart."""
+    """`list` answers with names, `short` with a single one. Each form has its own cases."""
     style: Literal["", "summary", "snippet"] = ""
-    """Empty reads the passages. `summary` (SUMM) and `snippet` (SNIPPET) read short forms, which
-    the model writes first; passages that it calls irrelevant are left out (Table 1)."""
+    """Empty reads the passages. `summary` (SUMM) and `snippet` (SNIPPET) read short forms that the
+    model writes first, leaving out the passages that it calls irrelevant (Table 1)."""
     whole_snippets: bool = False
-    """True shows snippets with all their passages, uncut (section "Method", Memory Module); a
-    small window is soon full then."""
+    """True shows snippets with all their passages, uncut (section "Method", Memory Module), which
+    soon fills a small context window."""
     always_plan: bool = False
     """True plans and refines even if the first assessment finds no fault (section "Method",
     Planning & Action)."""
     may_abstain: bool = False
-    """Offers the answerer to write nothing where the passages give no answer."""
+    """True allows the answerer to abstain if the passages give no answer."""
 
 
 _PAPER: dict[str, Any] = {
@@ -108,19 +109,19 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
     for data, form in {"asqa": "prose", "eli5": "prose", "qampari": "list"}.items()
     for strategy, own in _STRATEGIES.items()
 }
-"""Section "Experiments": `build_r2_mga(tools, **PAPER_PARAMETERS["asqa:summ"])`. ORACLE's passages
-are chosen by `citeproof eval`."""
+"""Section "Experiments": `build_r2_mga(tools, **PAPER_PARAMETERS["asqa:summ"])`. For `:oracle`,
+`citeproof eval` chooses the passages."""
 
 
 def build_r2_mga(tools: Toolbox, **options: Unpack[R2MGAOptions]) -> Graph:
     """The compiled graph of R²-MGA.
 
-    The result holds, beside the answer, `rounds`: a `Reflection` for each assessment, with its
-    feedback and the actions that were planned; and `case_id`: the case that was added to the
-    memory bank, or an empty string. The first answer is written in the role `answerer`, and the
-    rationales in the role `demonstrator`. Without a memory bank the built-in demonstrations are
-    shown, and nothing is kept. For arguments and errors see `build_vtg`; the parameters are
-    fields of `R2MGAParameters`.
+    Besides the answer, the result holds `rounds`, a `Reflection` for each assessment with its
+    feedback and the planned actions, and `case_id`, the case that was added to the memory bank,
+    or an empty string. The model that writes the first answer has the role `answerer`, the one
+    that writes rationales has the role `demonstrator`. Without a memory bank, the graph shows
+    built-in demonstrations and keeps no cases. For arguments and errors, see `build_vtg`; the
+    parameters are fields of `R2MGAParameters`.
     """
     reflecting, bank = tools.llm_for("demonstrator"), tools.bank
     builder = MethodBuilder(tools, "r2-mga", R2MGAParameters, R2MGAState, R2MGAResult, options)
@@ -144,7 +145,7 @@ def build_r2_mga(tools: Toolbox, **options: Unpack[R2MGAOptions]) -> Graph:
     def after_refiner(state: R2MGAState, parameters: R2MGAParameters) -> str:
         last = last_round(state["rounds"])
         changed = written_out(state["claims"], parameters.form) != last.answer
-        # After the last round an assessment serves the memory bank alone.
+        # After the last round, only the memory bank needs another assessment.
         remembers = bank is not None and parameters.remember and not current_place().drafts
         keeps = remembers and parameters.gate != "nli"
         goes_on = changed and (last.number < parameters.rounds or keeps)

@@ -1,4 +1,4 @@
-"""Methods that go from step to step: they find passages once, read them, write, and check."""
+"""Methods that run step by step: they find passages once, read them, write, and check."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ class ReadingParameters(Parameters):
     """The parameters of methods that read the best passages once."""
 
     k: int = Field(default=5, ge=1, le=50)
-    """Passages that are read."""
+    """Number of passages to read."""
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order."""
 
 
 class Step(NamedTuple):
-    """A node, and the runs that it has a part in."""
+    """A node and the condition for running it."""
 
     name: str
     node: Node
     wanted: Callable[[Any, Any], bool] | None = None
-    """Tells by state and parameters whether a run takes the step; None: every run does."""
+    """Decides from state and parameters whether a run takes the step; with None, every run does."""
     else_end: bool = False
-    """Whether a run that skips it ends, instead of going on with the next step."""
+    """Whether a run that skips this step ends instead of continuing with the next one."""
     instead: bool = False
-    """Whether every run that skips the step before takes this one."""
+    """Whether every run that skips the previous step takes this one."""
 
 
 def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
-    """Find passages and see whether they answer the question; a run ends if none do.
+    """Find passages and check whether they answer the question; the run ends if none does.
 
-    With `searches=False` only documents that come with the question are read.
+    With `searches=False`, only the documents that come with the question are read.
     """
     asks = tools.answerability is not None
     return [
@@ -62,7 +62,7 @@ def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
 
 
 def check_step(tools: Toolbox, wanted: Callable[[Any, Any], bool] | None = None) -> Step:
-    """Check the claims against what they cite, by default where the parameters say `prove`."""
+    """Check the claims against the passages they cite; by default only if `prove` is set."""
     verifier = ClaimsVerifier(tools.entailment)
     return Step("claims_verifier", verifier, wanted or (lambda _, parameters: parameters.prove))
 
@@ -76,20 +76,20 @@ def build_steps(
     options: Mapping[str, Any],
     **composer: Any,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The compiled graph of steps, one after the other; then the answer is composed.
+    """The compiled graph that runs the steps in order and then composes the answer.
 
     Args:
         tools: Models and retriever.
-        method: Its name.
+        method: Name of the method.
         schema: The method's parameters.
         state: The schema of the graph's state.
-        steps: In order; the first is part of every run.
+        steps: The steps in order; every run takes the first.
         options: The options of the method's builder.
         **composer: Fields of the `AnswerComposer`.
 
     Raises:
-        SettingsError: A parameter is unknown or out of range, or there is no node for one of the
-            caller's own to go behind.
+        SettingsError: A parameter is unknown or out of range, or a node is inserted after one that
+            does not exist.
     """
     builder = MethodBuilder(tools, method, schema, state, Result, options)
     builder.add_nodes({step.name: step.node for step in steps})
@@ -109,13 +109,13 @@ def build_steps(
 
 
 def _reachable(steps: Sequence[Step]) -> list[Step]:
-    """The steps that may be the next, up to the first that no run goes past."""
+    """The steps that may come next, up to the first that no run skips."""
     ends = (n for n, step in enumerate(steps, 1) if step.else_end or _is_certain(steps[:n]))
     return list(steps[: next(ends, len(steps))])
 
 
 def _is_certain(steps: Sequence[Step]) -> bool:
-    """Whether every run takes one of these steps: the last, if no other."""
+    """Whether every run takes at least one of these steps."""
     return steps[-1].wanted is None or (steps[-1].instead and len(steps) > 1)
 
 

@@ -1,6 +1,6 @@
-"""The registry of methods: command line, LangGraph server, docs and tests are made from it.
+"""The registry of methods, used by the command line, the LangGraph server, docs and tests.
 
-An entry and a graph file are all that a method needs. Importing this module loads no graph.
+A method needs an entry here and a graph file. Importing this module loads no graph.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Method:
     """A method: what it does, what it costs, and where its graph is built."""
 
     name: str
-    """Its name on the command line, in answers and on the server."""
+    """Name on the command line, in answers and on the server."""
     about: str
-    """Its purpose, in one line."""
+    """Purpose, in one line."""
     cost: str
-    """The cost of a question, in one line."""
+    """Cost of a question, in one line."""
     builder: str
     """`module:function`; the function takes a toolbox, `checkpointer`, `name` and parameters."""
     schema: str
     """`module:class` of its parameters."""
     paper: str = ""
-    """Where it was published."""
+    """URL of the paper."""
     writes: bool = True
     """Whether it needs a language model."""
     served: bool = True
@@ -41,7 +41,7 @@ class Method:
 
     @property
     def papers(self) -> dict[str, dict[str, Any]]:
-        """Data set → the parameters that make the method its paper's; empty without a paper."""
+        """Data set → the parameters that reproduce the paper; empty without a paper."""
         if not self.paper:
             return {}
         module = import_module(self.builder.partition(":")[0])
@@ -49,18 +49,18 @@ class Method:
         return own
 
     def paper_parameters(self, data: str) -> dict[str, Any]:
-        """The parameters of the method's paper for a data set, such as `asqa` or `asqa:summ`.
+        """The parameters of the paper for a data set, such as `asqa` or `asqa:summ`.
 
-        Those that the builder takes: `method.build(tools, **method.paper_parameters("asqa"))`.
+        Pass them to the builder: `method.build(tools, **method.paper_parameters("asqa"))`.
 
         Raises:
-            SettingsError: The method has no paper, or its paper no such data set.
+            SettingsError: The method has no paper, or the paper does not use the data set.
         """
         known = self.papers
         if data not in known:
             raise SettingsError(
-                f"There is no paper's {data!r} for the method {self.name}",
-                why="" if known else "it follows no paper, or one without numbers of its own",
+                f"The method {self.name} has no paper parameters for {data!r}",
+                why="" if known else "it follows no paper, or one that gives no numbers",
                 fix=f"Known: {', '.join(known)}." if known else "Choose another method.",
             )
         fields = self.parameters.model_fields
@@ -68,7 +68,7 @@ class Method:
 
     @property
     def identifier(self) -> str:
-        """The name as Python allows it."""
+        """The name as a Python identifier."""
         return self.name.replace("-", "_")
 
     @property
@@ -82,7 +82,7 @@ class Method:
 
         Args:
             tools: Models, retriever and stores.
-            **parameters: Defaults of the graph's parameters; `checkpointer` and `name` as well.
+            **parameters: Defaults of the graph's parameters, and `checkpointer` and `name`.
 
         Raises:
             SettingsError: A parameter is unknown or not allowed.
@@ -90,7 +90,7 @@ class Method:
         return _load(self.builder)(tools, **parameters)
 
     def sketch(self, /, **parameters: Any) -> Any:
-        """Build the graph without a model, to look at it or to check parameters.
+        """Build the graph without a model, to inspect it or to check parameters.
 
         Args:
             **parameters: Defaults of the graph's parameters.
@@ -127,14 +127,14 @@ METHODS = {
         Method(
             name="composed",
             about="searches like llatrieval, learns like r2-mga, proves like vtg, refines once",
-            cost="vtg's, 1 to 11 more, and once more the proof of an answer that was refined",
+            cost="vtg's plus 1 to 11 calls, and a second proof if the answer is refined",
             builder="citeproof.graphs.composed:build_composed",
             schema="citeproof.graphs.composed:ComposedParameters",
         ),
         Method(
             name="vtg",
-            about="writes claim by claim, proves each, finds new evidence where the proof fails",
-            cost="2 calls for a claim that is proved at once, up to 5 for one that is not",
+            about="writes and proves claim by claim, finds new evidence if a proof fails",
+            cost="2 calls for a claim that is proved at once, up to 5 otherwise",
             builder="citeproof.graphs.vtg:build_vtg",
             schema="citeproof.graphs.vtg:VTGParameters",
             paper="https://arxiv.org/abs/2312.09075",
@@ -150,7 +150,7 @@ METHODS = {
         Method(
             name="llatrieval",
             about="selects, verifies and updates the passages until they suffice, then answers",
-            cost="a call for each passage read, and 3 a round",
+            cost="1 call per passage read, and 3 per round",
             builder="citeproof.graphs.llatrieval:build_llatrieval",
             schema="citeproof.graphs.llatrieval:LLatrievalParameters",
             paper="https://arxiv.org/abs/2311.07838",
@@ -158,7 +158,7 @@ METHODS = {
         Method(
             name="r2-mga",
             about="shows the best-matched past case at each step, assesses and refines its answer",
-            cost="2 to 5 calls, and one for each past case that is shown for the first time",
+            cost="2 to 5 calls, and one for each past case shown for the first time",
             builder="citeproof.graphs.r2_mga:build_r2_mga",
             schema="citeproof.graphs.r2_mga:R2MGAParameters",
             paper="https://doi.org/10.1609/aaai.v39i23.34599",
@@ -174,7 +174,7 @@ METHODS = {
         Method(
             name="vericite",
             about="verifies a draft and what each passage says, and answers with what is proved",
-            cost="2 calls, and a short one for each passage",
+            cost="2 calls, and a short one per passage",
             builder="citeproof.graphs.vericite:build_vericite",
             schema="citeproof.graphs.vericite:VeriCiteParameters",
             paper="https://arxiv.org/abs/2510.11394",
@@ -189,7 +189,7 @@ METHODS = {
         ),
         Method(
             name="structured",
-            about="answers in one call held to a schema: each sentence with its passages",
+            about="answers in one call, with a schema that makes every sentence cite passages",
             cost="1 call",
             builder="citeproof.graphs.structured:build_structured",
             schema="citeproof.graphs.structured:StructuredParameters",
@@ -229,7 +229,7 @@ METHODS = {
         Method(
             name="usc",
             about="writes nine answers, keeps the most consistent one",
-            cost="9 calls at once, and 1 short",
+            cost="9 calls at once, and 1 short call",
             builder="citeproof.graphs.alce:build_usc",
             schema="citeproof.graphs.alce:SamplingParameters",
             paper="https://arxiv.org/abs/2311.17311",
@@ -237,14 +237,14 @@ METHODS = {
         Method(
             name="cot",
             about="reasons first, then answers with citations",
-            cost="1 call, a longer one",
+            cost="1 longer call",
             builder="citeproof.graphs.alce:build_cot",
             schema="citeproof.graphs.alce:BaselineParameters",
             paper="https://arxiv.org/abs/2305.14627",
         ),
         Method(
             name="oracle",
-            about="answers from the documents that it is given, in their order",
+            about="answers from the given documents, in their order",
             cost="1 call",
             builder="citeproof.graphs.alce:build_oracle",
             schema="citeproof.graphs.alce:BaselineParameters",
@@ -262,4 +262,4 @@ METHODS = {
         ),
     )
 }
-"""Name → method, in the order in which they are listed."""
+"""Name → method, in listing order."""

@@ -1,7 +1,7 @@
-"""The graphs as a LangGraph server and Studio serve them: `langgraph.json` names these.
+"""The graphs for a LangGraph server and Studio, as named in `langgraph.json`.
 
-One function for each method that is served. They read the settings, and open models and index
-once, when the first graph is asked for.
+The module has one function per served method. The first call reads the settings and opens models
+and index, which all functions share.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _opening = threading.Lock()
 
 def _serve(method: Method) -> Callable[[], Coroutine[Any, Any, Any]]:
     async def graph() -> Any:
-        # The server asks anew for each run and each form; imports and models are not for its loop.
+        # The server calls this for each run and each form; imports and models must not block its
+        # event loop.
         return await asyncio.to_thread(_build, method)
 
     return graph
@@ -48,5 +49,5 @@ def _open_once() -> Toolbox:
     return tools
 
 
-# The server looks a function up in the module's dictionary, where `__getattr__` puts nothing.
+# The server looks functions up in the module's dictionary, which `__getattr__` does not fill.
 globals().update({own.identifier: _serve(own) for own in METHODS.values() if own.served})

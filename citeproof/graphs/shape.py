@@ -1,4 +1,4 @@
-"""The nodes and edges of a graph, for those who draw it or look at its runs."""
+"""The nodes and edges of a graph, for drawings and views of runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Edge", "Shape", "drawable", "read_shape"]
 
 @dataclass(frozen=True)
 class Edge:
-    """A way from one node to another."""
+    """An edge from one node to another."""
 
     source: str
     target: str
@@ -25,15 +25,15 @@ class Shape:
     """The parts of a graph that a drawing shows."""
 
     nodes: tuple[str, ...]
-    """Names; those that begin and end with two underscores are the graph's ends."""
+    """Names; a name that begins and ends with two underscores is the start or end of the graph."""
     edges: tuple[Edge, ...]
-    """Between these nodes."""
+    """The edges between these nodes."""
 
 
 def drawable(graph: Any) -> Any:
     """The drawing of a compiled LangGraph graph, without the node that handles errors.
 
-    Its edges are unknown: a `Command` leads out of it.
+    The edges of that node are unknown, since it returns a `Command`.
     """
     drawing = graph.get_graph()
     drawing.nodes.pop("__default_error_handler__", None)

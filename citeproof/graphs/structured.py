@@ -1,7 +1,7 @@
-"""STRUCTURED: one call held to a JSON schema, in which every sentence names its passages.
+"""STRUCTURED: one call with a JSON schema that makes every sentence cite passages.
 
-The schema requires a citation for each sentence and allows only numbers of passages, so nothing
-needs repair; only whether the passages say so remains to be checked.
+The schema requires a citation for each sentence and allows only numbers of passages, so citations
+need no repair. What remains to be checked is whether the passages support the sentences.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class StructuredParameters(ReadingParameters):
     """The parameters of STRUCTURED."""
 
     answer_tokens: int = Field(default=400, ge=16, le=4000)
-    """Longest answer, JSON included."""
+    """Maximum length of the answer, including its JSON, in tokens."""
     may_abstain: bool = True
-    """False asks for one sentence at least."""
+    """False requires at least one sentence."""
     prove: bool = True
     """False leaves the claims unchecked."""
 
@@ -36,8 +36,9 @@ class StructuredParameters(ReadingParameters):
 def build_structured(tools: Toolbox, **options: Unpack[StructuredOptions]) -> Graph:
     """The compiled graph of STRUCTURED.
 
-    The model writes in the role `answerer`. A server without schemas gets the form in words. For
-    arguments and errors see `build_vtg`; the parameters are fields of `StructuredParameters`.
+    The model has the role `answerer`. For a server that does not support schemas, the prompt
+    describes the form in words. For arguments and errors, see `build_vtg`; the parameters are
+    fields of `StructuredParameters`.
     """
     steps = [
         *reading_steps(tools),

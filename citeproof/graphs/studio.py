@@ -1,4 +1,4 @@
-"""The LangGraph server's own app, which `langgraph.json` names: keeps foreign web sites out."""
+"""The custom app of the LangGraph server, named in `langgraph.json`: keeps other web sites out."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from citeproof.guard import LocalOnlyGuard
 __all__ = ["STUDIO", "app"]
 
 STUDIO = ("https://smith.langchain.com", "https://eu.smith.langchain.com")
-"""Where LangChain hosts Studio's page."""
+"""The sites where LangChain hosts Studio."""
 
 
 class _StudioGuard:
-    """The guard for requests that come from outside of the process.
+    """The guard for requests from outside the process.
 
-    The server calls itself under a name that nobody else can use, as `/noauth`.
+    The server calls itself under `/noauth`, a root path that nobody else can use.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -31,4 +31,4 @@ class _StudioGuard:
 
 
 app = Starlette(middleware=[Middleware(_StudioGuard)])
-"""LangGraph puts its routes into it, behind the guard."""
+"""LangGraph adds its routes to this app, behind the guard."""

@@ -1,7 +1,7 @@
-"""VERBATIM: the answer is made of sentences of the passages, and no language model writes.
+"""VERBATIM: answers with sentences from the passages; no language model writes.
 
-A quote is proved by identity: the passage that it cites has its words. Two small models choose:
-the retriever's, and the one that says whether a text answers a question.
+A quote is proved by identity: the cited passage contains its words. Two small models choose the
+quotes: the retriever's, and the one that decides whether a text answers a question.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ class VerbatimParameters(ReadingParameters):
     """The parameters of VERBATIM."""
 
     read: int = Field(default=3, ge=1, le=50)
-    """Passages whose sentences are looked at: those of the k that answer best."""
+    """Number of passages whose sentences are considered: those of the k that answer best."""
     quotes: int = Field(default=2, ge=1, le=20)
-    """Most quotes of an answer; a question of several parts may have one for each."""
+    """Maximum number of quotes in an answer; a question with several parts may have one for each
+    part."""
     context: bool = True
-    """False quotes a sentence alone, even if it begins with "He" or "This"."""
+    """False quotes a sentence without context, even if it begins with "He" or "This"."""
 
 
 def build_verbatim(tools: Toolbox, **options: Unpack[VerbatimOptions]) -> Graph:
     """The compiled graph of VERBATIM.
 
-    It asks no language model, so `Toolbox(None, …)` and `Toolbox.from_settings(llm=False)` will do;
-    with one, a follow-up of a conversation is rewritten. Without `Toolbox(answerability=…)` the
-    words that question and sentence share decide. For arguments and errors see `build_vtg`; the
-    parameters are fields of `VerbatimParameters`.
+    It needs no language model, so `Toolbox(None, …)` and `Toolbox.from_settings(llm=False)`
+    suffice; if there is one, it rewrites follow-up questions of a conversation. Without
+    `Toolbox(answerability=…)`, the words that question and sentence share decide. For arguments
+    and errors, see `build_vtg`; the parameters are fields of `VerbatimParameters`.
     """
     steps = [
         *reading_steps(tools),

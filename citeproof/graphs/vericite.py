@@ -1,4 +1,4 @@
-"""VeriCite: statements of a draft and of single passages are verified, and the answer made of them.
+"""VeriCite: verifies statements from a draft and from single passages, and answers with them.
 
 Qian et al., "VeriCite: Towards Reliable Citations in Retrieval-Augmented Generation via Rigorous
 Verification" (arXiv 2510.11394): initial answer generation, supporting evidence selection, final
@@ -30,27 +30,29 @@ class VeriCiteParameters(ReadingParameters):
     """The parameters of VeriCite."""
 
     statements: Literal["both", "draft", "evidence"] = "both"
-    """Where the verified statements come from: from a draft over all passages, from each passage
-    by itself, or from both (the others leave out a stage)."""
+    """Source of the verified statements: a draft from all passages (`draft`), each passage by
+    itself (`evidence`), or both. The first two leave out a stage."""
     refine: bool = True
-    """False gives the verified statements as they are, without the last stage."""
+    """False skips the last stage and returns the verified statements."""
     prove: bool = True
-    """Checks the refined sentences by entailment; the paper checks only those before refinement."""
+    """True checks the refined sentences by entailment; the paper checks only the statements before
+    refinement."""
     shots: int = Field(default=2, ge=0, le=2)
-    """Examples that the model is shown when it drafts."""
+    """Number of examples shown to the model when it drafts."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
-    """Longest draft, and longest answer."""
+    """Maximum length of the draft and of the answer, in tokens."""
     summary_tokens: int = Field(default=100, ge=16, le=1000)
-    """Longest evidence of one passage."""
+    """Maximum length of the evidence from one passage, in tokens."""
     at_once: int = Field(default=8, ge=1, le=256)
-    """Most passages that are read at a time."""
+    """Maximum number of passages read concurrently."""
 
 
 def build_vericite(tools: Toolbox, **options: Unpack[VeriCiteOptions]) -> Graph:
     """The compiled graph of VeriCite.
 
-    Draft and answer have the role `answerer`, the evidence of single passages `summarizer`. For
-    arguments and errors see `build_vtg`; the parameters are fields of `VeriCiteParameters`.
+    The model that writes draft and answer has the role `answerer`, the one that extracts evidence
+    from single passages the role `summarizer`. For arguments and errors, see `build_vtg`; the
+    parameters are fields of `VeriCiteParameters`.
     """
     writer = tools.llm_for("answerer")
     reader = Summarizer(tools.llm_for("summarizer"), style="evidence")

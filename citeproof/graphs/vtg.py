@@ -1,8 +1,8 @@
 """VTG: verifiable text generation with evolving memory and a two-tier verifier.
 
 Sun et al., "Towards Verifiable Text Generation with Evolving Memory and Self-Reflection", Algorithm
-1. Claims are written one by one; each is checked against what it cites, then against the whole
-memory; if both fail, new evidence is searched for and the claim is written again.
+1. VTG writes claims one by one. It checks each against the passages it cites, then against the
+whole memory. If both checks fail, it searches for new evidence and writes the claim again.
 """
 
 from __future__ import annotations
@@ -35,30 +35,29 @@ class VTGParameters(ProofParameters):
     """The parameters of VTG."""
 
     k: int = Field(default=5, ge=1, le=50)
-    """Passages that fill the long-term memory for the question."""
+    """Number of passages retrieved into the long-term memory."""
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order."""
     max_claims: int = Field(default=6, ge=1, le=UNLIMITED)
-    """Sentences, at most; claims that were dropped count. 100 means no limit: the writer is not
-    told of it (Algorithm 1, line 5), and only a writer that repeats itself reaches it."""
+    """Maximum number of sentences, including dropped claims. 100 means no limit: the prompt does
+    not mention it (Algorithm 1, line 5), and only a writer that repeats itself reaches it."""
     claim_tokens: int = Field(default=96, ge=16, le=1000)
-    """Longest claim."""
+    """Maximum length of a claim, in tokens."""
     may_abstain: bool = False
-    """Offers the writer to write nothing where the passages give no answer. Larger models use
-    it well; the embedded one then abstains on most questions that the passages do answer."""
+    """True allows the writer to abstain if the passages give no answer. Larger models use this
+    well; the embedded one abstains on most questions that the passages do answer."""
     form: AnyForm = "prose"
-    """`list` and `short` name the answer, or a single one, out of the proved claims, in a last call
+    """`list` and `short` extract names, or a single one, from the proved claims in a final call
     (section 3.2: "prompted to provide the final answer")."""
     quote_below: float = Field(default=0.9, ge=0.0, le=1.0)
-    """A claim with a lower score is replaced by a sentence of the passage that it rests on, word
-    for word, if this answers the question; one that failed, only with at least half of that score,
-    and where nobody reviews it. 0 quotes nothing. With a large writer it
-    may be less."""
+    """A claim that scores lower is replaced by a verbatim sentence of the passage it cites, if that
+    sentence answers the question. A failed claim is replaced only if it scores at least half of
+    this value and nobody reviews it. 0 turns quoting off. A large writer allows a lower value."""
     show_rejected: bool = True
-    """False hides claims that failed from the writer (Algorithm 1, line 6: it reads the accepted
-    text and the memory)."""
+    """False hides failed claims from the writer (Algorithm 1, line 6: it reads the accepted text
+    and the memory)."""
     end_at_repetition: bool = True
-    """False takes a sentence that says nothing new as a claim like any other; only the end token
+    """False treats a sentence that says nothing new as a claim like any other; only the end token
     ends the answer (Algorithm 1, line 8)."""
 
 
@@ -73,7 +72,7 @@ _LETTER: dict[str, Any] = {
     "check_answer": False,
 }
 _TABLES = {
-    # T, M, k, N and the form of answer (Table 7: Vicuna-13B; Table 6: Davinci-003)
+    # T, M, k, N (Table 7: Vicuna-13B; Table 6: Davinci-003), and the form of the answer
     "2wikimultihopqa": ((5, 4, 5, 2), (5, 2, 5, 4), "short"),
     "asqa": ((3, 2, 5, 4), (2, 4, 5, 2), "prose"),
     "eli5": ((5, 2, 5, 4), (3, 2, 5, 2), "prose"),
@@ -91,8 +90,8 @@ PAPER_PARAMETERS: dict[str, dict[str, Any]] = {
     **{data: _row(small, form) for data, (small, _, form) in _TABLES.items()},
     **{f"{data}:gpt": _row(large, form) for data, (_, large, form) in _TABLES.items()},
 }
-"""Algorithm 1 to the letter with the numbers of Table 7 (13B models), and behind `:gpt` with those
-of Table 6: `build_vtg(tools, **PAPER_PARAMETERS["asqa"])`."""
+"""Algorithm 1 to the letter, with the numbers of Table 7 (13B models), or of Table 6 for the data
+sets that end in `:gpt`: `build_vtg(tools, **PAPER_PARAMETERS["asqa"])`."""
 
 
 def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
@@ -101,10 +100,11 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     Args:
         tools: Models and retriever.
         **options: `checkpointer`: a LangGraph checkpointer; none by default, as the LangGraph
-            server brings its own. `name`: the graph's name in traces. `insert_after`: nodes of your
-            own: name of a node → the node to put behind it, or a pair of names → the node to put
-            between the two. All others are fields of `VTGParameters`. They become the defaults of
-            the graph's context, which a run may override: `graph.invoke(…, context={"k": 8})`.
+            server brings its own. `name`: name of the graph in traces. `insert_after`: your own
+            nodes, as a mapping from the name of a node to the node to insert after it, or from a
+            pair of names to the node to insert between them. All other options are fields of
+            `VTGParameters`. They become the defaults of the graph's context, which a run may
+            override: `graph.invoke(…, context={"k": 8})`.
 
     Raises:
         SettingsError: A parameter is unknown or out of range, or there is no such node.
@@ -128,7 +128,7 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
 
 
 def writing_nodes(tools: Toolbox) -> dict[str, Node]:
-    """The nodes between retrieval and proof, and the one that names the answer at the end."""
+    """The nodes between retrieval and proof, and the node that names the answer at the end."""
     return {
         "answerability_verifier": AnswerabilityVerifier(
             tools.llm_for("judge"), tools.retriever, tools.answerability

@@ -1,4 +1,4 @@
-"""A thin builder around LangGraph's: parameters for nodes and routes, seams, an end for budgets."""
+"""A thin layer over LangGraph's builder: run parameters, inserted nodes, spent budgets."""
 
 from __future__ import annotations
 
@@ -28,41 +28,41 @@ __all__ = ["COMPOSER", "BuildOptions", "Insertions", "MethodBuilder"]
 Insertions: TypeAlias = (
     Mapping[str, Any] | Mapping[tuple[str, str], Any] | Mapping[str | tuple[str, str], Any]
 )
-"""Name of a node → the node to put behind it; or a pair of names → the node to put between them."""
+"""Name of a node → the node to insert after it; or a pair of names → the node to insert between."""
 
 COMPOSER = "answer_composer"
 """The node that ends a method with an answer."""
 STEPS = 25_000
-"""Most steps of a run. Routes count rounds themselves; this is for a mistake in them."""
+"""Maximum number of steps in a run. Routes count rounds themselves; this catches their bugs."""
 
 
 class BuildOptions(TypedDict, total=False):
-    """The arguments that all builders of graphs take beside the parameters of their graph."""
+    """The arguments that every graph builder takes besides the parameters of its graph."""
 
     checkpointer: Any
     """A LangGraph checkpointer; none by default, as the LangGraph server brings its own."""
     name: str
-    """The graph's name in traces; by default the method's."""
+    """Name of the graph in traces; defaults to the name of the method."""
     insert_after: Insertions | None
-    """Nodes of the caller's own."""
+    """The caller's own nodes."""
 
 
 class MethodBuilder:
     """A `StateGraph` under construction.
 
     Args:
-        tools: Models, retriever and stores; their budget applies where the options set none, and
+        tools: Models, retriever and stores; their budget applies unless the options set one, and
             their prompts replace the packaged ones.
-        method: Names the graph in traces, unless the options do.
-        schema: The graph's parameters, which nodes and routes are handed.
+        method: Name of the graph in traces, unless the options set one.
+        schema: The graph's parameters, which nodes and routes receive.
         state: The schema of the graph's state.
         result: The schema of its output.
-        options: `BuildOptions`, and other defaults of the parameters.
-        end: The node that ends a run whose budget is spent; without one, every error ends the
-            run. A graph of graphs has none: LangGraph could resume a run that failed in a part
-            only at the beginning of that part.
+        options: `BuildOptions`, and new defaults for parameters.
+        end: The node that ends a run whose budget is spent; without it, every error ends the
+            run. A graph of graphs has none: LangGraph could resume a run that failed in a
+            subgraph only at the beginning of that subgraph.
         question: The schema of its input.
-        inside: Whether it is a part of a graph with the same parameters, which are set there.
+        inside: Whether this is a subgraph that shares the parameters of the graph around it.
 
     Raises:
         SettingsError: A parameter is unknown or out of range.
@@ -98,7 +98,7 @@ class MethodBuilder:
             self.graph.add_node(inserted, nodes[seam])
 
     def add_composer(self, method: str, **how: Any) -> None:
-        """End with an `AnswerComposer`; `how` are fields of it."""
+        """End with an `AnswerComposer`; `how` sets its fields."""
         tools = self.tools
         composer = AnswerComposer(
             method, answerability=tools.answerability, evidence=tools.evidence, **how
@@ -107,7 +107,7 @@ class MethodBuilder:
         self.add_edge(COMPOSER, END)
 
     def add_nodes(self, nodes: Mapping[str, Any]) -> None:
-        """Add nodes of ours, or graphs, by name."""
+        """Add citeproof nodes or graphs by name."""
         for name, node in nodes.items():
             changed: dict[str, Any] = {"parameters": self.schema}
             if isinstance(node, LLMNode):
@@ -115,10 +115,10 @@ class MethodBuilder:
             self.graph.add_node(name, replace(node, **changed) if isinstance(node, Node) else node)
 
     def add_opening(self, *targets: str, route: Callable[[Any, Any], str] | None = None) -> None:
-        """Begin with reading the question; one that follows up on earlier turns is rewritten.
+        """Begin by reading the question; a follow-up to earlier turns is rewritten.
 
         Args:
-            *targets: The next node, or all nodes that the route may name.
+            *targets: The next node, or every node that the route may return.
             route: Chooses among them, as in `add_route`.
         """
         reader, rewriter = "question_reader", "question_rewriter"
@@ -136,7 +136,7 @@ class MethodBuilder:
             return rewriter if state["follows_up"] else go_on(state, parameters)
 
         self.add_edge(START, reader)
-        # A node inserted between the reader and the next node stands behind the rewriter as well.
+        # A node inserted between the reader and the next node also follows the rewriter.
         for target in targets:
             if (reader, target) in self._inserted:
                 self._inserted.setdefault((rewriter, target), self._inserted[reader, target])
@@ -144,26 +144,26 @@ class MethodBuilder:
         self.add_route(rewriter, go_on, *targets)
 
     def add_edge(self, source: str, target: str) -> None:
-        """Always go from one node to the other."""
+        """Add an edge that every run takes."""
         self.graph.add_edge(self._behind(source), self._between(source, target))
 
     def add_route(self, source: str, route: Callable[[Any, Any], str], *targets: str) -> None:
-        """Go where the route says, which is given state and parameters; it names a target."""
+        """Add a conditional edge: the route gets state and parameters and returns a target."""
         schema = self.schema
 
         def path(state: Any) -> str:
             return route(state, current_parameters(schema))
 
-        # LangGraph hands a route what it is annotated with, by default what its node reads.
+        # LangGraph passes a route the keys of its annotation, by default those its node reads.
         path.__annotations__["state"] = self.graph.state_schema
         ends: dict[Any, str] = {target: self._between(source, target) for target in targets}
         self.graph.add_conditional_edges(self._behind(source), path, ends)
 
     def compile(self) -> CompiledStateGraph[Any, Any, Any, Any]:
-        """The compiled graph, with room for as many steps as a run may take.
+        """The compiled graph, with a recursion limit that no run reaches.
 
         Raises:
-            SettingsError: A node is inserted behind one that does not exist.
+            SettingsError: A node is inserted after one that does not exist.
         """
         if self._unused:
             seams = ", ".join(map(str, self._unused))
@@ -172,9 +172,9 @@ class MethodBuilder:
                 fix=f"Nodes of this graph: {', '.join(self.graph.nodes)}.",
             )
         graph = self.graph.compile(checkpointer=self._checkpointer, name=self._name)
-        # In `batch`, and in a chain, langchain-core hands a graph its own default of 25 steps as if
-        # the caller had set it, and LangGraph's `ensure_config` takes any number for the
-        # caller's. So that number is taken out again; ten claims take more.
+        # In `batch` and in chains, langchain-core passes its own default of 25 steps to the graph
+        # as if the caller had set it, and LangGraph's `ensure_config` takes any number for the
+        # caller's. The wrapper removes that number, since ten claims take more steps.
         for way in ("stream", "astream"):
             setattr(graph, way, self._check_input(_with_steps(getattr(graph, way))))
         return graph
@@ -187,7 +187,7 @@ class MethodBuilder:
         return checked_stream
 
     def _behind(self, source: str) -> str:
-        """The node that the edges of a node leave from."""
+        """The node that the outgoing edges of a node start from."""
         if source not in self._inserted:
             return source
         if source in self._unused:
@@ -196,7 +196,7 @@ class MethodBuilder:
         return self._inserted[source]
 
     def _between(self, source: str, target: str) -> str:
-        """The node that an edge between two nodes leads to."""
+        """The node that the edge between two nodes leads to."""
         seam = (source, target)
         if seam not in self._inserted:
             return target
@@ -207,7 +207,7 @@ class MethodBuilder:
 
 
 def _name_of(node: Any) -> str:
-    """A name for a node in snake case, from its class, its function or its graph."""
+    """A node's name in snake case, taken from its class, function or graph."""
     name = getattr(node, "__name__", "") or getattr(node, "name", "") or type(node).__name__
     return snake_case(str(name))
 

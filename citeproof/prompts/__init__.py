@@ -1,10 +1,10 @@
-"""Prompts: one Markdown file for each node, filled in strictly.
+"""Prompts: one Markdown file per node, filled in strictly.
 
 A placeholder is a name in braces, such as `{claim}`. Every placeholder needs a value, and every
-value a placeholder; values are inserted as they are and never read as templates.
+value a placeholder. Values are inserted verbatim and never read as templates.
 
-All prompts of a run begin with the same bytes (system line, question, passages), so that a
-server with prefix caching reads them once; the node's own task comes last.
+All prompts of a run begin with the same bytes (system line, question, passages), so a server with
+prefix caching processes them once; the node's own task comes last.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _FIXED = frozenset(
         "rankgpt",
     )
 )
-"""Prompts that cannot be replaced: no node asks them, and the code that reads their replies, or the
-calibration fitted to them, depends on their words."""
+"""Prompts that cannot be replaced: no node uses them, and the code that reads their replies, or the
+calibration fitted to them, depends on their wording."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _TAG = re.compile(r"<(?=\s*/?\s*passage\b|[/|!<]?[a-z_|｜])", re.IGNORECASE)
 _INST = re.compile(
@@ -69,9 +69,9 @@ class Prompt:
     """The question and the passages: the same bytes for every node of a run."""
     task: str
     begun: str = ""
-    """How the reply begins, already written; the model goes on from there."""
+    """The beginning of the reply, which the model continues."""
     schema: Mapping[str, Any] | None = None
-    """JSON schema that the server enforces, if it can. The task states it in words for servers that
+    """JSON schema that the server enforces if it can. The task states it in words for servers that
     cannot."""
 
 
@@ -95,12 +95,12 @@ def _packaged_names() -> frozenset[str]:
 
 
 def check_template(name: str, text: str, file: Path | None = None) -> None:
-    """Refuse a text that cannot replace the packaged prompt of that name.
+    """Reject a text that cannot replace the packaged prompt of that name.
 
     Args:
-        name: The prompt's name.
+        name: Name of the prompt.
         text: The replacement.
-        file: Where the text is from, for the error.
+        file: The file that holds the text, for the error.
 
     Raises:
         PromptError: There is no such prompt to replace, or the text has other placeholders.
@@ -111,7 +111,7 @@ def check_template(name: str, text: str, file: Path | None = None) -> None:
         near = get_close_matches(name, known - _FIXED, n=1, cutoff=0.7)
         raise PromptError(
             f"The {what} replaces nothing",
-            why="no node asks the packaged one" if name in known else f"there is no {name!r}",
+            why="no node uses the packaged one" if name in known else f"there is no {name!r}",
             fix=f"Did you mean {near[0]}?"
             if near
             else f"Prompts of nodes: {', '.join(sorted(known - _FIXED))}.",
@@ -130,10 +130,10 @@ def check_template(name: str, text: str, file: Path | None = None) -> None:
 
 
 def load_templates(folder: Path) -> dict[str, str]:
-    """The prompts of a folder, `<name>.md` each, by name; they replace the packaged ones.
+    """The prompts in a folder by name, each a file `<name>.md`; they replace the packaged ones.
 
     Raises:
-        PromptError: There is no such folder, or one of its files cannot stand for a prompt.
+        PromptError: The folder does not exist, or one of its files cannot replace a prompt.
     """
     if not is_folder(folder):
         raise PromptError(
@@ -147,7 +147,7 @@ def read_template(name: str, file: Path) -> str:
     """The text of a file that replaces the packaged prompt of that name.
 
     Raises:
-        PromptError: The file cannot be read, or cannot stand for the prompt.
+        PromptError: The file cannot be read, or cannot replace the prompt.
     """
     try:
         text = file.read_text(encoding="utf-8-sig").strip()
@@ -158,14 +158,14 @@ def read_template(name: str, file: Path) -> str:
 
 
 def fill(text: str, /, **values: object) -> str:
-    """Put values in place of the placeholders of `text`.
+    """Replace the placeholders of `text` by values.
 
     Raises:
         PromptError: A placeholder has no value, or a value has no placeholder.
     """
     wanted = set(_PLACEHOLDER.findall(text))
     if missing := wanted - values.keys():
-        raise PromptError(f"The prompt needs {_names(missing)}, not given")
+        raise PromptError(f"The prompt needs {_names(missing)}, which was not given")
     if unknown := values.keys() - wanted:
         raise PromptError(
             f"The prompt has no place for {_names(unknown)}",
@@ -175,10 +175,10 @@ def fill(text: str, /, **values: object) -> str:
 
 
 def context(question: str, passages: Mapping[int, Passage]) -> str:
-    """The question and the numbered passages, fenced, in order of their numbers.
+    """The question and the numbered passages, fenced and in order of their numbers.
 
-    Passages are untrusted: what looks like the end of a fence, or like a token by which chat
-    templates mark roles, is defused, so that a passage stays inside its fence.
+    Passages are untrusted. Text that looks like the end of a fence, or like a token that marks
+    roles in chat templates, is defused, so a passage cannot leave its fence.
     """
     blocks = [
         f'<passage number="{number}" title="{_quote(passage.title)}">\n'
@@ -189,12 +189,12 @@ def context(question: str, passages: Mapping[int, Passage]) -> str:
 
 
 def defuse(text: str) -> str:
-    """Untrusted text without invisible characters, and without marks of fences or roles."""
+    """Untrusted text without invisible characters and without marks of fences or roles."""
     return _TILDE.sub(")", _INST.sub("(", _TAG.sub("‹", INVISIBLE.sub("", text))))
 
 
 def _quote(title: str) -> str:
-    """A title that stays between the quotes of an attribute."""
+    """A title that cannot leave the quotes of an attribute."""
     return " ".join(defuse(title).replace('"', "'").split())
 
 

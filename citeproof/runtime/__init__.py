@@ -1,1 +1,1 @@
-"""The parts of a run around its nodes: events, cost, work at the same time."""
+"""The parts of a run around its nodes: events, costs, concurrency."""

@@ -16,13 +16,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _depth: contextvars.ContextVar[int] = contextvars.ContextVar("citeproof_sync_depth", default=0)
-"""Depth of synchronous calls: each waits for a loop other than its own."""
+"""Nesting depth of synchronous calls, each of which waits for a loop other than its own."""
 
 
 def run_in_background(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of the coroutine, run on a loop that all synchronous calls share.
+    """Run a coroutine on a loop that all synchronous calls share, and return its result.
 
-    One loop for all, because HTTP clients keep connections that belong to their loop. The
+    They share one loop because HTTP clients keep connections that belong to their loop. The
     coroutine sees the caller's context variables.
     """
     depth = _depth.get()
@@ -46,7 +46,7 @@ def is_synchronous() -> bool:
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Start a coroutine on a loop of its own, for clients that many threads and loops share.
+    """Start a coroutine on a separate loop, for clients that many threads and loops share.
 
     Coroutines on that loop never wait for one another, so the caller may block.
     """
@@ -61,10 +61,10 @@ def _loop(depth: int) -> asyncio.AbstractEventLoop:
 
 
 async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine, which is cancelled once however often its caller is.
+    """The result of a coroutine, which is cancelled only once, however often its caller is.
 
-    A scope of anyio, as servers have, cancels again at each turn of the loop until it is left.
-    LangGraph's own exit is then cancelled before it begins, and its nodes go on.
+    A cancel scope of anyio, as in servers, cancels again at each turn of the loop until it is left.
+    This would cancel LangGraph's own cleanup before it begins, and its nodes would keep running.
     """
     task = asyncio.create_task(work)
     try:
@@ -78,7 +78,7 @@ async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 def in_thread(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """The function for async code: it blocks a thread of its own."""
+    """Wrap a blocking function for async code; it runs in a thread."""
 
     @wraps(work)
     async def run(*args: P.args, **options: P.kwargs) -> T:

@@ -1,8 +1,9 @@
-"""Events of a run, beyond those that LangGraph can know.
+"""Events of a run, in addition to those that LangGraph reports.
 
 Events travel on LangGraph's `custom` stream: `graph.astream(input, stream_mode="custom")` yields
-them one by one, as the frozen models below. LangGraph's `tasks` stream tells which node begins or
-ends. Outside a stream `emit` does nothing. `docs/events.schema.json` describes them as JSON.
+them one by one, as the frozen models below. LangGraph's `tasks` stream reports which node begins
+or ends. Outside a stream, `emit` does nothing. `docs/events.schema.json` describes the events as
+JSON.
 """
 
 from __future__ import annotations
@@ -56,16 +57,16 @@ class LLMCalled(_Event):
 
 
 class LLMWaiting(_Event):
-    """A call of a language model has failed, and is tried again after a while."""
+    """A call of a language model has failed and waits for a retry."""
 
     type: Literal["llm_waiting"] = "llm_waiting"
     role: str
     seconds: float
-    """Until it is tried again."""
+    """Time until the retry."""
     attempt: int
-    """The try that comes then, from 2."""
+    """Number of the next attempt, from 2."""
     attempts: int
-    """How many there are at most."""
+    """Maximum number of attempts."""
     why: str
 
 
@@ -80,7 +81,7 @@ class PairsScored(_Event):
 
 
 class QuestionRewritten(_Event):
-    """A follow-up has become a question that stands alone, which the run goes on with."""
+    """A follow-up was rewritten into a question that stands alone, with which the run continues."""
 
     type: Literal["question_rewritten"] = "question_rewritten"
     asked: str
@@ -95,7 +96,7 @@ class PassagesRetrieved(_Event):
 
 
 class ClaimDelta(_Event):
-    """Some more characters of the claim that is being written."""
+    """More characters of the claim that is being written."""
 
     type: Literal["claim_delta"] = "claim_delta"
     text: str
@@ -107,11 +108,11 @@ class ClaimDrafted(_Event):
     type: Literal["claim_drafted"] = "claim_drafted"
     text: str
     trial: int
-    """From 1 for the first time that this claim is written."""
+    """1 for the first attempt at this claim, 2 for the second, and so on."""
 
 
 class ClaimVerified(_Event):
-    """A verifier has decided."""
+    """A verifier has decided on a claim."""
 
     type: Literal["claim_verified"] = "claim_verified"
     text: str
@@ -119,7 +120,7 @@ class ClaimVerified(_Event):
 
 
 class ClaimRejected(_Event):
-    """The claim is taken back; it will be written anew, or was dropped."""
+    """The claim is withdrawn: it will be written again, or was dropped."""
 
     type: Literal["claim_rejected"] = "claim_rejected"
     text: str
@@ -135,23 +136,23 @@ class EvidenceFound(_Event):
 
 
 class ReviewRequested(_Event):
-    """The run waits until a person has decided on a claim that could not be verified.
+    """The run waits for a person's decision on a claim that could not be verified.
 
-    The value of the run's interrupt is this event as JSON. It goes on with
+    The value of the run's interrupt is this event as JSON. The run resumes with
     `Command(resume={"decision": "approve"})`, with `"drop"`, or with `"edit"` and a `"text"`.
     """
 
     type: Literal["review_requested"] = "review_requested"
     claim: Claim
-    """The claim that failed. Its citations bear the run's passage numbers."""
+    """The claim that failed. Its citations have the run's passage numbers."""
     passages: tuple[Passage, ...]
-    """The passages that it cites, in the order of its citations."""
+    """The passages that the claim cites, in the order of its citations."""
     problem: str = ""
     """Why the previous decision could not be used; empty at first."""
 
 
 class ClaimReviewed(_Event):
-    """A person has decided on a claim; one that was edited is drafted and proved again."""
+    """A person has decided on a claim; an edited claim is drafted and proved again."""
 
     type: Literal["claim_reviewed"] = "claim_reviewed"
     text: str
@@ -160,7 +161,7 @@ class ClaimReviewed(_Event):
 
 
 class ClaimAccepted(_Event):
-    """The claim is part of the answer. Its citations bear the run's passage numbers."""
+    """The claim is part of the answer. Its citations have the run's passage numbers."""
 
     type: Literal["claim_accepted"] = "claim_accepted"
     claim: Claim
@@ -195,7 +196,7 @@ Event = Annotated[
 
 
 def emit(event: Event) -> None:
-    """Send an event to the run's stream; do nothing outside of one."""
+    """Send an event to the run's stream; outside a stream, do nothing."""
     try:
         write = get_stream_writer()
     except (RuntimeError, KeyError):  # called outside a graph

@@ -1,4 +1,4 @@
-"""Runs several jobs at a time, and cancels the others if one fails."""
+"""Runs several jobs concurrently, and cancels the others if one fails."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 async def together(jobs: Iterable[Callable[[], Awaitable[T]]], at_once: int) -> list[T]:
-    """The results of the jobs, in order; the first failure ends the others and is raised as it is.
+    """The results of the jobs, in order; the first failure cancels the others and is raised.
 
     Args:
         jobs: Each is called once, when its turn comes.
-        at_once: Most jobs under way at a time, at least 1.
+        at_once: Maximum number of concurrent jobs, at least 1.
     """
     gate = asyncio.Semaphore(at_once)
 
@@ -26,6 +26,6 @@ async def together(jobs: Iterable[Callable[[], Awaitable[T]]], at_once: int) -> 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(job)) for job in jobs]
     except ExceptionGroup as errors:
-        # Callers want the error itself, not the group around it.
+        # Callers expect the error itself, not the group around it.
         raise errors.exceptions[0] from errors.exceptions[0].__cause__
     return [task.result() for task in tasks]

@@ -1,4 +1,4 @@
-"""Counts what a node call costs, and stops it at the run's budget.
+"""Counts the cost of a node call, and stops it at the run's budget.
 
 Tools report to the current meter, a context variable that each node sets.
 """
@@ -18,7 +18,7 @@ from citeproof.types import Usage
 
 @dataclass
 class Meter:
-    """The cost of one node call, on top of what was spent before."""
+    """The cost of one node call, in addition to earlier costs."""
 
     before: Usage = field(default_factory=Usage)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
@@ -27,11 +27,11 @@ class Meter:
     began: float = field(default_factory=time.perf_counter)
 
     def total(self) -> Usage:
-        """Usage of the node call so far, its seconds included."""
+        """Usage of the node call so far, including its seconds."""
         return self.used.model_copy(update={"seconds": time.perf_counter() - self.began})
 
     def check(self) -> None:
-        """Refuse the next call if a budget is spent.
+        """Reject the next call if a budget is spent.
 
         Raises:
             BudgetExceededError: The run has used its calls, tokens or seconds.
@@ -66,16 +66,16 @@ def spend(usage: Usage) -> None:
 
 
 def check_budget() -> None:
-    """Ask the current meter whether another call is allowed.
+    """Check with the current meter whether another call is allowed.
 
     Raises:
-        BudgetExceededError: It is not.
+        BudgetExceededError: The budget allows no further call.
     """
     if (meter := _meter.get()) is not None:
         meter.check()
 
 
 def note(text: str) -> None:
-    """Record a deviation from the plan; it ends up in `Answer.notes`."""
+    """Record a problem that was repaired; it ends up in `Answer.notes`."""
     if (meter := _meter.get()) is not None and text not in meter.notes:
         meter.notes.append(text)

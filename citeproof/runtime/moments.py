@@ -1,11 +1,11 @@
-"""Moments of a run: LangGraph's `tasks` stream and our own events, in short and as JSON.
+"""Moments of a run: LangGraph's `tasks` stream and citeproof's events, shortened, as JSON.
 
     async for part in graph.astream(input, **STREAM):
         if moment := observe(*part):
             ...
 
-LangGraph tells which node began and ended, with the whole state; a moment keeps the short text
-that people read, so that it can be shown and stored.
+LangGraph reports which node began or ended, with the whole state. A moment keeps only short text
+for people to read, which can be shown and stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["STREAM", "Moment", "NodeFinished", "NodeStarted", "brief", "observe"
 
 
 STREAM: dict[str, Any] = {"stream_mode": ["custom", "tasks"], "subgraphs": True}
-"""Arguments of `graph.astream` that give what `observe` takes."""
+"""Arguments that make `graph.astream` yield the arguments of `observe`."""
 
 
 class _Record(BaseModel):
@@ -44,7 +44,7 @@ class NodeStarted(_Record):
 
 
 class NodeFinished(_Record):
-    """A node has ended: what it wrote and cost, or the error that it raised."""
+    """A node has ended: its writes and costs, or the error that it raised."""
 
     type: Literal["node_finished"] = "node_finished"
     id: str
@@ -58,17 +58,17 @@ class Moment(_Record):
     """One thing that happened in a run."""
 
     at: float
-    """Seconds on any clock."""
+    """Time in seconds, on an arbitrary clock."""
     namespace: tuple[str, ...] = ()
-    """LangGraph's: `node:task id` of each node that the graph runs inside of, outermost first.
+    """LangGraph's namespace: `node:task id` of each node that the graph runs in, outermost first.
 
-    Of several graphs inside one node, the later ones have their number behind it.
+    If a node runs several graphs, the later ones have their number appended.
     """
     event: Annotated[Event | NodeStarted | NodeFinished, Field(discriminator="type")]
 
 
 def observe(namespace: tuple[str, ...], mode: str, payload: Any) -> Moment | None:
-    """Translate a part of a run's stream; None if it is neither a task nor an event of ours.
+    """Translate a part of a run's stream; None if it is neither a task nor a citeproof event.
 
     Args:
         namespace: The checkpoint namespace of the graph that streams it.
@@ -77,7 +77,7 @@ def observe(namespace: tuple[str, ...], mode: str, payload: Any) -> Moment | Non
     """
     event: Event | NodeStarted | NodeFinished
     if mode == "tasks" and payload["name"].startswith("__"):
-        return None  # LangGraph's own, such as the handler of errors
+        return None  # LangGraph's own nodes, such as the error handler
     if mode == "custom" and isinstance(payload, _EVENTS):
         event = payload
     elif mode == "tasks" and "result" in payload:
@@ -115,12 +115,12 @@ def brief(value: object, limit: int = 240) -> str:
             text = ", ".join(f"{k}={brief(v, 120)}" for k, v in value if v not in (None, (), ""))
         case _:
             text = str(value)
-    text = text.encode("utf-8", "replace").decode()  # what is no character fits into no file
+    text = text.encode("utf-8", "replace").decode()  # lone surrogates cannot be stored
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _brief_state(state: Any) -> dict[str, str]:
-    """Shorten each value that is not empty, except a node's cost, which has a place of its own."""
+    """Shorten each non-empty value, except a node's cost, which has a separate field."""
     if not isinstance(state, Mapping):
         state = dict(state) if isinstance(state, BaseModel) else {"input": state}
     texts = {str(key): brief(value) for key, value in state.items() if key != "ledger"}
@@ -128,13 +128,13 @@ def _brief_state(state: Any) -> dict[str, str]:
 
 
 def _brief_error(error: BaseException | str | None) -> str:
-    """Shorten an error, without keys; a server sends only its text."""
+    """Shorten an error and remove API keys; a server sends only its text."""
     named = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else error
     return brief(scrub(named or ""), 1000)
 
 
 def _find_usage(result: Any, task: str) -> Usage:
-    """The cost of a task, which its ledger entry has; that of a subgraph has a bar behind it."""
+    """The cost of a task from its ledger entry; the place of a subgraph's entry ends in a bar."""
     ledger = result.get("ledger") if isinstance(result, Mapping) else None
     ledger = ledger.value if isinstance(ledger, Overwrite) else ledger
     for place, cost in (ledger or {}).items():

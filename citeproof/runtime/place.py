@@ -1,4 +1,4 @@
-"""The place of a node call in a run: its parameters, and the budget that is left."""
+"""The place of a node call in a run: its parameters and the remaining budget."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Place:
     """Where in a run a node or a route is called."""
 
     call: str
-    """The checkpoint namespace: `node:task`, behind those of the subgraphs around it."""
+    """The checkpoint namespace: `node:task`, after those of the subgraphs around it."""
     context: object
     """The parameters of the run, in the caller's form."""
     thread: str | None
-    """The thread whose checkpoints keep the run; None where the run names none."""
+    """The thread whose checkpoints keep the run; None if the run names none."""
 
     @property
     def graph(self) -> str:
@@ -39,7 +39,7 @@ class Place:
 
 
 def current_place() -> Place:
-    """The caller's place in a run; outside of a graph, a place of its own."""
+    """The caller's place in a run; outside a graph, a new place."""
     try:
         runtime = get_runtime()
     except RuntimeError:
@@ -51,7 +51,7 @@ def current_place() -> Place:
 
 
 def adopt_cost(answer: Answer, ledger: Ledger) -> None:
-    """Report the cost of another graph's answer, unless the ledger has it already."""
+    """Report the cost of another graph's answer, unless the ledger already contains it."""
     graph = current_place().graph
     if not any("|" in call.removeprefix(f"{graph}|") for call in calls_of(ledger, graph)):
         spend(answer.usage)
@@ -60,10 +60,10 @@ def adopt_cost(answer: Answer, ledger: Ledger) -> None:
 
 
 def fields_of(context: object) -> Iterable[tuple[str, Any]]:
-    """The fields of a run's context, whichever kind of object it is."""
+    """The fields of a run's context, whatever kind of object it is."""
     if isinstance(context, Mapping):
         return context.items()
-    if is_dataclass(context):  # one with slots has no `__dict__`
+    if is_dataclass(context):  # a dataclass with slots has no `__dict__`
         return [(one.name, getattr(context, one.name)) for one in fields(context)]
     return vars(context).items() if hasattr(context, "__dict__") else ()
 
@@ -74,12 +74,12 @@ def budget_of(
     outer: BudgetSettings | None,
     ledger: Ledger,
 ) -> BudgetSettings | None:
-    """The most that the run may have spent when it ends, by its budget and those around it.
+    """The total that the run may have spent when it ends, by its own budget and the outer ones.
 
     Args:
-        place: Where the calling node runs.
-        schema: The parameters of its graph, if it has some.
-        outer: The limits of the graph around it, or those found at the beginning of the run.
+        place: The place of the calling node.
+        schema: The parameters of its graph, if it has any.
+        outer: The limits of the outer graph, or those found at the beginning of the run.
         ledger: The costs so far.
     """
     own = None if schema is None else parameters_from(place.context, schema)
@@ -104,7 +104,7 @@ def _budget_in(context: object) -> BudgetSettings:
 
 
 def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:
-    """The budget of a part of a run, as a budget of the run, which has spent something before."""
+    """Convert the budget of a subgraph to one of the whole run, by adding the earlier costs."""
     before = {
         "calls": spent.llm_calls,
         "tokens": spent.prompt_tokens + spent.completion_tokens,

@@ -1,10 +1,10 @@
 """The values that flow along the edges of the graphs.
 
-Each node declares the part of the state that it reads (`MemoryState`, `DraftState`, …); these are
-plain, so that a node fits a graph of anybody's. The state of each method (`VTGState`, …) has the
-same keys with reducers, which give them defaults: a node finds every key, whatever ran before it.
-Passages are numbered by their place in `passages`, from 1: a passage keeps its number for the
-whole run, whichever memory it sits in.
+Each node declares the part of the state that it reads (`MemoryState`, `DraftState`, …). These
+types have no reducers, so a node fits into any graph. The state of each method (`VTGState`, …) has
+the same keys with reducers, which give them defaults, so a node finds every key, whatever ran
+before it. Passages are numbered from 1 by their position in `passages`: a passage keeps its number
+for the whole run, whichever memory holds it.
 """
 
 from citeproof.state.inputs import (

@@ -1,4 +1,4 @@
-"""What goes into a graph, what comes out of it, and what a node may write."""
+"""The inputs and outputs of graphs, and the updates that a node may write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # before 3.12, pydantic rejects the one in typing
 
 from citeproof.settings import BudgetSettings
 from citeproof.state.nodes import NodeState
@@ -24,27 +24,27 @@ class Question(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     question: str = ""
-    """The question. It may be left out where `messages` end with it."""
+    """The question. May be omitted if `messages` end with it."""
     messages: list[Any] = []
     """A conversation whose last message is the question: LangChain messages, or objects with
-    `role` and `content`. A graph with a checkpointer needs the last one alone."""
+    `role` and `content`. A graph with a checkpointer needs only the last message."""
     documents: list[Any] = []
-    """Passages to answer from, instead of the index: `Passage`s, LangChain documents, dicts of
+    """Passages to answer from instead of the index: `Passage`s, LangChain documents, dicts of
     their fields, or plain strings."""
     corpus: SkipJsonSchema[list[Passage]] = []
-    """In a subgraph, the documents that came with the question of the run around it."""
+    """In a subgraph: the documents that came with the question of the outer run."""
     asked: SkipJsonSchema[str] = ""
-    """In a subgraph, what was asked of the run around it, whose question stands alone already."""
+    """In a subgraph: the question put to the outer run, whose `question` already stands alone."""
     earlier: SkipJsonSchema[list[Passage]] = []
-    """In a subgraph, what the turns before have cited."""
+    """In a subgraph: the passages that earlier turns cited."""
     budget: SkipJsonSchema[BudgetSettings | None] = None
-    """In a subgraph, what the run around it may have spent in all when it ends."""
+    """In a subgraph: the total that the outer run may have spent when it ends."""
     ledger: SkipJsonSchema[Ledger] = {}
-    """In a subgraph, what the run around it has spent by now."""
+    """In a subgraph: the costs of the outer run so far."""
 
 
 class QuestionInput(TypedDict):
-    """A `Question` as a dict, as graphs take it; for type checkers."""
+    """A `Question` as a dict, the input of graphs; for type checkers."""
 
     question: NotRequired[str]
     messages: NotRequired[Sequence[Any]]
@@ -55,40 +55,40 @@ class Result(TypedDict):
     """The output of every graph."""
 
     question: str
-    """The question that was answered: of a follow-up, the one that stands alone."""
+    """The answered question; for a follow-up, its rewriting that stands alone."""
     answer: Answer
     messages: Messages
     """The conversation; its last message is the answer."""
     ledger: LedgerChannel
-    """The cost of the whole run; a graph around this one adds it to its own."""
+    """The cost of the whole run; an outer graph adds it to its own."""
 
 
 class CaLMResult(Result):
-    """The output of CaLM: the answer, and how it came about."""
+    """The output of CaLM: the answer and its history."""
 
     rounds: list[Contrast]
 
 
 class LLatrievalResult(Result):
-    """The output of LLatrieval: the answer, and what it was written from."""
+    """The output of LLatrieval: the answer and the passages that it was written from."""
 
     retrieval: Retrieval
 
 
 class KeptResult(Result):
-    """The output of a graph that remembers: the answer, and the case that it left."""
+    """The output of a graph that remembers: the answer and the case that it kept."""
 
     case_id: str
 
 
 class R2MGAResult(KeptResult):
-    """The output of R²-MGA: the answer, how it came about, and what was learnt."""
+    """The output of R²-MGA: the answer, its history and the case that was kept."""
 
     rounds: list[Reflection]
 
 
 class ComposedResult(R2MGAResult):
-    """The output of the composed flow: the answer, how it came about, and what was learnt."""
+    """The output of the composed flow: the answer, its history and the case that was kept."""
 
     retrieval: Retrieval | None
 
@@ -98,7 +98,7 @@ class ProofInput(NodeState):
 
     question: str
     passages: list[Passage]
-    """Passages that the claims cite, and may cite instead."""
+    """Passages that the claims cite or may cite instead."""
     given: list[Claim]
     corpus: NotRequired[list[Passage]]
     long_term: NotRequired[list[str]]
@@ -109,7 +109,7 @@ class ProofResult(TypedDict):
     """The output of a proof."""
 
     passages: list[Passage]
-    """Those of the input, and what was found beside them."""
+    """The passages of the input and those found in addition."""
     claims: list[Claim]
     """The claims with verdicts, in order."""
     dropped: list[str]
@@ -118,7 +118,7 @@ class ProofResult(TypedDict):
 
 
 class Update(TypedDict, total=False):
-    """Keys that a node may write; LangGraph leaves out those that a graph's state does not have."""
+    """Keys that a node may write; LangGraph ignores those that the graph's state lacks."""
 
     question: str
     messages: list[AnyMessage]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from langgraph.channels import EphemeralValue
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # before 3.12, pydantic rejects the one in typing
 
 from citeproof.state.reducers import (
     AnyAnswer,
@@ -29,14 +29,14 @@ from citeproof.types import Passage
 
 
 class RunState(TypedDict):
-    """The state that all methods share; the keys are explained where the nodes read them."""
+    """The state that all methods share; the states of the nodes document most keys."""
 
     question: str
     messages: Messages
     asked: Annotated[str, latest]
-    """The question as it was asked; `question` is its rewriting where it follows up on others."""
+    """The question as asked; for a follow-up, `question` is its rewriting."""
     follows_up: Annotated[bool, latest]
-    """Whether there are turns before the question, so that it may not stand alone."""
+    """Whether the question has earlier turns, so that it may not stand alone."""
     earlier: Passages
     documents: Annotated[list[Any], EphemeralValue]
     corpus: Passages
@@ -47,15 +47,14 @@ class RunState(TypedDict):
     rejected: Texts
     dropped: Texts
     answerable: Annotated[bool | None, latest]
-    """Whether a passage answers the question; None where nobody has asked."""
+    """Whether a passage answers the question; None if it was not checked."""
     stop: Annotated[str, latest]
-    """Why the run ended before it was done, such as a spent budget; empty if it did not."""
+    """Why the run ended early, such as a spent budget; empty if it did not."""
     budget: AnyBudget
-    """The most that the run may spend: its own budget, or less where a graph around
-    it has one."""
+    """The limits of the run: its own budget, or less if an outer graph has one."""
     ledger: LedgerChannel
     answer: AnyAnswer
-    """None until it is composed."""
+    """None until the answer is composed."""
 
 
 class VTGState(RunState):
@@ -66,7 +65,7 @@ class VTGState(RunState):
 
 
 class ProvedState(VTGState):
-    """The state of a run that proves claims which are there already."""
+    """The state of a run that proves existing claims."""
 
     given: Claims
 
@@ -79,7 +78,7 @@ class CaLMState(RunState):
     kept: Claims
     rounds: Contrasts
     doubt: str | None
-    """Why the two models may not agree; None before they were compared."""
+    """Why the two models may not agree; None before they are compared."""
 
 
 class LLatrievalState(RunState):
@@ -102,18 +101,18 @@ class R2MGAState(RunState):
     short_forms: Annotated[dict[str, str], latest]
     rounds: Reflections
     case_id: Annotated[str, latest]
-    """The case that the run has left in the memory bank; empty where it left none."""
+    """The case that the run added to the memory bank; empty if it added none."""
 
 
 class BaselineState(RunState):
-    """The state of a run of one of ALCE's baselines."""
+    """The state of a run of an ALCE baseline."""
 
     short_forms: Annotated[dict[str, str], latest]
     samples: Samples
 
 
 class GroundingState(BaselineState):
-    """The state of a run that verifies quotes or statements, and answers with them alone."""
+    """The state of a run that verifies quotes or statements and answers only with these."""
 
     kept: Claims
 
@@ -132,4 +131,4 @@ class ComposedState(ProvedState):
     first_dropped: Texts
     case_id: Annotated[str, latest]
     retrieval: AnyRetrieval
-    """LLatrieval's choice; None where plain retrieval was asked for."""
+    """LLatrieval's choice; None with plain retrieval."""

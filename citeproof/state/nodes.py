@@ -1,10 +1,10 @@
-"""The keys that each node reads; plain, so that a node fits a graph of anybody's."""
+"""The keys that each node reads, without reducers, so a node fits into any graph."""
 
 from __future__ import annotations
 
 from typing import Any, NotRequired
 
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # before 3.12, pydantic rejects the one in typing
 
 from citeproof.settings import BudgetSettings
 from citeproof.state.records import Contrast, Draft, Reflection, SearchRound, Swap
@@ -26,11 +26,11 @@ class MemoryState(NodeState):
     question: str
     """The question."""
     passages: list[Passage]
-    """Every passage met in this run. LangChain documents are taken as well."""
+    """Every passage found in this run. LangChain documents are accepted too."""
     long_term: NotRequired[list[str]]
-    """Ids of D_L: the passages that stay for the whole answer. Without this key all stay."""
+    """Ids of D_L: the passages that stay for the whole answer. Without this key, all stay."""
     short_term: NotRequired[list[str]]
-    """Ids of D_S: the passages fetched for the claim now in hand."""
+    """Ids of D_S: the passages fetched for the current claim."""
 
 
 class SourceState(NodeState):
@@ -38,56 +38,57 @@ class SourceState(NodeState):
 
     question: str
     documents: NotRequired[list[Any]]
-    """Documents that came with the question; gone after the first step of our own graphs."""
+    """Documents that came with the question; citeproof's graphs clear them after the first step."""
     corpus: NotRequired[list[Passage]]
-    """The same as passages: searched in place of the retriever where there are any."""
+    """The same documents as passages; if there are any, they are searched instead of the
+    retriever."""
     earlier: NotRequired[list[Passage]]
-    """Passages that earlier turns cited, the latest first; they join those that are found."""
+    """Passages that earlier turns cited, latest first; they are added to those found."""
 
 
 class WritingState(MemoryState):
-    """Memory, and the text so far."""
+    """Memory and the text so far."""
 
     claims: list[Claim]
-    """Accepted claims (O); until the answer is composed their citations bear run numbers."""
+    """Accepted claims (O); until the answer is composed, their citations have run numbers."""
     rejected: list[str]
-    """Drafts of the claim now in hand that neither tier supported; their count is t."""
+    """Drafts of the current claim that neither tier supported; their count is t."""
     dropped: list[str]
     """Claims left out of the answer because nothing supported them."""
     demonstration: NotRequired[str]
-    """An example for the writer, of another question; quoted text in it is fenced."""
+    """An example for the writer, for another question; quoted text in it is fenced."""
 
 
 class DraftState(WritingState):
-    """Memory, the text so far, and the claim now in hand."""
+    """Memory, the text so far, and the current claim."""
 
     draft: Draft | None
-    """None where the writer has finished."""
+    """None if the writer has finished."""
 
 
 class CandidateState(WritingState):
-    """The two answers of CaLM, of which `claims` is the main LM's, A.
+    """The two answers of CaLM; `claims` is the main LM's, A.
 
     D_L holds the passages of the kept statements, D_S those that are new in the round.
     """
 
     shown: int
-    """How many passages of the pool, from its top, the main LM has been shown so far."""
+    """Number of passages from the top of the pool that the main LM has read so far."""
     verifier_claims: list[Claim]
     """A′: the verifier LM's answer to the same question."""
     kept: list[Claim]
     """A ∩ A′: the draft that the next round corrects."""
     rounds: list[Contrast]
-    """Outcomes of the rounds so far, one for each answer that was contrasted."""
+    """Outcomes of the rounds so far, one for each contrasted answer."""
 
 
 class SearchState(MemoryState):
-    """LLatrieval's memory. D_L holds the chosen passages (D), and D_S nothing."""
+    """LLatrieval's memory. D_L holds the chosen passages (D); D_S is empty."""
 
     query: str
-    """Q: what is searched for next, or was last; empty for the question itself."""
+    """Q: the next or the last query; empty for the question itself."""
     waiting: list[str]
-    """Ids of the candidates that the selector has still to read, in retrieval order."""
+    """Ids of the candidates that the selector has not yet read, in retrieval order."""
     summaries: dict[str, str]
     """Passage id → its summary for the question."""
     rounds: list[SearchRound]
@@ -95,42 +96,42 @@ class SearchState(MemoryState):
 
 
 class ReflectionState(WritingState):
-    """The answer of R²-MGA: `claims` is A, and A* once it is refined. D is the memory."""
+    """The answer of R²-MGA: `claims` is A, or A* once it is refined. D is the memory."""
 
     short_forms: NotRequired[dict[str, str]]
-    """Passage id → what is read in its place (SUMM, SNIPPET)."""
+    """Passage id → short form to read instead (SUMM, SNIPPET)."""
     rounds: list[Reflection]
-    """The assessments so far; the last is that of A*, where A* was assessed."""
+    """The assessments so far; if A* was assessed, the last one is of A*."""
 
 
 class ShortenedState(MemoryState):
-    """Memory of which the model may read a short form (ALCE, section 3: SUMM, SNIPPET)."""
+    """Memory with short forms for the model to read (ALCE, section 3: SUMM, SNIPPET)."""
 
     short_forms: NotRequired[dict[str, str]]
-    """Passage id → what is read in its place."""
+    """Passage id → short form to read instead."""
     demonstration: NotRequired[str]
     claims: NotRequired[list[Claim]]
     """The claims so far, for a step that reads them."""
 
 
 class SamplesState(MemoryState):
-    """Several answers to the question, of which one is chosen."""
+    """Several answers to the question, to choose one from."""
 
     samples: list[list[Claim]]
-    """The claims of each answer; empty for one that says nothing."""
+    """The claims of each answer; empty for an answer that says nothing."""
 
 
 class GivenState(DraftState):
-    """The state of a proof of claims that are there already."""
+    """The state of a proof of existing claims."""
 
     given: list[Claim]
-    """The claims to prove, in order; what their citations name by id counts, not the numbers."""
+    """The claims to prove, in order; their citations count by passage id, not by number."""
 
 
 class RefiningState(GivenState, ReflectionState):
-    """A proved answer that is refined once, and what it was before."""
+    """A proved answer that is refined once, and the claims before the refinement."""
 
     first: list[Claim]
-    """The proved claims as they were before the refinement."""
+    """The proved claims before the refinement."""
     first_dropped: list[str]
-    """Claims left out of the answer by then."""
+    """Claims left out of the answer before the refinement."""

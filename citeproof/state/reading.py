@@ -1,4 +1,4 @@
-"""What nodes read from a state by calculation: numbered passages, text, shares, costs."""
+"""Values that nodes compute from a state: numbered passages, text, shares, costs."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def last_round(rounds: Sequence[T]) -> T:
     """The last round.
 
     Raises:
-        InputError: There is none: an update of the state took it out.
+        InputError: There is none, since an update of the state has removed it.
     """
     if not rounds:
         raise InputError(
-            "The run cannot go on",
+            "The run cannot continue",
             why="its state holds no round, though one has been made",
-            fix="Leave the last one in `rounds`, or go on from an earlier checkpoint.",
+            fix="Leave the last one in `rounds`, or continue from an earlier checkpoint.",
         )
     return rounds[-1]
 
 
 def memory_passages(state: MemoryState) -> dict[int, Passage]:
-    """D_L ∪ D_S: number → passage, in order of the numbers; all where the state has neither."""
+    """D_L ∪ D_S: number → passage, in order of the numbers; all if the state has neither."""
     numbered_passages = enumerate(state["passages"], start=1)
     if "long_term" not in state and "short_term" not in state:
         return dict(numbered_passages)
@@ -38,7 +38,7 @@ def memory_passages(state: MemoryState) -> dict[int, Passage]:
 
 
 def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage]:
-    """Number → passage for some ids, in order of the numbers; unknown ids are left out."""
+    """Number → passage for the given ids, in order of the numbers; unknown ids are left out."""
     wanted = set(ids)
     return {n: p for n, p in enumerate(state["passages"], start=1) if p.id in wanted}
 
@@ -49,7 +49,7 @@ def text_so_far(state: WritingState) -> str:
 
 
 def proved_share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:
-    """Share of the claims that are supported, 0 to 1; those that were dropped are not."""
+    """Share of the claims that are supported, 0 to 1; dropped claims count as unsupported."""
     return count_proved(claims) / max(1, len(claims) + len(dropped))
 
 
@@ -59,15 +59,15 @@ def count_proved(claims: Sequence[Claim]) -> int:
 
 
 def total_usage(ledger: Ledger, graph: str = "") -> Usage:
-    """The total cost of the calls of a ledger.
+    """The total cost of the calls in a ledger.
 
     Args:
         ledger: Place of a call → its cost.
-        graph: Counts the calls of one subgraph only; its checkpoint namespace.
+        graph: Checkpoint namespace of a subgraph, to count only its calls.
     """
     return sum((cost.usage for cost in calls_of(ledger, graph).values()), Usage())
 
 
 def calls_of(ledger: Ledger, graph: str) -> Ledger:
-    """The entries of one graph, subgraphs included; all where it is the outermost, ""."""
+    """The entries of a graph and its subgraphs; all entries for the outermost graph, ""."""
     return {place: c for place, c in ledger.items() if place.startswith(f"{graph}|") or not graph}

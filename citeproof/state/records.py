@@ -1,4 +1,4 @@
-"""What nodes write into a state besides claims and passages."""
+"""The records that nodes write into a state besides claims and passages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Draft(BaseModel):
-    """The claim now in hand."""
+    """The current claim."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -20,11 +20,11 @@ class Draft(BaseModel):
     cited: tuple[str, ...] = ()
     """Ids of the passages it cites."""
     verdict: Verdict | None = None
-    """None until a verifier has looked at it."""
+    """None until a verifier has checked the claim."""
     against: tuple[str, ...] = ()
     """Ids of passages that say otherwise."""
     decision: Literal["approve", "drop"] | None = None
-    """The decision of a person, where nothing supports it and one was asked."""
+    """A person's decision, if nothing supports the claim and a person was asked."""
 
 
 class Corroboration(BaseModel):
@@ -35,11 +35,11 @@ class Corroboration(BaseModel):
     statement: str
     """Without citation marks."""
     share: float = Field(ge=0.0, le=1.0)
-    """How much of the statement the verifier's answer says as well."""
+    """Share of the statement that the verifier's answer says too."""
     by: str = ""
-    """The verifier's statement that says the most of it; empty where none says anything of it."""
+    """The verifier's statement that says the most of it; empty if none says any of it."""
     corroborated: bool
-    """Whether the share is enough, and the statement cites something."""
+    """Whether the share is large enough and the statement has citations."""
 
 
 class Contrast(BaseModel):
@@ -55,29 +55,29 @@ class Contrast(BaseModel):
     answer: str
     """The main LM's answer, without citation marks."""
     verifier_answer: str
-    """The verifier LM's answer, without citation marks; empty where it had nothing to read."""
+    """The verifier LM's answer, without citation marks; empty if it had nothing to read."""
     statements: tuple[Corroboration, ...]
     """One for each statement of the main LM's answer, in order."""
 
 
 class SearchRound(BaseModel):
-    """One query of a search that verifies what it has chosen (LLatrieval, Algorithm 1)."""
+    """One query of a search that verifies its choice (LLatrieval, Algorithm 1)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: str
     found: int = Field(ge=0)
-    """N or fewer: passages that the retriever gave."""
+    """Number of passages that the retriever returned, at most N."""
     new: int = Field(ge=0)
-    """Those of them that no earlier round had found."""
+    """Number of these that no earlier round had found."""
     sufficient: bool | None = None
-    """The verifier's verdict on D; None where D could not have changed, or nobody asked."""
+    """The verifier's verdict on D; None if D could not have changed or was not verified."""
     score: float | None = Field(default=None, ge=0.0, le=10.0)
-    """The verifier's score of D, where it gives scores."""
+    """The verifier's score of D, if it gives scores."""
 
 
 class Swap(BaseModel):
-    """The change in D by one window of candidates (LLatrieval, section 3.2)."""
+    """The change in D from one window of candidates (LLatrieval, section 3.2)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -87,27 +87,27 @@ class Swap(BaseModel):
 
 
 class Retrieval(BaseModel):
-    """The passages that LLatrieval has chosen for a question, and how."""
+    """The passages that LLatrieval chose for a question, and how it chose them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     verified: bool
     """Whether the verifier found that the passages suffice to answer the question."""
     reason: str
-    """Why the search stopped."""
+    """Why the search ended."""
     candidates: int = Field(ge=0)
-    """Different passages that were read, to choose from."""
+    """Number of different passages read to choose from."""
     passages: tuple[Passage, ...]
-    """D: the chosen passages, k or fewer."""
+    """D: the chosen passages, at most k."""
     rounds: tuple[SearchRound, ...]
     swaps: tuple[Swap, ...]
     """One for each window, in order."""
 
 
 class Reflection(BaseModel):
-    """One assessment of the answer, and what was planned upon it (R²-MGA).
+    """One assessment of the answer, and the actions planned after it (R²-MGA).
 
-    Passages bear the run's numbers: their places among the passages that were found, from 1.
+    Passages have the run's numbers: their positions among the passages found, from 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -116,19 +116,19 @@ class Reflection(BaseModel):
     answer: str
     """The assessed text, with its marks."""
     feedback: str = ""
-    """F: a line for each verdict; empty where no assessment could be read."""
+    """F: a line for each verdict; empty if no assessment could be read."""
     complete: bool | None = False
-    """Whether it says all that is asked; None where that was not assessed."""
+    """Whether the answer covers the whole question; None if this was not assessed."""
     correct: bool = False
-    """Whether it says nothing but what the passages state."""
+    """Whether the passages state everything that the answer says."""
     cited: bool = False
-    """Whether its citations are right."""
+    """Whether the citations are correct."""
     actions: tuple[str, ...] = ()
-    """T; empty where nothing was to be refined, or no round was left."""
+    """T; empty if there was nothing to refine, or no round was left."""
 
     @property
     def faulty(self) -> bool:
-        """Whether the answer was found to need a refinement."""
+        """Whether the assessment found that the answer needs a refinement."""
         right = self.complete is not False and self.correct and self.cited
         return bool(self.feedback) and not right
 
@@ -144,5 +144,5 @@ class NodeCost(BaseModel):
 
 
 Ledger = dict[str, NodeCost]
-"""Where a node was called (LangGraph's checkpoint namespace, which names node and task, and the
-subgraphs that they are in) → what that call has cost."""
+"""Place of a node call (LangGraph's checkpoint namespace, which names the node, its task and the
+subgraphs around them) → cost of the call."""

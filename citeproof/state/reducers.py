@@ -1,4 +1,4 @@
-"""How LangGraph puts an update into a key, and the types of keys with such reducers."""
+"""Reducers, by which LangGraph merges an update into a key, and the types of keys with reducers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ T = TypeVar("T")
 
 
 def latest(_: T, new: T) -> T:
-    """Reducer: the new value. Unlike a plain key, one with a reducer has a default."""
+    """Reducer: the new value. Unlike a plain key, a key with a reducer has a default."""
     return new
 
 
 def latest_of(kind: Any) -> Callable[[Any, Any], Any]:
-    """A reducer: the new value, of this type also where a person has given it as JSON.
+    """A reducer: the new value, converted to this type if it is JSON.
 
-    In Studio, and through a server, the state can be changed at any step.
+    People can change the state at any step, in Studio and through a server.
     """
     made = TypeAdapter(kind).validate_python
 
@@ -44,14 +44,14 @@ def latest_of(kind: Any) -> Callable[[Any, Any], Any]:
 
 
 def _is_json(value: object) -> bool:
-    """Whether objects of JSON are in it, where there should be models."""
+    """Whether the value contains JSON objects where models belong."""
     if isinstance(value, list):
         return any(map(_is_json, value))
     return isinstance(value, Mapping)
 
 
 def append_new(old: list[Passage], new: list[Passage]) -> list[Passage]:
-    """Reducer: add the passages that are not there yet, so that numbers never shift."""
+    """Reducer: append the passages that are new, so numbers never shift."""
     known = {passage.id for passage in old}
     made = (Passage.model_validate(one) if _is_json(one) else one for one in new)
     fresh = {passage.id: passage for passage in made if passage.id not in known}
@@ -59,7 +59,7 @@ def append_new(old: list[Passage], new: list[Passage]) -> list[Passage]:
 
 
 def merge_ledgers(old: Ledger, new: Ledger) -> Ledger:
-    """Reducer: every call once. A subgraph gives back what it was handed, with its own calls."""
+    """Reducer: every call once. A subgraph returns the ledger that it got, plus its own calls."""
     made = {place: NodeCost.model_validate(c) if _is_json(c) else c for place, c in new.items()}
     return {**old, **made}
 

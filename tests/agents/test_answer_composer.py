@@ -165,8 +165,8 @@ async def test_why_an_answer_is_partial(
         (CALM, {"doubt": "Unread."}, "The passages that were found do not answer the question."),
         ({"closed_book": True}, {"passages": []}, "The model gave no answer."),
         ({"closed_book": True}, {"passages": [], "stop": SPENT}, SPENT),
-        ({"answer": False}, {}, "No answer was asked for."),
-        ({"answer": False}, {"doubt": "Too few."}, "Too few. No answer was asked for."),
+        ({"answer": False}, {}, "No answer was requested."),
+        ({"answer": False}, {"doubt": "Too few."}, "Too few. No answer was requested."),
         (
             {},
             {"doubt": "No passage was found for the question.", "passages": []},

@@ -191,7 +191,7 @@ async def test_reasoning_without_a_heading_is_noted(form: Any, claims: Any) -> N
     found, notes = await noted(claims_of(node))
     assert (found, notes) == (
         claims,
-        ["answerer: no heading parts the reasoning from the answer"],
+        ["answerer: no heading separates the reasoning from the answer"],
     )
 
 

@@ -374,7 +374,7 @@ async def test_an_answer_bears_the_cost_and_the_notes_of_the_run() -> None:
     answer = left["answer"]
     usage = answer.usage
     assert (usage.llm_calls, usage.completion_tokens) == (2, len(SAID.split()))
-    notes = ("first", "answerer: no heading parts the reasoning from the answer")
+    notes = ("first", "answerer: no heading separates the reasoning from the answer")
     assert answer.notes == notes
     assert left["ledger"] == {"|": NodeCost(usage=usage, notes=notes)}
     assert [event.answer for event in events] == [answer]

@@ -73,7 +73,7 @@ async def test_the_answers_claims_are_given_and_its_passages_the_memory() -> Non
 
 @pytest.mark.parametrize("given", [{}, {"answer": None}, {"answer": "Ann Lee"}])
 async def test_a_graph_that_gave_no_answer_is_an_error(given: Any) -> None:
-    with pytest.raises(InputError, match="There is no draft to prove: the graph that drafts gave"):
+    with pytest.raises(InputError, match="There is no draft to prove: the drafting graph returned"):
         await graph_of(DraftReader()).ainvoke({**given, "ledger": {}})
 
 

@@ -161,6 +161,6 @@ async def test_the_one_that_was_proved_better_stands(
     state = compared(first=first, first_dropped=first_dropped, claims=claims, dropped=dropped)
     update, notes = await noted(RefinementSelector()(state))
     assert update == ({} if stands else {"claims": first, "dropped": first_dropped})
-    told = ["the refined answer was not proved as well; the one before it stands"]
+    told = ["the refined answer was not proved as well; the previous one stands"]
     assert notes == ([] if stands else told)
     assert await noted(RefinementSelector()({**state, "given": []})) == ({}, [])

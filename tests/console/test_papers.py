@@ -95,7 +95,7 @@ def test_the_data_set_is_named_or_known(
     ("words", "told"),
     [
         (["--paper"], "nothing says which one the questions are from"),
-        (["--paper", "qampari"], "There is no paper's 'qampari' for the method vtg"),
+        (["--paper", "qampari"], "The method vtg has no paper parameters for 'qampari'"),
         (["--paper", "asqa", "--method", "composed"], "it follows no paper"),
     ],
 )

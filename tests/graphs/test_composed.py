@@ -29,7 +29,7 @@ HALF: dict[str, Any] = {
     "evidence_finder": [{"questions": ["?"]}] * 2,
 }
 """With `max_trials=0` the first of two claims stays unproved."""
-WORSE_NOTE = "the refined answer was not proved as well; the one before it stands"
+WORSE_NOTE = "the refined answer was not proved as well; the previous one stands"
 
 
 def refined(*texts: str, **more: Any) -> Script:

@@ -124,7 +124,7 @@ def test_vericite_says_nothing_where_no_statement_is_proved() -> None:
 def test_statements_stand_for_an_answer_that_cannot_be_read() -> None:
     answer = Run("vericite", {**STAGES, FINAL: "DONE"})()
     assert [text for text, *_ in cited(answer)] == [LIT, BUILT]
-    assert any("the statements stand for it" in note for note in answer.notes)
+    assert any("the statements replace it" in note for note in answer.notes)
 
 
 # QUOTE FIRST
