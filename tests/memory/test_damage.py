@@ -164,7 +164,7 @@ def test_a_store_that_may_only_be_read_can_be_searched(
         assert index.count() == 5
         assert len(search(index, "tower number 3", 2, "bm25")) == 2
         assert len(search(index, "tower number 3", 2)) == 2
-        with pytest.raises(StoreError, match=r"cannot be changed: you may only read it"):
+        with pytest.raises(StoreError, match=r"cannot be changed: it is read-only"):
             index.update([documents])
     assert {file: file.read_bytes() for file in store.rglob("*") if file.is_file()} == before
     shutil.rmtree(documents)
