@@ -111,7 +111,7 @@ class FolderStore(Store):
         made = super()._make_all(embedders)
         if all(one.configuration_json["hnsw"]["sync_threshold"] == self._sync for one in made):
             return made
-        with warnings.catch_warnings():  # Chroma warns about collections without its own function
+        with warnings.catch_warnings():  # Chroma warns if there is no embedding function
             warnings.simplefilter("ignore", DeprecationWarning)
             for one in made:
                 one.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
@@ -176,7 +176,7 @@ class FolderStore(Store):
                 if before == str(self._look_up(segment)[1]):  # Chroma updates it after the files
                     shutil.rmtree(self._path / segment, ignore_errors=True)
                     shutil.copytree(copy, self._path / segment)
-            # Chroma shares one client per spelling of a path.
+            # Within a process, Chroma shares one client per spelling of a path.
             spelling = f"{self._path}/{'./' * next(_spellings)}"
             self._client = chromadb.PersistentClient(path=spelling, settings=chroma_settings())
             self._seen = version

@@ -317,13 +317,13 @@ class Index:
             return None
         if self._embeddings is None or not embedder:
             raise SettingsError(
-                "The index was made or opened without an embedding model",
-                fix="Search it with the kind `bm25`, or give a model and build the index anew: "
+                "The index was built or opened without an embedding model",
+                fix="Search it with the kind `bm25`, or give a model and rebuild the index: "
                 "citeproof index --rebuild PATH.",
             )
         fix = (
-            "Set `embedding.model` to that model, or index anew: citeproof index --rebuild; in "
-            "PostgreSQL, under another `chroma.collection`."
+            "Set `embedding.model` to that model, or rebuild the index: citeproof index --rebuild; "
+            "in PostgreSQL, index under another `chroma.collection`."
         )
         check_model("The index", embedder, embedder_name(self._embeddings), fix)
         return embed_queries(self._embeddings, queries)

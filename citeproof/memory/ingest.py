@@ -31,7 +31,7 @@ from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
 _VERSION = "7"
-"""Increased when readers or cutting change, which makes all documents be indexed anew."""
+"""Increased when readers or cutting change, so that all documents are indexed again."""
 _FIRST, _BATCH = 64, 500
 """Passages embedded and stored per batch: few at first, for an early estimate of the speed; more
 later, because an embedder sorts them by length."""
@@ -241,7 +241,7 @@ class Update:
                 late += self._write(waiting)
                 waiting = []
         late += self._write(waiting)
-        # An id that moved from one JSONL file to another is free after both have been read.
+        # An id that moved from one JSONL file to another is free once both have been read.
         for one, why in self._write([one for one, _ in late]):
             self._fail(one.source, why)
 
@@ -371,9 +371,9 @@ class Update:
             raise StoreError(
                 "The index cannot be changed without its embedding model",
                 why=f"its vectors are from {self._embedder}",
-                fix="Give the model, or build the index anew: citeproof index --rebuild PATH.",
+                fix="Give the model, or rebuild the index: citeproof index --rebuild PATH.",
             )
-        fix = "What is indexed so far is kept; run the same again to go on."
+        fix = "What has been indexed so far is kept; run it again to continue."
         vectors = iter(embed_texts(self.embeddings, new, fix=fix) if self.embeddings else [])
         return [known[text] if text in known else next(vectors) for text in texts]
 

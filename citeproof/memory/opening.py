@@ -16,10 +16,10 @@ _SERVER_SYNC = 10_000
 """`sync_threshold` at a server, whose vector files cannot be protected and so are rarely written.
 A starting server reads up to this many records from SQLite."""
 _FIXES: dict[StoreName, str] = {
-    "index": "Build the index anew: citeproof index --rebuild PATH.",
+    "index": "Rebuild the index: citeproof index --rebuild PATH.",
     "bank": "Its cases can be moved to a new one: citeproof bank export --all --out CASES.jsonl, "
     "then citeproof bank import --rebuild CASES.jsonl.",
-    "evidence": "Answers are written without it meanwhile.",
+    "evidence": "Meanwhile answers are written without it.",
 }
 
 

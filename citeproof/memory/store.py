@@ -172,7 +172,7 @@ class Store:
         if self._is_closed:
             raise StoreError(
                 f"The Chroma store {self._where} was closed",
-                why="its Toolbox, index or memory is used after its `close`, or its `with` block",
+                why="its Toolbox, index or memory was used after `close` or its `with` block",
                 fix="Use it before that, or open it again; nothing is damaged.",
             )
         return store_errors(self._where, self._fix)
@@ -263,12 +263,12 @@ def store_errors(where: str, fix: str) -> Iterator[None]:
         told, why = f"The Chroma store {where} cannot be used", " ".join(str(error).split())[:300]
         if is_full(error) or _is_nearly_full(where):
             told = f"The disk of the Chroma store {where} is full"
-            fix = "Make room, and run it again; what was stored before is kept."
+            fix = "Free some space, and run it again; what was stored before is kept."
         elif isinstance(error, httpx.TransportError):
             told = f"The Chroma server {where} does not answer"
             fix = "Start it (chroma run), or correct `chroma.host`; what was stored is kept."
         elif isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
-            fix = "Make sure that you may write there (readers do, too), and that there is room."
+            fix = "Make sure that you may write there (readers write too) and that there is space."
         raise StoreError(told, why=why, fix=fix) from error
 
 

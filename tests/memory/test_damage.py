@@ -112,7 +112,7 @@ def test_a_full_disk_is_no_damage_and_sets_nothing_aside(
 
     with monkeypatch.context() as patched:
         patched.setattr("chromadb.PersistentClient", full)
-        with pytest.raises(StoreError, match=r"disk of .* is full: .*\. Make room"):
+        with pytest.raises(StoreError, match=r"disk of .* is full: .*\. Free some space"):
             count(store)
         with (
             pytest.raises(StoreError, match="is full"),
