@@ -276,7 +276,7 @@ def test_all_reasons_are_told(settings: ModelSettings, hub: StandinHub, registry
 
 def test_offline(settings: ModelSettings, hub: StandinHub) -> None:
     offline = settings.model_copy(update={"offline": True})
-    with pytest.raises(FetchError, match=r"not there, and `models\.offline` forbids"):
+    with pytest.raises(FetchError, match=r"it is missing, and `models\.offline` forbids"):
         fetch(tiny(HUB), offline)
     assert hub.asked == []
     path = fetch(tiny(HUB), settings)
