@@ -210,7 +210,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
     [
         ("set.json", '{"rows": []}', "neither a list of objects nor an object with a list"),
         ("set.json", '"Who?"', "neither a list of objects"),
-        ("set.json", "[]", "holds no question"),
+        ("set.json", "[]", "contains no question"),
         ("set.json", '[{"question": "Who?"}, {}]', "set.json, question 2, is no question"),
         ("set.jsonl", "\n\n", "set.jsonl is empty"),
         ("set.csv", "Who?\t['Ann']\nWho?,Ann", "set.csv, line 2, is no question: .* a tab and"),
