@@ -180,7 +180,7 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     ("line", "told"),
     [
         ('{"question": "Who?"', r"set.jsonl, line 2, is not JSON: .*delimiter"),
-        ('{"question": NaN}', r"line 2, is not JSON: NaN is no number"),
+        ('{"question": NaN}', r"line 2, is not JSON: NaN is not a JSON number"),
         ('["Who?"]', r"line 2, is no question: it is not an object"),
         ("{}", r"line 2, is no question: its `question`: Field required"),
         ('{"question": " "}', r"line 2, is no question: its `question` is empty"),
