@@ -223,7 +223,7 @@ class Bank:
         self._store.close()
 
     def _put(self, name: str, entries: Sequence[Entry], *, latest: bool = False) -> int:
-        """Write cases to a collection, and return how many were written; the caller holds the turn.
+        """Write cases to a collection, and return how many were written; the caller holds the lock.
 
         With `latest` they count as newer than the stored cases, whatever the clocks say.
         """

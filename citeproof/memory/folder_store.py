@@ -1,4 +1,4 @@
-"""Chroma collections in a folder, which many processes read or one writes, per operation.
+"""Chroma collections in a folder, locked per operation for many readers or one writer.
 
 Each Chroma client keeps the vector index in memory, so a client reopens the folder after another
 one has written.

@@ -312,7 +312,7 @@ class Index:
         return report
 
     def _vectors(self, queries: Sequence[str]) -> list[list[float]] | None:
-        """Embed the queries; None if there is no index, so that no model is loaded."""
+        """Return the queries' vectors; None, without loading a model, if there is no index."""
         if (embedder := self._place.embedder()) is None:
             return None
         if self._embeddings is None or not embedder:
