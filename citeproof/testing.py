@@ -1,6 +1,6 @@
-"""Fakes of models and retrievers, for testing a flow without them.
+"""Fake models and retrievers for tests.
 
-They need no pytest, send nothing anywhere, and record their calls:
+They don't need pytest, use no network, and record their calls:
 
     >>> from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
     >>> model = ScriptedChatModel(["The tower is old.", "DONE"])
@@ -47,11 +47,11 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 
 
 class Choice(dict[str, float]):
-    """A reply to `LLM.choose`: `Choice(Yes=0.9, No=0.1)`; as text, it is the likeliest option."""
+    """A reply to `LLM.choose`: `Choice(Yes=0.9, No=0.1)`. Its text is the most probable option."""
 
 
 Reply = str | Choice | Mapping[str, Any] | BaseModel | BaseException
-"""Text, a choice, an object to send as JSON, or an exception to raise."""
+"""Text; a choice; an object, which is sent as JSON; or an exception, which is raised."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +70,21 @@ class ScriptedChatModel(BaseChatModel):
     """A chat model that replies from a script.
 
     The script is one of
-    - a list: its replies in order;
+    - a list of replies, used in order;
     - a function of the prompt's text;
-    - a mapping: each key is a role or a part of the prompt's text, and the first match
-      counts. Its value is a list of replies, given in order, or one reply, given each time.
+    - a mapping whose keys are roles or parts of the prompt's text; the first matching key is used.
+      Its value is a list of replies, used in order, or one reply, used every time.
 
-    Streaming yields one word at a time. Token counts are word counts; the words that a prompt
-    shares with the beginning of the previous prompt count as cached.
+    Streaming yields one word at a time. Token counts are word counts; words of a common prefix with
+    the previous prompt count as cached.
 
     Args:
         replies: The script.
-        logprobs: False returns no probabilities on request, like some providers.
+        logprobs: Whether to return probabilities on request; some providers do not.
         delay: Seconds before each reply.
 
     Raises:
-        InputError: From a call, if the script has no more replies.
+        InputError: A call finds no reply in the script.
     """
 
     script: Any
@@ -136,8 +136,8 @@ class ScriptedChatModel(BaseChatModel):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
-        """Stream a reply; the role comes from the config."""
-        # LangChain passes no run manager to this method, and so no metadata.
+        """Stream a reply, with the role from the config's metadata."""
+        # `_astream` gets no run manager, and so no metadata.
         role = ((config or {}).get("metadata") or {}).get("role", "")
         async for chunk in super().astream(input, config, role=role, **kwargs):
             yield chunk
@@ -190,7 +190,7 @@ class ScriptedChatModel(BaseChatModel):
             raise InputError(
                 f"The script has run out after {given} replies{of}",
                 why=f"asked once more by {_describe_call(role, prompt)}",
-                fix="Add a reply, or find out why there are more calls than planned.",
+                fix="Add a reply, or find out why there is one call more than expected.",
             )
         self._given[key] = given + 1
         return replies[given]
@@ -200,11 +200,12 @@ class TableEntailment:
     """An entailment model with fixed scores.
 
     Args:
-        scores: A function of premise and hypothesis, or a table with (premise, hypothesis) as keys.
-            A key matches if its premise is part of the pair's premise; the best match counts.
-        default: Score of a pair without a match in the table.
-        threshold: Least score that counts as entailed.
-        name: Name of the model in reports.
+        scores: A function of premise and hypothesis; or a table with keys (premise, hypothesis).
+            An exact key wins. Otherwise keys match if their premise is part of the pair's premise,
+            and the highest score of these is used.
+        default: The score of pairs without a match in the table.
+        threshold: Scores of at least this count as entailed.
+        name: The name in reports.
     """
 
     def __init__(
@@ -220,12 +221,12 @@ class TableEntailment:
         self.pairs: list[Pair] = []
         """The pairs so far, in order."""
         self.batches: list[int] = []
-        """Number of pairs of each call."""
+        """The number of pairs in each call."""
         self._scores = scores
         self._default = default
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The score of each pair, in order.
+        """Return the score of each pair, in order.
 
         Raises:
             InputError: A score is not from 0 to 1.
@@ -254,9 +255,9 @@ class ListRetriever:
     """A retriever over given passages.
 
     Args:
-        passages: A list, ranked by the number of words that a passage shares with the query (a
-            passage that shares none is not found); a mapping, whose first key that is part of the
-            query gives its passages in order; or a function of the query.
+        passages: A list, which is ranked by the number of words that a passage shares with the
+            query, without those that share none; a mapping, whose first key that is part of the
+            query determines the passages; or a function of the query.
     """
 
     def __init__(
@@ -270,7 +271,7 @@ class ListRetriever:
         self._passages = passages
 
     async def retrieve(self, query: str, k: int = 5) -> list[Passage]:
-        """The k best passages for the query, best first."""
+        """Return the k best passages for the query, best first."""
         self.queries.append(query)
         if callable(self._passages):
             found = self._passages(query)
@@ -285,7 +286,7 @@ class ListRetriever:
 
 
 def passage(text: str, *, title: str = "", id: str = "", source: str = "") -> Passage:  # noqa: A002
-    """A passage, whose id is by default made from its text."""
+    """Create a passage; by default its id is made from its source and text."""
     return Passage(id=id or Passage.make_id(source, text), text=text, title=title, source=source)
 
 
@@ -305,7 +306,7 @@ def _text(reply: Any) -> str:
 
 
 def _logprobs(reply: Any, text: str) -> dict[str, Any]:
-    """Log probabilities in OpenAI's format, for the first token."""
+    """Return probabilities of the first token in OpenAI's format."""
     first = next(iter(text.split()), "").rstrip(".,;:!")
     choice = reply if isinstance(reply, Choice) else {first: 1.0}
     top = [{"token": t, "logprob": math.log(p)} for t, p in choice.items() if p > 0]

@@ -1,1 +1,1 @@
-"""Data sets, metrics and runs: how well a method answers and cites."""
+"""Data sets, metrics and runs, to measure how well a method answers and cites."""

@@ -1,4 +1,4 @@
-"""The passages that a run searches: those of a question, those with its answer, or the index."""
+"""The passages that a run searches: a question's documents, its gold documents, or the index."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
 Corpus = Literal["documents", "index"]
-"""documents: those that a question brings, the index for questions without any; index: for all."""
+"""documents: a question's own documents, or the index if it has none; index: always the index."""
 
 _KEPT = 32
-"""Questions whose vectors are kept: more than are in work at a time."""
+"""Number of questions whose vectors are cached: more than are answered concurrently."""
 _CANDIDATES = 100
-"""Passages that are searched through, as many as come with ALCE's questions."""
+"""Passages from which gold documents are chosen, as many as come with ALCE's questions."""
 
 
 class DocumentSearch:
-    """A retriever that also searches documents of a question, the way that an index is searched.
+    """A retriever that can also search a question's documents, in the same way as an index.
 
     Args:
-        retriever: For questions without documents.
-        embeddings: For vectors; without them documents are searched by their words.
+        retriever: The retriever for questions without documents.
+        embeddings: The embedding model; without it documents are searched by their words only.
         kind: How documents are searched.
     """
 
@@ -43,19 +43,19 @@ class DocumentSearch:
         self._within = within
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Find what the retriever finds."""
+        """Search with the retriever."""
         return await self._retriever.retrieve(query, k)
 
     def within(self, passages: Sequence[Passage]) -> Retriever:
-        """A retriever over these passages; their vectors are computed at its first query."""
+        """Return a retriever over these passages; its first query computes their vectors."""
         return self._within(tuple(passages))
 
 
 def search_documents(tools: Toolbox) -> Toolbox:
-    """The same tools; graphs built from them search a question's documents as these the index.
+    """Return tools whose graphs search a question's documents in the same way as the index.
 
-    Elsewhere documents of a question are searched by their words. Here the methods are to meet
-    the same kind of search, whether the passages come from an index or with the questions.
+    Elsewhere a question's documents are searched by their words. In evaluations, methods should
+    get the same kind of search whether passages come from an index or with the questions.
     """
     found = tools.retriever
     if found is None or tools.index is None or not isinstance(found, HybridRetriever):
@@ -64,12 +64,11 @@ def search_documents(tools: Toolbox) -> Toolbox:
 
 
 def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> int:
-    """Questions whose documents a method has all met before it searches on by itself.
+    """Count questions of which a method has seen all documents before its own further searches.
 
-    For VTG, the composed flow and CaLM these are questions with at most k documents; for
-    LLatrieval with at most as many as the candidates of its first round.
-
-    A method that never searches on has none such question.
+    For VTG, the composed flow and CaLM these are questions with at most k documents. For
+    LLatrieval they have at most as many documents as its first round has candidates. For methods
+    without further searches the count is 0.
     """
     known = parameters.get
     if known("window"):  # LLatrieval
@@ -82,13 +81,13 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
 
 
 async def choose_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> list[Example]:
-    """The examples, each with the k documents that cover most of its answers, or of its claims.
+    """Return the examples, each with the k documents that cover most of its answers or claims.
 
-    Where they bring none, the retriever's are chosen from.
+    For an example without documents, they are chosen from what the retriever finds.
 
     Raises:
         RetrievalError: The retriever failed.
-        ModelError: The entailment model cannot be had.
+        ModelError: The entailment model cannot be loaded.
     """
     found = []
     for example in examples:

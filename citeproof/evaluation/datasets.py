@@ -1,4 +1,4 @@
-"""Reads question sets: ALCE's JSON, JSON lines, the originals of others, and public sets."""
+"""Reads question sets: ALCE's JSON, JSON lines, original files of other sets, and public sets."""
 
 from __future__ import annotations
 
@@ -34,46 +34,47 @@ HUB: dict[str, _Set] = {
     "squad": _Set("rajpurkar/squad", "validation"),
     "webquestions": _Set("stanfordnlp/web_questions", "test"),
 }
-"""Public sets, by the names that follow `hf:`. ALCE's ELI5 has its claims only in ALCE's file."""
+"""Public sets by their names after `hf:`. ELI5 is missing: only ALCE's file has its claims."""
 
 
 def read_examples(
     source: str | Path, limit: int | None = None, seed: int | None = 0
 ) -> list[Example]:
-    """The questions of a file or of a public set.
+    """Read the questions of a file or a public set.
 
-    Files are JSON lines (`.jsonl`, `.ndjson`), or JSON: a list of objects, or an object that has
-    one under `data`, as ALCE's results do. An object has a `question`, and may have
+    Files are JSON lines (`.jsonl`, `.ndjson`) or JSON: a list of objects, or an object that has
+    such a list under `data`, like ALCE's results. An object has a `question`, and may have
 
-    - `id`: unique in its file; by default the place in the file, from 1;
-    - `task`: asqa, qampari, eli5 or qa. By default `qa_pairs` make it asqa, `claims` eli5, a list
-      of lists as `answers` qampari, and anything else qa;
-    - `answers`: texts that each are the whole answer; or lists of aliases, of each of which one is
-      wanted: for each entity, or with the task qa for each part of a short answer. An empty list
-      says that the question has no answer, if `answerable` says nothing else;
-    - `qa_pairs`: objects with `short_answers`, and the sub-`question` they answer;
-    - `answer`: a long answer if there are other answers or `claims`, else a short one;
-    - `references`, `long_answers` or `annotations` with a `long_answer` each: long answers, as
-      are the `answers` of CLAPNQ, which has `selected_sentences`;
-    - `claims`: what a good answer says;
-    - `gold_passages`: ids of the passages that hold the answer;
+    - `id`: unique in its file; defaults to the place in the file, from 1;
+    - `task`: asqa, qampari, eli5 or qa. The default is asqa with `qa_pairs`, eli5 with `claims`,
+      qampari if `answers` is a list of lists, and otherwise qa;
+    - `answers`: texts of which each is the complete answer; or lists of aliases of which one is
+      expected, a list for each entity, or with the task qa for each part of a short answer. An
+      empty list means that the question has no answer, unless `answerable` says otherwise;
+    - `qa_pairs`: objects with `short_answers`, and the sub-`question` that they answer;
+    - `answer`: a long answer if there are other answers or `claims`, otherwise a short one;
+    - `references`, `long_answers`, or `annotations` with a `long_answer` each: long answers. In
+      CLAPNQ, which has `selected_sentences`, `answers` are long answers too;
+    - `claims`: what a good answer states;
+    - `gold_passages`: ids of the passages that contain the answer;
     - `docs`: passages with `text`, `title` and `id`, best first.
 
     ASQA, QAMPARI, 2WikiMultihopQA, HotpotQA, MuSiQue, SQuAD and WebQuestions (brmson's and
     Stanford's) are read as their authors publish them, and so is DPR's `*.qa.csv`.
 
     Args:
-        source: A path, or `hf:` and a name of `HUB`, which is fetched from the Hugging Face hub.
-        limit: How many questions; all by default.
-        seed: Of the drawing; a larger limit draws the same ones and more. None: the first ones.
+        source: A path; or `hf:` and a name in `HUB`, which is fetched from the Hugging Face hub.
+        limit: Number of questions; all by default.
+        seed: The seed for drawing questions. With a larger limit, the same ones and more are
+            drawn. If None, the first questions are used.
 
     Returns:
         Examples, in the order of the set.
 
     Raises:
-        InputError: There is no such set, or one of its objects is no question; the message names
-            the line and the field.
-        MissingExtraError: A public set is named, and the extra `datasets` is not installed.
+        InputError: There is no such set, or one of its objects is not a question; the message
+            names the line and the field.
+        MissingExtraError: The source is a public set, and the extra `datasets` is not installed.
     """
     name = str(source)
     rows = _of_hub(name) if name.startswith("hf:") else _of_file(expand(Path(source)))
@@ -86,11 +87,11 @@ def read_examples(
             raise InputError(
                 f"{place} cannot be used",
                 why=f"an earlier question has the same id {found.id!r}",
-                fix="Give every question an `id` of its own, or none at all.",
+                fix="Give every question a unique `id`, or give none an `id`.",
             )
         examples[found.id] = found
     if not examples:
-        raise InputError(f"{name} holds no question", fix=FORM)
+        raise InputError(f"{name} contains no question", fix=FORM)
     chosen = list(range(len(examples)))
     if seed is not None:
         random.Random(seed).shuffle(chosen)
@@ -99,7 +100,7 @@ def read_examples(
 
 
 def _of_hub(name: str) -> Iterator[tuple[str, Any]]:
-    """Each object of a public set, after what errors call it."""
+    """Yield each object of a public set, preceded by its place for error messages."""
     if (known := HUB.get(name.removeprefix("hf:"))) is None:
         names = ", ".join(f"hf:{own}" for own in HUB)
         raise InputError(f"There is no public set {name!r}", fix=f"Sets: {names}; or name a file.")
@@ -109,7 +110,7 @@ def _of_hub(name: str) -> Iterator[tuple[str, Any]]:
         from datasets import load_dataset
     try:
         rows = load_dataset(known.repository, known.config, split=known.split)
-    except Exception as error:  # whatever the library lets through of those below it
+    except Exception as error:  # the library passes on errors of other libraries
         raise InputError(
             f"The public set {name!r} cannot be fetched",
             why=f"{known.repository}: {error}",
@@ -120,10 +121,10 @@ def _of_hub(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each object, after what errors call it."""
+    """Yield each object of a file, preceded by its place for error messages."""
     text = decode(load(path), path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        # Not splitlines(): JSON texts may hold U+2028 and its like as they are.
+        # Not splitlines(), because JSON strings may contain characters such as U+2028.
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 place = f"{path}, line {number},"
@@ -135,7 +136,7 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
     data = _parse(text, str(path))
     if isinstance(data, dict):
         data = data.get("data", data.get("dev"))
-    if isinstance(data, dict):  # ASQA.json: a split's questions by their ids
+    if isinstance(data, dict):  # ASQA.json has a split's questions by their ids
         data = [{"sample_id": key, **raw} for key, raw in data.items() if isinstance(raw, dict)]
     if not isinstance(data, list):
         raise InputError(
@@ -156,4 +157,4 @@ def _parse(text: str, place: str) -> Any:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")

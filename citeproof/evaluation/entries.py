@@ -1,4 +1,4 @@
-"""Runs as a report compares them: each with its scores and its costs."""
+"""Runs as a report compares them, with their scores and costs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COSTS = (
     "passages_met",
     "seconds",
 )
-"""Costs of an answer: the fields of its usage, and how many passages the method met."""
+"""Costs of an answer: the fields of its usage, and how many passages the method found."""
 OF_RUNS: dict[str, str] = {
     "mauve": MAUVE,
     "average": (
@@ -33,37 +33,37 @@ OF_RUNS: dict[str, str] = {
         "for QAMPARI of precision and recall-5 of lists and of both of citations"
     ),
 }
-"""Values of whole runs, which single answers do not have → explanation, in one line."""
+"""Values that only whole runs have, not single answers → a one-line description."""
 COLUMNS = (*METRICS, *OF_RUNS, *COSTS)
-"""All that a report may tell of runs."""
+"""All values that a report may show."""
 _AVERAGED: dict[Task, tuple[str, ...]] = {
     "asqa": ("em_recall", "mauve"),
     "eli5": ("claim_recall", "mauve"),
     "qampari": ("qampari_precision", "qampari_recall_5"),
 }
-"""Task → the metrics in CaLM's average, beside citation recall and precision."""
+"""Task → the metrics in CaLM's average, in addition to citation recall and precision."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One run in a report."""
+    """A run in a report."""
 
     number: int
     """From 1, in the order given."""
     name: str
     run: Run
     cards: dict[Mode, Scorecard]
-    """At least one."""
+    """At least one scorecard."""
     costs: dict[str, Estimate]
-    """Per question; empty where nothing tells."""
+    """Costs per question; empty if unknown."""
 
     @property
     def card(self) -> Scorecard:
-        """The scores that plots show: corrected where there are any."""
+        """The scores that plots show: the corrected ones, if there are any."""
         return next(self.cards[mode] for mode in MODES if mode in self.cards)
 
     def whole(self, mode: Mode) -> dict[str, float]:
-        """The values of `OF_RUNS` that the run has."""
+        """Return the values of `OF_RUNS` that the run has."""
         card = self.cards[mode]
         known = {name: own.value for name, own in card.metrics.items()}
         found = {} if card.mauve is None else {"mauve": card.mauve}
@@ -74,13 +74,13 @@ class Entry:
 
     @property
     def task(self) -> Task | None:
-        """That of its questions; None where they are of several."""
+        """The task of all questions; None if they have different tasks."""
         [task, *others] = {example.task for example in self.run.examples}
         return None if others else task
 
 
 async def read_entries(paths: Sequence[Path]) -> list[Entry]:
-    """Runs by the scores that were kept for them, else by metrics that need no entailment model.
+    """Read runs with their saved scores, or with metrics that need no entailment model.
 
     Raises:
         InputError: A run cannot be read.
@@ -95,7 +95,7 @@ async def read_entries(paths: Sequence[Path]) -> list[Entry]:
 def present(
     entries: Iterable[Mapping[str, Any]], columns: Collection[str], known: Iterable[str] = METRICS
 ) -> list[str]:
-    """Of the metrics among the columns those that one of these has."""
+    """Return the known metrics that are among the columns and that any of the entries has."""
     found = list(entries)
     return [name for name in known if name in columns and any(name in own for own in found)]
 

@@ -1,4 +1,4 @@
-"""An example of a data set."""
+"""The examples of data sets."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from pydantic import BaseModel
 from citeproof.types import Passage
 
 Task = Literal["asqa", "qampari", "eli5", "qa"]
-"""The metrics of correctness that apply; `qa` stands for all sets of short answers."""
+"""Determines which metrics of correctness apply; `qa` is for all sets with short answers."""
 
 Mode = Literal["strict", "corrected"]
-"""strict: as ALCE's released evaluator counts; corrected: without its slips, the default."""
+"""strict: as ALCE's released evaluator counts; corrected (the default): without its mistakes."""
 
 Scores = dict[str, float | None]
-"""Metric → its value for one answer; None where it does not apply."""
+"""Metric → its value for one answer; None if it does not apply."""
 
 
 class Example(BaseModel, frozen=True, extra="forbid"):
-    """A question, and what is known of its answer."""
+    """A question, and what is known about its answer."""
 
     id: str
     question: str
     task: Task
     answerable: bool = True
     answers: tuple[tuple[str, ...], ...] = ()
-    """The aliases of each short answer that is expected: one for each sub-question (ASQA), one
-    for each entity (QAMPARI), for each part (qa), of which there is usually one."""
+    """The aliases of each expected short answer: one for each sub-question (ASQA), entity
+    (QAMPARI) or part (qa); a qa answer usually has one part."""
     sub_questions: tuple[str, ...] = ()
-    """The sub-question of each of `answers` (ASQA); empty where the set does not say."""
+    """The sub-question of each of `answers` (ASQA); empty if the set has none."""
     references: tuple[str, ...] = ()
     """Long answers that people wrote."""
     claims: tuple[str, ...] = ()
     """The claims of a good answer (ELI5)."""
     gold: tuple[str, ...] = ()
-    """Ids of the passages that hold the answer, where the set names them."""
+    """Ids of the passages that contain the answer, if the set names them."""
     documents: tuple[Passage, ...] = ()
-    """Passages that come with the question, best first (ALCE's `docs`); empty: retrieve."""
+    """Passages that come with the question, best first (ALCE's `docs`); if empty, retrieve."""
     raw: dict[str, Any] = {}
-    """The object that it was read from, so that results can be written as ALCE writes them."""
+    """The object that the example was read from, to write results in ALCE's format."""

@@ -1,4 +1,4 @@
-"""The manifest of a run: enough to repeat it, to resume it, and to tell it from others."""
+"""The manifest of a run: what is needed to repeat it, resume it, and compare it with others."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ _FREE = re.compile(
     r"^settings\.(models|ray)\."
     r"|^settings\..*\.(timeout|retries|requests_per_second|threads|batch_size|at_once|cache)$"
 )
-"""Fields that may differ when a run is resumed: they do not change the answers."""
+"""Fields that may differ when a run is resumed, because they do not change the answers."""
 
 
 class Data(BaseModel, frozen=True, extra="forbid"):
-    """The examples that were asked."""
+    """The examples of a run."""
 
     name: str = ""
     """The data set's name or file."""
     sha256: str = ""
-    """Of the file; empty where there is none."""
+    """sha256 of the file; empty if there is none."""
     limit: int | None = None
-    """Most examples that were drawn."""
+    """Maximum number of examples that were drawn."""
     seed: int | None = None
-    """With what they were drawn."""
+    """The seed with which they were drawn."""
     corpus: Corpus = "documents"
     """The passages that were searched."""
     examples: int
     chosen: str
-    """sha256 of the run's examples.jsonl: the same one, the same examples."""
+    """sha256 of the run's examples.jsonl, which identifies the examples."""
 
 
 class Sitting(BaseModel, frozen=True, extra="forbid"):
-    """One time that the run was begun or gone on with."""
+    """One start or continuation of a run."""
 
     started: datetime
     finished: datetime | None = None
-    """None where it was killed."""
+    """None if the process was killed."""
     at_once: int
-    """Most examples in work at a time."""
+    """Maximum number of examples answered concurrently."""
     python: str
     system: str
     packages: dict[str, str]
     commit: str = ""
-    """Of the source that ran, if it is a git checkout; ends in `+` if files were changed."""
+    """The commit of citeproof, if it is a git checkout; ends in `+` if files were changed."""
     bank: int | None = None
-    """Cases in the memory bank at the start; None where there is no bank."""
+    """Cases in the memory bank at the start; None if there is no bank."""
 
 
 class Totals(BaseModel, frozen=True, extra="forbid"):
@@ -79,13 +79,13 @@ class Totals(BaseModel, frozen=True, extra="forbid"):
     not_found: int = 0
     errors: int = 0
     waiting: int = 0
-    """Examples that are still to be answered."""
+    """Examples not answered yet."""
     nothing_new: int = 0
-    """Questions whose documents the method has all met before it searches on by itself."""
+    """Questions of which the method has seen all documents before its own further searches."""
     usage: Usage = Usage()
-    """Of all answers; that of examples that ended in an error is not known."""
+    """The usage of all answers; that of examples that ended in an error is unknown."""
     seconds: float = 0.0
-    """Of all examples; with several at once more than the clock's."""
+    """The sum over all examples, which exceeds the elapsed time if examples run concurrently."""
 
 
 class Manifest(BaseModel, frozen=True, extra="forbid"):
@@ -93,19 +93,19 @@ class Manifest(BaseModel, frozen=True, extra="forbid"):
 
     method: str
     parameters: dict[str, Any]
-    """All of the method's, also those left at their defaults."""
+    """All parameters of the method, including defaults."""
     settings: dict[str, Any] = {}
-    """Without keys and passwords; empty where the tools were not made from settings."""
+    """Settings without keys and passwords; empty if the tools were not created from settings."""
     models: dict[str, dict[str, Any]] = {}
     """Role → name, and what else is known, such as the sha256."""
     prompts: dict[str, str]
-    """Prompt → the sha256 of its file, or of the text in its place."""
+    """Prompt → the sha256 of its file, or of the text that replaces it."""
     data: Data
     sittings: tuple[Sitting, ...] = ()
     totals: Totals = Totals()
 
     def write(self, folder: Path) -> None:
-        """Put it into a run's folder.
+        """Write the manifest to a run's folder.
 
         Raises:
             InputError: The folder cannot be written.
@@ -114,23 +114,23 @@ class Manifest(BaseModel, frozen=True, extra="forbid"):
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """That of a run's folder; None where there is none.
+    """Read the manifest in a run's folder; None if there is none.
 
     Raises:
-        InputError: It cannot be read, or is not one.
+        InputError: The file cannot be read, or is not a manifest.
     """
     path = folder / "manifest.json"
     if not path.exists():
         return None
-    fix = "Another version may have written it; begin with a new folder."
+    fix = "Another version may have written it; start with a new folder."
     return parse(Manifest, read_file(path), f"{path} is no manifest of a run", fix)
 
 
 def require_manifest(folder: Path, instead: str = "") -> Manifest:
-    """That of a run's folder; `instead` is what else could have been named.
+    """Read the manifest in a run's folder; `instead` tells the user what else can be named.
 
     Raises:
-        InputError: There is none, or it cannot be read.
+        InputError: There is no manifest, or it cannot be read.
     """
     if (manifest := read_manifest(folder) if is_folder(folder) else None) is None:
         raise InputError(
@@ -142,9 +142,9 @@ def require_manifest(folder: Path, instead: str = "") -> Manifest:
 
 
 def find_changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
-    """Dotted key → its values in two runs, where these differ.
+    """Return the dotted keys whose values differ between two runs, with both values.
 
-    Sittings and totals do not count, nor do settings that change no answer, such as timeouts.
+    Ignores sittings, totals, and settings that don't change answers, such as timeouts.
     """
     old, new = flatten(there), flatten(here)
     return {
@@ -155,13 +155,13 @@ def find_changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
 
 
 def describe_changes(there: Manifest, here: Manifest) -> list[str]:
-    """`changes` for people: `parameters.k (5 there, 8 here)`."""
+    """Format the differences of two runs for people: `parameters.k (5 there, 8 here)`."""
     found = find_changes(there, here).items()
     return [f"{key} ({_brief(old)} there, {_brief(new)} here)" for key, (old, new) in found]
 
 
 def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
-    """One that begins now, in this process."""
+    """Return a sitting that begins now, in this process."""
     return Sitting(
         started=current_time(),
         at_once=at_once,
@@ -174,14 +174,14 @@ def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
 
 
 def current_time() -> datetime:
-    """The time, to the second."""
+    """Return the current UTC time, without microseconds."""
     return datetime.now(UTC).replace(microsecond=0)
 
 
 def hash_prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
-    """File of `citeproof/prompts/` → its sha256; demonstrations are in folders below.
+    """Return the sha256 of each file in `citeproof/prompts/` and its subfolders.
 
-    Of a prompt that is replaced, the text in its place is hashed.
+    If a prompt is replaced, the hash is that of the replacement.
     """
     folder = Path(str(files("citeproof.prompts")))
     packaged = {
@@ -197,10 +197,10 @@ def hash_prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def hash_file(path: Path) -> str:
-    """The hash of a file; empty where there is no such file.
+    """Return the sha256 of a file; empty if there is no such file.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The file cannot be read.
     """
     if not path.is_file():
         return ""
@@ -209,12 +209,12 @@ def hash_file(path: Path) -> str:
 
 
 def hide_secrets(settings: Settings) -> dict[str, Any]:
-    """All settings but keys and passwords."""
+    """Return all settings except keys and passwords."""
     return tomllib.loads(as_toml(settings))
 
 
 def describe_models(tools: Toolbox, settings: Settings) -> dict[str, dict[str, Any]]:
-    """The models that answer, verify and embed: by name, embedded ones by hash as well."""
+    """Describe the models that answer, verify and embed by name, and embedded ones also by hash."""
     roles = {role: settings.for_role(role) for role in settings.roles}
     found = {
         "llm": _llm(tools.llm.name, settings.llm),
@@ -240,12 +240,12 @@ def _llm(name: str, settings: LLMSettings) -> dict[str, Any]:
 
 
 def _weights(model: EmbeddedModel) -> str:
-    """The hash of a model's largest file, which is the one that tells it from others."""
+    """Return the hash of a model's largest file, which identifies the model."""
     return max(model.files, key=lambda file: file.size).sha256
 
 
 def flatten(manifest: Manifest) -> dict[str, Any]:
-    """The values of a manifest under their dotted keys, without sittings and totals."""
+    """Return the values of a manifest by dotted key, without sittings and totals."""
     return dict(_flatten(manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
 
 
@@ -266,27 +266,27 @@ def _brief(value: object) -> str:
 
 @cache
 def _packages() -> dict[str, str]:
-    """This package and what it requires, as far as it is installed."""
+    """Return the versions of this package and its installed requirements."""
     names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requires("citeproof") or ()]
     found = {}
     for name in ["citeproof", *sorted(set(names) - {"citeproof"})]:
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # an extra that is not installed
+        except PackageNotFoundError:  # of an extra that is not installed
             continue
     return found
 
 
 def _commit(source: Path) -> str:
-    """The commit of a checkout that holds this folder; empty where there is none."""
-    if not _git(source, "ls-files", "--", "__init__.py"):  # another project's, around our install
+    """Return the commit of the checkout that contains this folder; empty if there is none."""
+    if not _git(source, "ls-files", "--", "__init__.py"):  # installed inside another project
         return ""
     changed = _git(source, "status", "--porcelain", "--untracked-files=no", "--", ".")
     return _git(source, "rev-parse", "HEAD") + ("+" if changed else "")
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """The output of git; empty where it is not installed or refuses."""
+    """Return the output of git; empty if git is not installed or fails."""
     command: Sequence[str] = ["git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

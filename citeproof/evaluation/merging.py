@@ -1,4 +1,4 @@
-"""Shards of a run, made on several machines, and the one run that they make together."""
+"""Splits a run into shards for several machines, and merges their results into one run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from citeproof.paths import expand
 
 
 class Shard(NamedTuple):
-    """One of several parts of examples, each of them in one piece."""
+    """One of several contiguous parts of the examples."""
 
     number: int
     """From 1."""
@@ -38,7 +38,7 @@ class Shard(NamedTuple):
         """Read `2/4`, the second of four.
 
         Raises:
-            InputError: It is no such part.
+            InputError: The text does not have this form, or there is no such part.
         """
         found = re.fullmatch(r"(\d+)/(\d+)", text)
         number, parts = (int(part) for part in found.groups()) if found else (0, 0)
@@ -47,25 +47,25 @@ class Shard(NamedTuple):
         return cls(number, parts)
 
     def of(self, examples: Sequence[Example]) -> list[Example]:
-        """This part of the examples; parts differ by one at most."""
+        """Return this part of the examples; the sizes of parts differ by at most one."""
         first, last = (len(examples) * n // self.all for n in (self.number - 1, self.number))
         return list(examples[first:last])
 
 
 def merge(folders: Sequence[Path], out: Path) -> Manifest:
-    """Put runs of one configuration into one, in their order, which can be gone on with.
+    """Merge runs of one configuration, in their order, into a run that can be resumed.
 
-    Where several have an example, a result that is no error counts; among these, the first.
+    If several runs have the same example, the first result that is not an error is used.
 
     Args:
-        folders: Of runs; they stay as they are.
-        out: A new folder, or an empty one.
+        folders: Folders of runs, which are not changed.
+        out: A new or empty folder.
 
     Returns:
-        The manifest of the whole.
+        The manifest of the merged run.
 
     Raises:
-        InputError: A folder is no run, the runs differ, or `out` cannot be used.
+        InputError: A folder is not a run, the configurations differ, or `out` cannot be used.
     """
     out = expand(out)
     if not folders:
@@ -76,11 +76,11 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
             raise InputError(
                 f"{folder} cannot be merged with {folders[0]}",
                 why=f"they are of different configurations: {'; '.join(changed[:5])}",
-                fix="Merge runs that were made by one command, up to --shard and --out.",
+                fix="Merge runs of one command that only differ in --shard and --out.",
             )
     examples: dict[str, Example] = {}
     kept: dict[str, tuple[Result, Path]] = {}
-    """By the example's id: the result, and where its trace is, if there is one."""
+    """The result and the path of its trace, which may not exist, by the example's id."""
     for folder in map(expand, folders):
         results = read_results(folder / "results.jsonl")
         for number, example in enumerate(read_lines(folder / "examples.jsonl", Example), start=1):
@@ -118,11 +118,11 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
             ),
         }
     )
-    merged.write(out)  # last: with it the folder is a run, and whole
+    merged.write(out)  # last, because it makes the folder a complete run
     return merged
 
 
 def _anywhere(manifest: Manifest) -> Manifest:
-    """The manifest without what tells one shard from another."""
+    """Return the manifest without what differs between shards."""
     data: Data = manifest.data.model_copy(update={"examples": 0, "chosen": ""})
     return manifest.model_copy(update={"data": data})

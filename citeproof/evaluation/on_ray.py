@@ -1,4 +1,4 @@
-"""Questions answered in Ray actors, by graphs that are open there."""
+"""Answers questions in Ray actors, with graphs that are opened there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["About", "describe_tools", "method_on_ray", "on_ray", "open_tools"]
 def on_ray(
     open_graph: Callable[[], Any], settings: RaySettings | None = None
 ) -> Iterator[Answerer]:
-    """A graph that answers in Ray actors: `run` takes it like one of this process.
+    """Yield a graph that answers in Ray actors, which `run` accepts like a local one.
 
         with on_ray(open_graph, RaySettings(actors=4)) as graph:
             await run(graph, "vtg", examples, Path("runs/vtg"))
@@ -38,46 +38,46 @@ def on_ray(
 
     Raises:
         MissingExtraError: Ray is not installed.
-        SettingsError: There is no such cluster, or it has no room for so many actors.
+        SettingsError: There is no such cluster, or it has no room for that many actors.
     """
     with Actors(lambda: nullcontext(open_graph()), settings) as actors:
         yield _Spread(actors, answer, actors.submit(parameters_of).result())
 
 
 def open_tools(settings: Settings, *, llm: bool = True) -> Toolbox:
-    """The tools of an actor. Citations of a benchmark are no evidence that anyone asked for."""
+    """Open the tools of an actor, without the evidence log, which benchmarks should not fill."""
     tools = Toolbox.from_settings(settings, llm=llm)
     tools.evidence = None
     return tools
 
 
 class About(NamedTuple):
-    """The facts of tools that a manifest tells."""
+    """Facts about tools, for a manifest."""
 
     models: dict[str, dict[str, Any]]
     prompts: dict[str, str]
     passages: int | None
-    """In the index; None where there is none."""
+    """Passages in the index; None if there is no index."""
     cases: int | None
-    """In the part of the bank that the method reads."""
+    """Cases in the part of the bank that the method reads; None if it reads none."""
 
 
 @dataclass
 class _Spread:
-    """An `Answerer` over actors."""
+    """An `Answerer` that uses actors."""
 
     actors: Actors[Any]
     ask: Callable[..., Awaitable[Answered]]
-    """Takes the tools of the actor, the method, the example, and `trace`."""
+    """Called with what the actor holds, the method, the example, and `trace`."""
     parameters: dict[str, Any]
     cases: int | None = None
 
     async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
-        """Answer an example in the actor that has the least to do."""
+        """Answer an example in the actor with the least work."""
         waiting = self.actors.submit(self.ask, method, example, trace=trace)
         try:
             return await asyncio.wrap_future(waiting)
-        except ModelOutageError as error:  # the example kills its actors, the others go on
+        except ModelOutageError as error:  # the example killed its actors; the others go on
             return Answered(
                 Result(id=example.id, question=example.question, error=Failure.of(error))
             )
@@ -86,7 +86,7 @@ class _Spread:
 def method_on_ray(
     actors: Actors[Toolbox], method: str, parameters: Mapping[str, Any], settings: Settings
 ) -> tuple[Answerer, About]:
-    """A method that answers in actors which have opened `open_tools(settings)`, and their facts.
+    """Return a method that answers in actors opened with `open_tools(settings)`, and their facts.
 
     Raises:
         CiteproofError: The tools cannot be opened.
@@ -107,7 +107,7 @@ def _by_method(
 async def describe_tools(
     tools: Toolbox, parameters: Mapping[str, Any], settings: Settings
 ) -> About:
-    """The facts of tools that were opened from settings, for a method with these parameters."""
+    """Return facts about tools opened from settings, for a method with these parameters."""
     bank = read_bank(tools.bank, parameters)
     return About(
         models=describe_models(tools, settings),

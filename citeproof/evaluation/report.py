@@ -1,4 +1,4 @@
-"""Compares runs: metrics and costs side by side, and how sure the differences are."""
+"""Compares runs: metrics and costs side by side, and differences with confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from citeproof.paths import expand
 __all__ = ["HEADLINES", "Report", "markdown", "report"]
 
 _SUMS = {"tokens": ("prompt_tokens", "completion_tokens")}
-"""Totals that plots show beside single costs → the costs that add up to them."""
+"""Sums that plots can show besides single costs → the costs that they add up."""
 HEADLINES = ("citation_f1", "em_recall", "claim_recall", "qampari_f1_5", "token_f1", "gold_cited")
-"""Metrics that are plotted, where they apply."""
+"""Metrics that are plotted by default, if they apply."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A comparison, ready to be written."""
+    """A comparison, ready to be rendered."""
 
     entries: list[Entry]
     tables: list[Table]
@@ -32,22 +32,22 @@ class Report:
     base: Entry | None = None
     """The run that the others are compared with."""
     columns: tuple[str, ...] = COLUMNS
-    """Metrics and costs that tables and notes tell of, where there are any."""
+    """The metrics and costs in tables and notes, if a run has them."""
 
     @property
     def plotted(self) -> list[str]:
-        """Metrics that a page plots: those that were asked for, else `HEADLINES`."""
+        """The metrics that a page plots: those requested, or else `HEADLINES`."""
         names = HEADLINES if self.columns == COLUMNS else self.columns
         return [name for name in names if any(name in e.card.metrics for e in self.entries)]
 
     def only(self, columns: Collection[str]) -> Report:
-        """The same comparison with no other metrics and costs than these.
+        """Return the same comparison with only these metrics and costs.
 
         Args:
-            columns: Of `COLUMNS`. A note names those that no run has.
+            columns: Names in `COLUMNS`. A note lists those that no run has.
 
         Raises:
-            InputError: One of them is not known, or none is named.
+            InputError: A name is unknown, or there are none.
         """
         unknown = [name for name in columns if name not in COLUMNS]
         if unknown or not columns:
@@ -58,11 +58,11 @@ class Report:
         return _compare(self.entries, self.base, tuple(n for n in COLUMNS if n in columns))
 
     def series(self, metric: str, cost: str = "tokens") -> list[Series]:
-        """A metric against what an answer cost: a point for each run that knows both.
+        """Return a metric against the cost of an answer, with a point for each run that has both.
 
         Args:
-            metric: Of `METRICS`.
-            cost: Of `COSTS`, or `tokens`: those read and written.
+            metric: A name in `METRICS`.
+            cost: A name in `COSTS`, or `tokens` for tokens read and written.
         """
         parts = _SUMS.get(cost, (cost,))
         return [
@@ -73,10 +73,10 @@ class Report:
         ]
 
     def draw(self, metric: str, cost: str = "tokens") -> str:
-        """The SVG of `series`, which stands by itself.
+        """Return `series` as a standalone SVG.
 
         Raises:
-            InputError: There is no such cost, or no run knows both.
+            InputError: There is no such cost, or no run has both.
         """
         if cost not in (costs := (*_SUMS, *COSTS)):
             raise InputError(f"There is no cost {cost!r}", fix=f"Known: {', '.join(costs)}.")
@@ -91,17 +91,16 @@ class Report:
 
 
 async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
-    """Compare runs by the scores that `citeproof score` has kept for them.
+    """Compare runs by the scores that `citeproof score` saved for them.
 
-    A run that was not scored yet appears with the metrics that need no entailment model.
+    A run without saved scores appears with the metrics that need no entailment model.
 
     Args:
         paths: Folders of runs, or JSON files of ALCE's runner.
-        against: One of the runs: the differences of the others to it are told, on the examples
-            that both have.
+        against: A run with which the others are compared, on the examples that both have.
 
     Raises:
-        InputError: A run cannot be read, or `against` shares no example with another.
+        InputError: A run cannot be read, or shares no example with `against`.
     """
     if against is not None and _place(against) not in map(_place, paths):
         paths = [against, *paths]
@@ -115,7 +114,7 @@ def _place(path: Path) -> Path:
 
 
 def markdown(made: Report) -> str:
-    """The report as Markdown."""
+    """Return the report as Markdown."""
     lines = ["# Comparison of runs", ""]
     for table in made.tables:
         head, *rows = table.rows

@@ -1,4 +1,4 @@
-"""A comparison of runs as one self-contained HTML file, with plots."""
+"""Renders a comparison of runs as a self-contained HTML file with plots."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from citeproof.pages.render import asset, render_page
 from citeproof.text import count
 
 _COSTS = ("tokens", "seconds")
-"""Costs that quality is plotted against."""
+"""Costs against which quality is plotted."""
 _GROUPS = 6
-"""Points of a curve over a growing bank."""
+"""Number of points of a curve over a growing bank."""
 _GOALS = {
     "sufficient": "questions whose passages suffice",
     "agreed": "answers agreed on",
     "faultless": "answers without fault",
 }
-"""Outcome of a round → what the curve of its share is called."""
+"""Outcome of a round → the name of the curve of its share."""
 
 
 def render_report(made: Report) -> str:
-    """The page of a report.
+    """Return the page of a report.
 
-    The file loads nothing, sends nothing and runs nothing: its policy allows only its own style.
-    Every text of the runs is escaped.
+    The file loads nothing, sends nothing and runs no scripts: its content security policy only
+    allows its own style. All texts of the runs are escaped.
     """
     answers = sum(len(entry.run.results) for entry in made.entries)
     return render_page(
@@ -68,7 +68,7 @@ def _figures(made: Report) -> Iterator[tuple[str, Markup]]:
 
 
 def _over_bank(entries: Sequence[Entry], metric: str) -> list[Series]:
-    """Quality among answers that found about the same number of cases in the bank."""
+    """Return quality over the number of cases that the bank had when answers were started."""
     found = []
     for entry in entries:
         scores = entry.card.examples
@@ -93,20 +93,20 @@ def _over_bank(entries: Sequence[Entry], metric: str) -> list[Series]:
 
 @dataclass(frozen=True)
 class Curve:
-    """How far a method had come after each of its iterations."""
+    """The progress of a method after each of its iterations."""
 
     of: str
     """The outcome whose share is drawn."""
     shares: tuple[float, ...]
-    """From the first iteration on; they never fall."""
+    """The shares from the first iteration on, which never decrease."""
 
 
 def curve(results: Sequence[Result]) -> Curve | None:
-    """How far a run was after each iteration; None where its method has one only.
+    """Return the progress of a run after each iteration; None if there is only one iteration.
 
-    VTG: claims proved by their n-th trial. CaLM: answers that both models agreed on by the n-th
-    round. LLatrieval: questions whose passages were found to suffice by the n-th round. R²-MGA:
-    answers in which the n-th assessment, or one before it, found no fault.
+    VTG: claims proved by their n-th trial. CaLM: answers on which both models agreed by the n-th
+    round. LLatrieval: questions whose passages were sufficient by the n-th round. R²-MGA: answers
+    in which the n-th or an earlier assessment found no fault.
     """
     rounds = [_rounds(result) for result in results if result.error is None]
     for key, of in _GOALS.items():

@@ -1,4 +1,4 @@
-"""Plots as SVG: points with their intervals, and curves."""
+"""Draws plots as SVG: points with their intervals, and curves."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from citeproof.text import plain
 
 _WIDTH, _HEIGHT = 460.0, 300.0
 _LEFT, _RIGHT, _TOP = 56.0, _WIDTH - 22.0, 16.0
-"""Edges of what is inside the axes."""
+"""Edges of the plot area."""
 _LINE, _LETTERS = 22.0, 50
-"""Below a drawing: height of a line, and most letters of a name."""
+"""Height of a line below a drawing, and maximum number of letters of a name there."""
 COLOURS = 8
-"""Series have one of so many colours, and always their number as well."""
+"""Number of colours; series repeat them, so they also show their number."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One value."""
+    """A value, with its interval if it is known."""
 
     x: float
     y: float
     low: float | None = None
-    """Ends of the interval of y; None where none is known."""
+    """Lower end of the interval of y."""
     high: float | None = None
 
 
 @dataclass(frozen=True)
 class Series:
-    """The group of points that belong together."""
+    """Points that belong together."""
 
     number: int
-    """Stands at the series' last point, and gives its colour."""
+    """Shown at the series' last point, and determines its colour."""
     name: str
     points: Sequence[Point]
-    """Joined by a line where there are several."""
+    """Joined by a line if there are several."""
 
 
 def plot(series: Sequence[Series], x: str, y: str, *, alone: bool = False) -> Markup:
-    """A plot of series, each under its number.
+    """Draw a plot of series, which are labelled with their numbers.
 
     Args:
-        series: At least one, each with at least one point.
-        x: The label of the lower edge; the axis begins at 0.
-        y: The label of the left edge.
-        alone: Whether it stands by itself, with its style and the names below, or in a page.
+        series: At least one series, each with at least one point.
+        x: The label of the x axis, which begins at 0.
+        y: The label of the y axis.
+        alone: Whether the SVG is standalone, with its style and a legend below, or in a page.
     """
     points = [point for one in series for point in one.points]
     whole = all(float(point.x).is_integer() for point in points)
@@ -93,9 +93,9 @@ def _short(name: str) -> str:
 
 
 def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
-    """From two to eight round numbers that hold both ends; whole ones, if so wanted."""
+    """Return two to eight round numbers, optionally whole ones, that cover both ends."""
     wide, share = high - low, 0 <= low <= high <= 1
-    if wide <= 1e-9 * abs(high):  # one value, but for rounding
+    if wide <= 1e-9 * abs(high):  # a single value, apart from rounding
         wide = abs(high) or 1.0
         low, high = low - wide / 2 if low else low, high + wide / 2
         if share:

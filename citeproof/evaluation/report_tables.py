@@ -1,4 +1,4 @@
-"""The tables of a report; some are of means over runs that differ by chance, or over data sets."""
+"""The tables of a report, including means over runs that differ by chance and over data sets."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _MODES = (
     "counts without its slips."
 )
 _CHANCE = re.compile(r"(?:^|\.)(?:seed|temperature|namespace)$")
-"""In what runs of one configuration may differ."""
+"""Fields in which runs of one configuration may differ."""
 _CORRECT: dict[Task, str] = {
     "asqa": "em_recall",
     "eli5": "claim_recall",
     "qa": "em_recall",
     "qampari": "qampari_f1_5",
 }
-"""Task → the metric that stands for correctness in an overall mean."""
+"""Task → the metric used as correctness in an overall mean."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells for people; the first row is the head."""
+    """Cells for people; the first row is the header."""
 
     title: str
     rows: list[list[str]]
@@ -50,7 +50,7 @@ class Table:
 def all_tables(
     entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
 ) -> list[Table]:
-    """The tables of a report that say something.
+    """Return the tables of a report that are not empty.
 
     Raises:
         InputError: A run shares no example with the base.
@@ -67,7 +67,7 @@ def all_tables(
 
 
 def overview(entries: Sequence[Entry]) -> Table:
-    """The runs, and what judged them."""
+    """Return a table of the runs and their judges."""
     rows = [["#", "run", "method", "data", "answers", "not found", "errors", "entailment"]]
     for entry in entries:
         results = entry.run.results
@@ -90,7 +90,7 @@ def overview(entries: Sequence[Entry]) -> Table:
 
 
 def _judges(entry: Entry) -> str:
-    """The entailment models that judged; by mode where they differ."""
+    """Return the entailment models that judged, by mode if they differ."""
     told = {
         mode: "–" if (own := card.entailment) is None else f"{own.name} (from {own.threshold:g})"
         for mode, card in entry.cards.items()
@@ -101,7 +101,7 @@ def _judges(entry: Entry) -> str:
 
 
 def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Table:
-    """The metrics of runs that were scored in a mode."""
+    """Return a table of the metrics of runs that were scored in a mode."""
     cards = [entry.cards[mode] for entry in entries]
     wholes = [entry.whole(mode) for entry in entries]
     names = present([card.metrics for card in cards], columns)
@@ -114,7 +114,7 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
         cells = [format_cell(card.metrics.get(name), n) for name in names]
         cells += [f"{whole[name]:.3f}" if name in whole else "–" for name in more]
         rows.append([str(entry.number), entry.name, str(n), *cells])
-    notes = ["Mean and 95% bootstrap interval over answers; (n) where a metric applies to fewer."]
+    notes = ["Mean and 95% bootstrap interval over answers; (n) if a metric applies to fewer."]
     notes += dict.fromkeys(told for card in cards for told in card.caveats)
     if len({card.way for card in cards if card.entailment is not None}) > 1:
         notes.append(
@@ -127,10 +127,10 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
 def differences(
     entries: Sequence[Entry], base: Entry, mode: Mode, columns: Collection[str]
 ) -> Table:
-    """By how much the other runs are above or below the base.
+    """Return a table of the differences between the other runs and the base.
 
     Raises:
-        InputError: One of them shares no example with it.
+        InputError: A run shares no example with the base.
     """
     found: list[tuple[Entry, int, dict[str, Estimate]]] = []
     for entry in entries:
@@ -140,8 +140,8 @@ def differences(
         if not theirs:
             raise InputError(
                 f"{entry.name} and {base.name} share no example",
-                why="a difference is taken example by example",
-                fix="Compare runs over the same data.",
+                why="differences are computed per example",
+                fix="Compare runs on the same data.",
             )
         mine = {key: row for key, row in entry.cards[mode].examples.items() if key in theirs}
         here, there = [*mine.values()], [theirs[key] for key in mine]
@@ -158,7 +158,7 @@ def differences(
 
 
 def _common_scores(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
-    """The base's scores of the questions that both have; an id may be a mere place in a file."""
+    """Return the base's scores of questions that both have with the same id and text."""
     asked = {example.id: example.question for example in entry.run.examples}
     own, there = entry.cards[mode].examples, base.cards[mode].examples
     return {
@@ -169,13 +169,13 @@ def _common_scores(entry: Entry, base: Entry, mode: Mode) -> dict[str, Scores]:
 
 
 def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]) -> Table:
-    """The cost of an answer."""
+    """Return a table of the costs of an answer."""
     names = [name for name in COSTS if name in columns]
     rows = [["#", "run", *map(name_metric, names)]]
     if not names:
         return Table("Cost", [])
     for entry in entries:
-        if not entry.costs:  # a file of ALCE's runner does not tell
+        if not entry.costs:  # files of ALCE's runner have no costs
             continue
         cells = []
         for name in names:
@@ -189,12 +189,12 @@ def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
         rows.append([str(entry.number), entry.name, *cells])
     note = "Per question: mean and 95% bootstrap interval."
     if base is not None:
-        note += f" In brackets how many times as much as {base.name}."
+        note += f" In brackets: the ratio to {base.name}."
     return Table("Cost", rows, [note])
 
 
 def configurations(entries: Sequence[Entry]) -> Table:
-    """In what the manifests differ."""
+    """Return a table of the differences between manifests."""
     trees = {
         f"{entry.number} {entry.name}": flatten(entry.run.manifest)
         for entry in entries
@@ -209,7 +209,7 @@ def configurations(entries: Sequence[Entry]) -> Table:
 
 
 def notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
-    """Notes that a reader needs, and explanations of the metrics."""
+    """Return notes that a reader needs, and explanations of the metrics."""
     cards = [card for entry in entries for card in entry.cards.values()]
     shown = present([card.metrics for card in cards], columns)
     notes = [_MODES, *(f"{name_metric(name)}: {METRICS[name]}." for name in shown)]
@@ -241,7 +241,7 @@ def _shorten(value: object) -> str:
 
 
 def repeats(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> Table:
-    """Means over the runs that differ in seed, temperature or namespace alone, if there are any."""
+    """Return a table of means over runs that only differ in seed, temperature or namespace."""
     groups = [group for group in _groups(entries, mode) if len(group) > 1]
     cards = [entry.cards[mode] for group in groups for entry in group]
     names = present([card.metrics for card in cards], columns)
@@ -264,7 +264,7 @@ def repeats(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
 
 
 def overall(entries: Sequence[Entry], mode: Mode) -> Table:
-    """Means over data sets, for each method and model that was run once on each of several."""
+    """Return a table of means over data sets, for methods and models run once on each of them."""
     found: dict[tuple[str, str], dict[str, list[list[Entry]]]] = {}
     for group in _groups(entries, mode):
         manifest = group[0].run.manifest
@@ -289,7 +289,7 @@ def overall(entries: Sequence[Entry], mode: Mode) -> Table:
 
 
 def _groups(entries: Sequence[Entry], mode: Mode) -> list[list[Entry]]:
-    """The runs, those of one configuration and one judge together."""
+    """Group runs by configuration and judge."""
     groups: list[list[Entry]] = []
     for entry in entries:
         if entry.run.manifest is not None:

@@ -1,4 +1,4 @@
-"""Results in a run's folder: one JSON line for each finished example."""
+"""Results in a run's folder: one JSON line per finished example."""
 
 from __future__ import annotations
 
@@ -30,40 +30,41 @@ class Failure(BaseModel, frozen=True, extra="forbid"):
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """An error without keys, in one line of at most 1000 characters."""
+        """Describe an error without API keys, in one line of at most 1000 characters."""
         message = " ".join(scrub(str(error)).split()).encode("utf-8", "replace").decode()
         return cls(type=type(error).__name__, message=message[:_LONGEST])
 
 
 class Result(BaseModel, frozen=True, extra="forbid"):
-    """The outcome of a method for an example."""
+    """The result of a method for an example."""
 
     id: str
     question: str
     output: str = ""
-    """The answer with marks [1][2], as ALCE calls it; without the flags of unproved claims."""
+    """The answer with marks [1][2], without the flags of unproved claims; ALCE's name for it."""
     docs: tuple[Passage, ...] = ()
     """`docs[n - 1]` is the passage with number n."""
     retrieved: tuple[str, ...] | None = ()
-    """Ids of all passages found on the way, in order; None where that is unknown."""
+    """Ids of all passages that were found, in order; None if unknown."""
     answer: Answer | None = None
     details: dict[str, Any] = {}
     """Further output of the graph, such as CaLM's `rounds`."""
     bank: int | None = None
-    """Cases in the memory bank when the example was begun; None where there is no bank."""
+    """Cases in the memory bank when the example was started; None if there is no bank."""
     seconds: float = 0.0
-    """From the first step to the last; with several examples at once they wait for each other."""
+    """Time from the first step to the last, including waits for concurrent examples."""
     error: Failure | None = None
-    """None where there is an answer."""
+    """None if there is an answer."""
 
 
 def read_results(path: Path) -> dict[str, Result]:
-    """The results by the example's id; of several the last counts. None where there is no file.
+    """Return the results by the example's id, the last one if there are several.
 
-    A last line without its end, as a killed process leaves it, is passed over.
+    Returns an empty mapping if there is no file. Skips a last line without a line end, which a
+    killed process may leave.
 
     Raises:
-        InputError: The file cannot be read, or another line is no result.
+        InputError: The file cannot be read, or another line is not a result.
     """
     if not path.exists():
         return {}
@@ -71,22 +72,22 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
-    """The objects of a file of JSON lines, up to its last complete line.
+    """Yield the objects of a file of JSON lines, up to its last complete line.
 
     Raises:
-        InputError: The file cannot be read, or a line is no such object.
+        InputError: The file cannot be read, or a line is not such an object.
     """
     with file_errors(path, "read"), path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
             what = f"{path}, line {number}, is no {kind.__name__.lower()}"
-            fix = "The file was changed since it was written; begin with a new folder."
+            fix = "The file was changed since it was written; start with a new folder."
             yield parse(kind, line, what, fix)
 
 
 def write_results(path: Path, results: Iterable[Result]) -> None:
-    """Replace the file by these results, whole or not at all.
+    """Replace the file's content with these results, either all or none.
 
     Raises:
         InputError: The file cannot be written.
@@ -95,7 +96,7 @@ def write_results(path: Path, results: Iterable[Result]) -> None:
 
 
 def append(path: Path, result: Result) -> None:
-    """Add a line; it is on the disk when this returns.
+    """Append a line and flush it to disk.
 
     Raises:
         InputError: The file cannot be written.
@@ -107,12 +108,12 @@ def append(path: Path, result: Result) -> None:
 
 
 def lines_of(examples: Iterable[Example]) -> Iterator[str]:
-    """Examples as JSON lines."""
+    """Return examples as JSON lines."""
     return (f"{example.model_dump_json()}\n" for example in examples)
 
 
 def digest(lines: Iterable[str]) -> str:
-    """The sha256 of lines put together."""
+    """Return the sha256 of concatenated lines."""
     total = hashlib.sha256()
     for line in lines:
         total.update(line.encode())

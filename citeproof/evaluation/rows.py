@@ -1,4 +1,4 @@
-"""An object of a question set as an example, whichever set it is from."""
+"""Converts objects of various question sets to examples."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from citeproof.types import Passage
 Raw = Mapping[str, Any]
 
 _DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]+))\)')
-"""An answer of `(list (description "Ann Lee") (description Oslo))`."""
+"""An answer in `(list (description "Ann Lee") (description Oslo))`."""
 FORM = (
     'Write each question as {"question": "…", "answers": ["…"]}, or as ALCE does; see '
     "`read_examples`."
 )
-"""The advice of errors."""
+"""The advice in error messages."""
 
 
 def _in_our_words(raw: object, place: str) -> object:
-    """An object of a set, with what the set calls by other names under those that are read.
+    """Add the field names that `_Row` reads to an object of a known set.
 
-    An object of no such set is given back as it is; half of one is refused.
+    Returns objects of other sets unchanged. Rejects an object that is only partly as in its set.
     """
     if not isinstance(raw, Mapping):
         return raw
@@ -37,7 +37,7 @@ def _in_our_words(raw: object, place: str) -> object:
     for key, (name, reading) in _SETS.items():
         if key in raw:
             try:
-                return {**reading(raw), **raw}  # results of ours have both
+                return {**reading(raw), **raw}  # citeproof's own results have both
             except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
                 raise InputError(
                     f"{place} is no question",
@@ -48,10 +48,10 @@ def _in_our_words(raw: object, place: str) -> object:
 
 
 def of_dpr(text: str, path: object) -> Iterator[tuple[str, Raw]]:
-    """The questions of DPR's `*.qa.csv`: a question, a tab, a Python list of answers.
+    """Yield the questions of DPR's `*.qa.csv`: a question, a tab, and a Python list of answers.
 
     Raises:
-        InputError: A line is something else.
+        InputError: A line has another form.
     """
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -64,7 +64,7 @@ def of_dpr(text: str, path: object) -> Iterator[tuple[str, Raw]]:
             raise InputError(
                 f"{place} is no question",
                 why="it is not a question, a tab and a list of answers",
-                fix="Give a table of DPR's, or write the questions as JSON lines.",
+                fix="Use a table of DPR, or write the questions as JSON lines.",
             ) from error
 
 
@@ -82,8 +82,8 @@ def _qampari(raw: Raw) -> Raw:
 
 
 def _multihop(raw: Raw) -> Raw:
-    """2WikiMultihopQA and HotpotQA; on the hub their lists of pairs are pairs of lists."""
-    if "context" not in raw:  # left out by those who search a pool of their own
+    """Read 2WikiMultihopQA and HotpotQA; on the hub their lists of pairs are pairs of lists."""
+    if "context" not in raw:  # absent if the user searches another corpus
         return {}
     context, facts = raw["context"], raw["supporting_facts"]
     if isinstance(context, Mapping):
@@ -105,7 +105,7 @@ _SETS: dict[str, tuple[str, Callable[[Raw], Raw]]] = {
     "answer_aliases": ("MuSiQue", lambda raw: {"answers": [raw["answer"], *raw["answer_aliases"]]}),
     "supporting_facts": ("2WikiMultihopQA and HotpotQA", _multihop),
 }
-"""The key by which a set is known → its name, and what it gives in our words."""
+"""The key that identifies a set → the set's name, and a function that adds our field names."""
 
 
 class _Document(BaseModel, strict=True):
@@ -124,7 +124,7 @@ class _Annotation(BaseModel, strict=True):
 
 
 class _Row(BaseModel, strict=True):
-    """Fields that are read of a question, each by any of its names."""
+    """The fields of a question that are read; some have several names."""
 
     question: str
     id: str | int | None = None
@@ -144,12 +144,12 @@ class _Row(BaseModel, strict=True):
 
 
 def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
-    """An object of a question set as an example.
+    """Convert an object of a question set to an example.
 
-    Errors call it by its `place`; `fallback` is its id, if it has none.
+    Error messages refer to it by `place`; `fallback` is its id if it has none.
 
     Raises:
-        InputError: It is no question.
+        InputError: The object is not a question.
     """
     try:
         row = _Row.model_validate(_in_our_words(raw, place))

@@ -1,9 +1,9 @@
-"""Asks a method many questions at once, and keeps each answer as soon as it is there.
+"""Asks a method many questions concurrently, and saves each answer as soon as it is complete.
 
-A run's folder holds `manifest.json`, `examples.jsonl` (what is asked), `results.jsonl` (a line for
-each finished example, on disk before the next one is told of), `traces/` if asked for, and, once
-all are answered, `alce.json`, which ALCE's public evaluator reads. A run that was stopped, however
-hard, goes on where it was; what it had finished is not asked again.
+A run's folder contains `manifest.json`, `examples.jsonl` (the questions), `results.jsonl` (a line
+per finished example, written to disk before `on_result` is called), `traces/` if requested, and
+after the last answer `alce.json`, which ALCE's public evaluator reads. An interrupted or killed run
+continues where it stopped, and does not ask finished examples again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from citeproof.types import Usage
 __all__ = ["Answered", "Answerer", "Told", "answer", "describe", "run"]
 
 Told = Callable[[Example, Result, bool], Awaitable[None]]
-"""Called with each result, and whether an earlier sitting left it."""
+"""Called with each result, and whether it is from an earlier sitting."""
 
 
 class Answered(NamedTuple):
@@ -68,30 +68,30 @@ class Answered(NamedTuple):
 
     result: Result
     trace: Trace | None = None
-    """None where none was asked for."""
+    """None if no trace was requested."""
 
 
 @runtime_checkable
 class Answerer(Protocol):
-    """Answers by a graph that is open elsewhere; `evaluation.on_ray` makes one."""
+    """Answers with a graph that runs elsewhere; `evaluation.on_ray` creates one."""
 
     parameters: dict[str, Any]
-    """All of the method's."""
+    """All parameters of the method."""
     cases: int | None
-    """In the memory bank at the start; None where the method reads none."""
+    """Cases in the memory bank at the start; None if the method reads none."""
 
     async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
-        """Answer an example; an error of the example is part of the result."""
+        """Answer an example; an error of the example becomes part of the result."""
 
 
 _TOLD = ("answer", "ledger", "question", "messages")
-"""Fields of a result that stand elsewhere in a line of the results."""
+"""Keys of the graph's output that are left out of a result's `details`."""
 
 
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
-    """The manifest of a run that is still to be made.
+    """Return the manifest of a run before it starts.
 
-    `known` are further fields of the manifest, and of its `data`.
+    `known` are further fields of the manifest and of its `data`.
     """
     data = {key: known.pop(key) for key in Data.model_fields.keys() & known.keys()}
     parameters, chosen = parameters_of(graph), digest(lines_of(examples))
@@ -104,7 +104,7 @@ def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any)
 
 
 async def _tell_nobody(example: Example, result: Result, kept: bool) -> None:
-    """Results that nobody watches."""
+    """Ignore the result."""
 
 
 async def run(
@@ -120,29 +120,29 @@ async def run(
     trace: bool = False,
     on_result: Told = _tell_nobody,
 ) -> Manifest:
-    """Answer examples, and keep the answers in a folder.
+    """Answer examples, and save the answers in a folder.
 
-    Examples that bring documents are answered from these, all of which the graph may search; the
-    others from the graph's retriever. An error of one example is kept in place of its answer, and
-    the example is asked again when the run is gone on with.
+    If an example has documents, the graph searches only these; otherwise it uses its retriever. An
+    error of an example is saved instead of its answer, and the example is asked again when the run
+    is resumed.
 
     Args:
         graph: The compiled graph of the method, or an `Answerer`.
-        method: Its name, for the manifest.
-        examples: Their ids differ.
-        folder: The run's; made if it is not there.
+        method: The method's name, for the manifest.
+        examples: The examples; their ids must be unique.
+        folder: The run's folder; created if it does not exist.
         about: Further fields of the manifest: `settings`, `models`, and fields of its `data`.
-        at_once: Most examples in work at a time.
-        resume: Go on with a run that the folder holds; it must be of the same configuration.
-        bank: The memory bank, whose size is noted if the method reads it.
-        trace: Also keep what happens with each example, which is on disk before its result is.
-        on_result: Told of each result, first of those that an earlier sitting left.
+        at_once: Maximum number of examples answered concurrently.
+        resume: Continue the run in the folder, which must have the same configuration.
+        bank: The memory bank, whose size is recorded if the method reads it.
+        trace: Also save a trace of each example, which is written to disk before its result.
+        on_result: Called with each result, beginning with those of earlier sittings.
 
     Returns:
         The run's manifest, with totals.
 
     Raises:
-        InputError: The folder cannot be used, holds another run, or is in use.
+        InputError: The folder cannot be used, contains another run, or is in use.
     """
     _refuse_twins(examples)
     manifest = await asyncio.to_thread(describe, graph, method, examples, **dict(about or {}))
@@ -161,10 +161,10 @@ async def run(
                 result, record = await graph.answer(method, example, trace=trace)
             else:
                 result, record = await answer(graph, method, example, bank=bank, trace=trace)
-            # Not in a thread: a cancelled run would leave it behind, still writing.
+            # Not in a thread, which would go on writing after the run is cancelled.
             path = places[example.id]
             with file_errors(path):
-                path.unlink(missing_ok=True)  # that of an earlier attempt
+                path.unlink(missing_ok=True)  # the trace of an earlier attempt
                 if record is not None:
                     path.parent.mkdir(exist_ok=True)
                     write_trace(path, record)
@@ -181,9 +181,9 @@ async def run(
 async def answer(
     graph: Any, method: str, example: Example, *, bank: Bank | None = None, trace: bool = False
 ) -> Answered:
-    """Answer an example by a compiled graph; an error of the example is part of the result.
+    """Answer an example with a compiled graph; an error of the example becomes part of the result.
 
-    Of `bank`, the part that the method reads, the size is noted.
+    The result records the size of `bank`, which is the part of the bank that the method reads.
     """
     asked: dict[str, Any] = {"question": example.question}
     if example.documents:
@@ -213,7 +213,7 @@ async def answer(
             why = " ".join(said.notes)
             raise ModelOutageError("A model's server did not answer", why=why)
         fields = {
-            # The flags are for readers; a metric would take them for words of the answer.
+            # Flags are for readers; a metric would count them as words of the answer.
             "output": strip_flags(said.text),
             "docs": said.passages,
             "answer": said,
@@ -221,7 +221,7 @@ async def answer(
                 {k: v for k, v in final.items() if k not in _TOLD}, fallback=str
             ),
         }
-    except Exception as error:  # whatever it is, the other examples go on
+    except Exception as error:  # no error may stop the other examples
         fields = {"error": Failure.of(error)}
     result = Result(
         id=example.id,
@@ -243,10 +243,10 @@ async def _open_folder(
     resume: bool,
     cases: int | None,
 ) -> AsyncIterator[dict[str, Result]]:
-    """The results so far, while the folder is ours; the manifest tells when that was.
+    """Lock a folder and yield its results so far; the manifest records the times.
 
     Raises:
-        InputError: The folder cannot be used, holds another run, or is in use.
+        InputError: The folder cannot be used, contains another run, or is in use.
     """
     with file_errors(folder):
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
@@ -256,7 +256,7 @@ async def _open_folder(
             lock.acquire()
         except Timeout as error:
             why = "another process writes this run"
-            raise InputError(f"{folder} is in use", why=why, fix="Wait for its end.") from error
+            raise InputError(f"{folder} is in use", why=why, fix="Wait until it ends.") from error
     try:
         begun = await asyncio.to_thread(begin_sitting, at_once, cases)
         earlier, results = await asyncio.to_thread(_begin, folder, manifest, examples, resume)
@@ -278,41 +278,41 @@ async def _open_folder(
 
 
 def _refuse_strange(folder: Path) -> None:
-    """Leave folders alone that hold something else; what a killed beginning left may stay."""
+    """Reject a folder with other content; files of a run that was killed early are allowed."""
     names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     if "manifest.json" not in names and names - {"examples.jsonl"}:
         raise InputError(
-            f"{folder} is not empty and holds no run", fix="Name a new folder with --out."
+            f"{folder} is not empty and contains no run", fix="Name a new folder with --out."
         )
 
 
 def _begin(
     folder: Path, manifest: Manifest, examples: Sequence[Example], resume: bool
 ) -> tuple[tuple[Sitting, ...], dict[str, Result]]:
-    """Make a folder ready to be written; the sittings it has had, and their results."""
+    """Prepare a folder for writing; return its earlier sittings and their results."""
     there = read_manifest(folder)
     if there is None:
-        # The manifest comes last: with it the folder is a run, and whole.
+        # The manifest comes last, because it makes the folder a complete run.
         write_whole(folder / "examples.jsonl", lines_of(examples))
         return (), {}
     if not resume:
         raise InputError(
-            f"{folder} holds a run", fix="Go on with it (--resume), or name a new folder."
+            f"{folder} contains a run", fix="Continue it (--resume), or name a new folder."
         )
     if changed := describe_changes(there, manifest):
         more = f"; and {len(changed) - 5} more" if len(changed) > 5 else ""
         raise InputError(
-            f"{folder} holds a run of another configuration",
+            f"{folder} contains a run of another configuration",
             why=f"{'; '.join(changed[:5])}{more}",
-            fix="Name a new folder, or ask for what this one was begun with.",
+            fix="Name a new folder, or use the configuration that this run was started with.",
         )
     results = read_results(folder / "results.jsonl")
-    write_results(folder / "results.jsonl", results.values())  # without a line that was cut off
+    write_results(folder / "results.jsonl", results.values())  # drops a truncated last line
     return there.sittings, results
 
 
 def totals_of(results: Sequence[Result], **known: int) -> Totals:
-    """The totals of results."""
+    """Return the totals of results."""
     answers = [result.answer for result in results if result.answer is not None]
     counts = {
         status: sum(answer.status == status for answer in answers)
@@ -328,17 +328,17 @@ def totals_of(results: Sequence[Result], **known: int) -> Totals:
 
 
 def parameters_of(graph: Any) -> dict[str, Any]:
-    """All parameters of a method's graph, also those left at their defaults."""
+    """Return all parameters of a method's graph, including defaults."""
     if isinstance(graph, Answerer):
         return graph.parameters
     schema = getattr(graph, "context_schema", None)
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-        return {}  # a graph of the caller's own
+        return {}  # the caller's own graph
     return schema().model_dump(mode="json")
 
 
 def read_bank(bank: Bank | None, parameters: Mapping[str, Any]) -> Bank | None:
-    """The part of the bank that the method reads; None where it reads none."""
+    """Return the part of the bank that the method reads; None if it reads none."""
     if bank is None or "namespace" not in parameters:
         return None
     name = parameters["namespace"]
@@ -350,7 +350,7 @@ async def _size(bank: Bank | None) -> int | None:
 
 
 def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
-    """Put the results in the order of the examples, each once, and write them as ALCE does."""
+    """Write the results in the order of the examples, each once, and also in ALCE's format."""
     write_results(folder / "results.jsonl", results)
     outputs = [
         (own, result) for own, result in zip(examples, results, strict=True) if result.error is None
@@ -363,4 +363,4 @@ def _refuse_twins(examples: Sequence[Example]) -> None:
         raise InputError("There is no example to answer", fix="Name a data set that is not empty.")
     [(twin, times)] = Counter(example.id for example in examples).most_common(1)
     if times > 1:
-        raise InputError(f"Two examples have the id {twin!r}", fix="Ids must differ.")
+        raise InputError(f"Two examples have the id {twin!r}", fix="Ids must be unique.")

@@ -1,4 +1,4 @@
-"""Finished runs as reports see them: our folders, and files of ALCE's public runner."""
+"""Finished runs as reports see them: citeproof's folders, and files of ALCE's public runner."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["Run", "open_run", "read_outputs", "write_outputs"]
 
 @dataclass(frozen=True)
 class Run:
-    """Runs to score and to compare."""
+    """A run to score and compare."""
 
     path: Path
     """A run's folder, or a JSON file."""
     examples: tuple[Example, ...]
-    """Those that have an answer, or an error, in order."""
+    """The examples that have an answer or an error, in order."""
     results: tuple[Result, ...]
-    """One for each example."""
+    """One result per example."""
     manifest: Manifest | None = None
-    """None for a file."""
+    """None if the run is a file."""
 
     @property
     def name(self) -> str:
@@ -39,11 +39,11 @@ class Run:
 
     @property
     def method(self) -> str:
-        """Empty where nothing names it."""
+        """The method; empty if it is unknown."""
         return self.manifest.method if self.manifest is not None else ""
 
     def items(self) -> list[tuple[Example, Result]]:
-        """The outputs to be scored: all but the examples that ended in an error."""
+        """Return what is to be scored: all examples except those that ended in an error."""
         return [
             (example, result)
             for example, result in zip(self.examples, self.results, strict=True)
@@ -51,7 +51,7 @@ class Run:
         ]
 
     def beside(self, name: str) -> Path:
-        """Where a file that belongs to the run is kept: in the folder, or beside the file."""
+        """Return the path for a file of the run: in its folder, or next to its file."""
         if self.path.is_dir():
             return self.path / name
         return self.path.with_name(f"{self.path.stem}.{name}")
@@ -61,7 +61,7 @@ def open_run(path: Path) -> Run:
     """Read a run.
 
     Raises:
-        InputError: There is none, or it cannot be read.
+        InputError: There is no run, or it cannot be read.
     """
     path = expand(path)
     if is_file(path):
@@ -76,7 +76,7 @@ def open_run(path: Path) -> Run:
 
 
 def read_outputs(path: Path) -> list[tuple[Example, Result]]:
-    """Results as ALCE's runner writes them: the questions of a set, each with its `output`.
+    """Read results as ALCE's runner writes them: the questions of a set, each with its `output`.
 
     Raises:
         InputError: The file cannot be read, or one of its objects has no `output`.
@@ -86,9 +86,9 @@ def read_outputs(path: Path) -> list[tuple[Example, Result]]:
         text = own.raw.get("output")
         if not isinstance(text, str):
             raise InputError(
-                f"{path} holds a question without an answer",
+                f"{path} contains a question without an answer",
                 why=f"the `output` of {own.id!r} is not a text",
-                fix="Give every question an `output`, empty where nothing was answered.",
+                fix="Give every question an `output`, which is empty if there is no answer.",
             )
         result = Result(
             id=own.id,
@@ -102,11 +102,11 @@ def read_outputs(path: Path) -> list[tuple[Example, Result]]:
 
 
 def write_outputs(path: Path, items: Iterable[tuple[Example, Result]]) -> None:
-    """Results as ALCE's runner writes them, for ALCE's evaluator: as a whole or not at all.
+    """Write results as ALCE's runner does, for ALCE's evaluator, either all or none.
 
-    Each is the object that the example was read from, with `output`, and with the passages that
-    its marks number as `docs`. `answer` and `annotations`, without which that evaluator fails,
-    are made of the references where they are missing.
+    Each is the object that the example was read from, with `output`, and with the passages that the
+    citation marks refer to as `docs`. Missing `answer` and `annotations`, without which that
+    evaluator fails, are filled from the references.
 
     Raises:
         InputError: The file cannot be written.
@@ -118,7 +118,7 @@ def write_outputs(path: Path, items: Iterable[tuple[Example, Result]]) -> None:
 def _to_alce(own: Example, result: Result) -> dict[str, Any]:
     made: dict[str, Any] = {"question": own.question}
     if own.raw.get("id") is None and own.raw.get("sample_id") is None:
-        made["id"] = own.id  # its place in the set, which is another one in this file
+        made["id"] = own.id  # its place in the set, which differs from that in this file
     if long := own.references or (own.answers[0] if own.answers else ()):
         made["answer"] = long[0]
     if len(own.references) > 1:

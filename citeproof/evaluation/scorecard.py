@@ -1,4 +1,4 @@
-"""A run's scores: by example, and as means with intervals."""
+"""A run's scores, per example and as means with intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TRUE = "t5_xxl_true_nli_mixture"
 
 
 class Judge(BaseModel, frozen=True, extra="forbid"):
-    """The entailment model that decided."""
+    """The entailment model that judged."""
 
     name: str
     threshold: float
@@ -40,7 +40,7 @@ class Scorecard(BaseModel, frozen=True, extra="forbid"):
 
     mode: Mode
     entailment: Judge | None = None
-    """None: only the metrics that need no such model."""
+    """None if only metrics that need no such model were computed."""
     at_most_citations: int = MOST_CITATIONS
     """How many citations of a statement count."""
     cot: bool = False
@@ -48,19 +48,19 @@ class Scorecard(BaseModel, frozen=True, extra="forbid"):
     answers: str
     """sha256 of what was scored."""
     caveats: tuple[str, ...] = ()
-    """Notes that a reader must know before comparing."""
+    """What a reader must know before comparing these scores."""
     errors: int = 0
-    """Examples that ended in an error; they are left out of all means."""
+    """Examples that ended in an error, which all means leave out."""
     metrics: dict[str, Estimate] = {}
     """Metric → its value over the answers to which it applies."""
     mauve: float | None = None
-    """Of all answers together, so that it has no interval; None where it was not asked for."""
+    """Computed for all answers together, so it has no interval; None if it was not requested."""
     examples: dict[str, Scores] = {}
     """Example's id → its scores."""
 
     @property
     def way(self) -> tuple[Judge | None, int, bool]:
-        """How it was counted, beside the mode."""
+        """How metrics were counted, apart from the mode."""
         return self.entailment, self.at_most_citations, self.cot
 
 
@@ -78,21 +78,21 @@ async def make_scorecard(
 
     Args:
         run: The answers to score.
-        entailment: Decides what entails what; without one, the metrics that need it are left out.
-            Its scores are kept beside the run, so that a second time costs next to nothing.
+        entailment: The judge; without one, the metrics that need it are left out. Its scores are
+            cached next to the run, so scoring again costs almost nothing.
         mode: How metrics count.
         reader: For Disambig-F1, QA-EM, QA-Hit and DR; without one they are left out.
-        mauve: Whether MAUVE is computed as well. It comes first, so that nobody waits for the
-            judge to learn that MAUVE cannot be had.
+        mauve: Whether to compute MAUVE too. This happens first, so that an error of MAUVE is
+            reported before the judge has run.
         at_most_citations: How many citations of a statement count.
-        cot: Whether lists (QAMPARI) are read from the first colon on, behind a reasoning.
+        cot: Whether lists (QAMPARI) are read from the first colon on, after the reasoning.
 
     Raises:
-        InputError: Fewer than one citation is to count; or MAUVE is asked for, and cannot be had
-            for these questions.
+        InputError: `at_most_citations` is less than 1, or MAUVE is requested and these questions
+            have no long answers.
         MissingExtraError: A model, the strict mode or MAUVE needs an extra that is not installed.
-        StoreError: The kept scores cannot be read or written.
-        ModelError: The entailment model, or MAUVE's GPT-2, cannot be had.
+        StoreError: The cached scores cannot be read or written.
+        ModelError: The entailment model or MAUVE's GPT-2 cannot be loaded.
     """
     if at_most_citations < 1:
         raise InputError(f"{at_most_citations} citations cannot count", fix="Count at least one.")
@@ -110,13 +110,13 @@ async def make_scorecard(
     caveats = [_judged(mode, judge)]
     if at_most_citations != MOST_CITATIONS:
         counted = "citation counts" if at_most_citations == 1 else "citations count"
-        told = f"At most {at_most_citations} {counted} of a statement, and not {MOST_CITATIONS}."
+        told = f"At most {at_most_citations} {counted} per statement, instead of {MOST_CITATIONS}."
         caveats.append(told)
     if cot:
         caveats.append("Lists were read from the first colon on.")
     if mauve:
         caveats.append(
-            "MAUVE is unstable by its authors' own word: compare only values of one machine and of "
+            "MAUVE is unstable, as its authors say: only compare values from one machine and from "
             "equally many answers."
         )
     return Scorecard(
@@ -133,10 +133,10 @@ async def make_scorecard(
 
 
 def write_scorecard(run: Run, card: Scorecard) -> Path:
-    """Keep the scores beside the run; where they are.
+    """Write the scores next to the run, and return their path.
 
     Raises:
-        InputError: They cannot be written.
+        InputError: The scores cannot be written.
     """
     path = run.beside(f"scores-{card.mode}.json")
     write_whole(path, card.model_dump_json(indent=1) + "\n")
@@ -144,22 +144,22 @@ def write_scorecard(run: Run, card: Scorecard) -> Path:
 
 
 def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
-    """The scores that were kept; None where there are none, or the run's answers are others now.
+    """Read the scores of a run; None if there are none, or if the answers changed since.
 
     Raises:
-        InputError: They cannot be read.
+        InputError: The scores cannot be read.
     """
     path = run.beside(f"scores-{mode}.json")
     if not path.exists():
         return None
     fix = "Score the run again: citeproof score."
-    card = parse(Scorecard, read_file(path), f"{path} holds no scores", fix)
+    card = parse(Scorecard, read_file(path), f"{path} contains no scores", fix)
     same = card.examples.keys() == {example.id for example, _ in run.items()}
     return card if same and card.answers == _answers(run) else None
 
 
 def _answers(run: Run) -> str:
-    """The sha256 of what metrics read."""
+    """Return the sha256 of what metrics read."""
     return digest(f"{example.id} {_read_part(result)}\n" for example, result in run.items())
 
 
@@ -169,7 +169,7 @@ def _read_part(result: Result) -> str:
 
 
 def _judged(mode: Mode, judge: Judge | None) -> str:
-    """Why scores by this judge are not those of ALCE; empty where they are."""
+    """Say why scores of this judge don't compare with ALCE's; empty if they do."""
     if judge is None:
         return "Not scored with an entailment model: the metrics of citations are left out."
     if _TRUE not in judge.name:
@@ -178,5 +178,5 @@ def _judged(mode: Mode, judge: Judge | None) -> str:
             "claim recall are not comparable with published ALCE numbers."
         )
     if mode == "corrected":
-        return "Published ALCE numbers were counted in the strict way: score so to compare."
+        return "Published ALCE numbers were counted in strict mode; use it to compare with them."
     return ""

@@ -1,4 +1,4 @@
-"""Scores answers by all metrics that apply, with few calls of the entailment model."""
+"""Scores answers with all metrics that apply, in few calls of the entailment model."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ METRICS: dict[str, str] = {
     "abstention_recall": "questions without an answer that were abstained from, share",
     "length": "words of the text, without marks",
 }
-"""Metric → what it is, in one line. Shares are from 0 to 1."""
+"""Metric → a one-line description. Shares are from 0 to 1."""
 MAUVE = "how close the answers are, as a set, to those that people wrote, from 0 to 1"
-"""Its description, in one line. It is none of `METRICS`, since a single answer has none."""
+"""A one-line description. MAUVE is not in `METRICS`, because single answers have no MAUVE."""
 
 _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]] = {
     "citation_f1": (
@@ -70,7 +70,7 @@ _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]]
     "dr": (("disambig_f1", "rouge_lsum"), lambda means: math.sqrt(math.prod(means))),
     "dr_mean": (("disambig_f1", "rouge_lsum"), lambda means: sum(means) / len(means)),
 }
-"""Metrics whose value over many answers is made of the means of others."""
+"""Metrics whose value over many answers is computed from the means of other metrics."""
 
 
 async def score(
@@ -82,24 +82,26 @@ async def score(
     at_most_citations: int = MOST_CITATIONS,
     cot: bool = False,
 ) -> list[Scores]:
-    """Each answer's scores, in order: keys of `METRICS`.
+    """Return each answer's scores, in order, with the keys of `METRICS`.
 
-    All pairs of all answers go to the entailment model in at most three calls, of equal pairs
-    one. A question without an answer has scores for citations, proofs, length and abstention only.
+    All distinct pairs of all answers go to the entailment model in at most three calls. A question
+    that has no answer only gets scores for citations, proofs, length and abstention.
 
     Args:
-        items: Examples, and what was answered. The `Answer`, where there is one, says what it
-            gives as proved, and whether it is an abstention; else an empty text is one.
-        entailment: The judge; None: only metrics that need none.
+        items: Examples and their results. If a result has an `Answer`, it determines which
+            claims are given as proved and whether it is an abstention. Otherwise an empty text
+            is an abstention.
+        entailment: The judge. If None, only metrics that need no judge are computed.
         mode: How to count.
         reader: Finds short answers in an ASQA answer, for Disambig-F1, QA-EM, QA-Hit and DR.
         at_most_citations: How many citations of a statement count.
-        cot: Lists (QAMPARI) follow a reasoning that ends with the first colon, and are empty
-            without one. strict: statements are read before it, too, as ALCE's evaluator does.
+        cot: Lists (QAMPARI) begin after the first colon, which ends the reasoning; without a
+            colon they are empty. In strict mode, statements before it are read too, as in ALCE's
+            evaluator.
 
     Raises:
-        MissingExtraError: strict, and the extra `alce` is not installed.
-        ModelError: A model cannot be had.
+        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
+        ModelError: A model cannot be loaded.
     """
 
     def score_alone() -> list[Scores]:
@@ -130,10 +132,10 @@ async def score(
 
 
 def aggregate(scores: Sequence[Scores]) -> dict[str, float]:
-    """The mean of each metric over the answers that it applies to, if there are any.
+    """Return the mean of each metric over the answers to which it applies, if there are any.
 
-    Citation F1 and DR are made of two means, as in the papers' tables, and not means of the
-    answers' own; only answers count that have both.
+    As in the papers' tables, citation F1 and DR are computed from two means, over the answers that
+    have both values, instead of averaging the answers' own citation F1 and DR.
     """
     found = {}
     for key in METRICS:
@@ -147,12 +149,12 @@ def aggregate(scores: Sequence[Scores]) -> dict[str, float]:
 
 
 def parts(metric: str) -> tuple[str, ...]:
-    """The keys whose means a metric over many answers is made of: most often its own."""
+    """Return the keys from whose means a metric is computed, which usually is just its own."""
     return _OF_MEANS[metric][0] if metric in _OF_MEANS else (metric,)
 
 
 def of_means(means: Mapping[str, float | None], metric: str) -> float:
-    """A metric over many answers, from the means of its `parts`."""
+    """Compute a metric over many answers from the means of its `parts`."""
     values = [value for name in parts(metric) if (value := means[name]) is not None]
     return _OF_MEANS[metric][1](values) if metric in _OF_MEANS else values[0]
 
@@ -194,7 +196,7 @@ def _of_passages(example: Example, result: Result) -> Scores:
 
 
 def _share(gold: Sequence[str], ids: Collection[str]) -> float:
-    """The share of gold passages among `ids`; a long one is there if a piece of it is."""
+    """Return the share of gold passages in `ids`; a piece stands for its whole passage."""
     known = {*ids, *(passage.rpartition("#")[0] for passage in ids)}
     return sum(passage in known for passage in gold) / len(gold)
 
@@ -203,7 +205,7 @@ def _of_run(example: Example, result: Result) -> Scores:
     answer = result.answer
     gave_none = answer.status == "not_found" if answer else not result.output.strip()
     found: Scores = {"not_found": float(gave_none)}
-    # Means of these over answers are the precision and the recall of abstaining.
+    # The means of these over answers are the precision and recall of abstention.
     if gave_none:
         found["abstention_precision"] = float(not example.answerable)
     if not example.answerable:

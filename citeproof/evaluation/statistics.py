@@ -1,4 +1,4 @@
-"""How sure a mean is: bootstrap confidence intervals over answers, and how people read them."""
+"""Bootstrap confidence intervals of means over answers, and their format for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from citeproof.evaluation.scoring import of_means, parts
 
 _RESAMPLES = 2000
 _SEED = 0
-"""The same values have the same interval whenever it is asked for."""
+"""Fixed, so that the same values always have the same interval."""
 
 
 class Estimate(BaseModel, frozen=True, extra="forbid"):
@@ -26,11 +26,11 @@ class Estimate(BaseModel, frozen=True, extra="forbid"):
     """Lower end of the 95% percentile bootstrap interval (Efron 1979)."""
     high: float
     n: int
-    """Answers to which the metric applies."""
+    """Number of answers to which the metric applies."""
 
 
 def estimate_all(rows: Sequence[Scores]) -> dict[str, Estimate]:
-    """Each metric over the answers to which it applies, if there are any."""
+    """Estimate each metric over the answers to which it applies, if there are any."""
     names = dict.fromkeys(name for row in rows for name in row)
     found = {name: estimate(rows, name) for name in names}
     return {name: value for name, value in found.items() if value is not None}
@@ -39,17 +39,17 @@ def estimate_all(rows: Sequence[Scores]) -> dict[str, Estimate]:
 def estimate(
     rows: Sequence[Scores], metric: str, less: Sequence[Scores] | None = None
 ) -> Estimate | None:
-    """A metric as `aggregate` computes it, with its interval; other keys have their mean.
+    """Return a metric as `aggregate` computes it, with its interval; for other keys the mean.
 
     Args:
-        rows: One for each answer.
+        rows: The scores of each answer.
         metric: The key.
-        less: Another method's, for the same questions in the same order: then it is the paired
-            difference. The same questions are drawn for both, and those count to which the
-            metric applies in both.
+        less: Another method's scores for the same questions in the same order. The result is
+            then the paired difference over the questions to which the metric applies in both,
+            with the same resamples for both.
 
     Returns:
-        None where the metric applies to no answer.
+        None if the metric applies to no answer.
     """
     sides = [rows] if less is None else [rows, less]
     groups = [group for group in zip(*sides, strict=True) if _apply(group, metric)]
@@ -63,17 +63,16 @@ def estimate(
 
 
 def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimate, float] | None:
-    """The mean of a metric over runs of one method, and the standard deviation of the runs.
+    """Return the mean of a metric over runs of one method, and the runs' standard deviation.
 
-    The interval is of both draws: that of the questions, which is the same one for all runs, and
-    that of the runs.
+    The interval covers the sampling of questions, which is the same for all runs, and that of runs.
 
     Args:
-        runs: The scores of each, for the same questions in the same order.
+        runs: The scores of each run, for the same questions in the same order.
         metric: The key.
 
     Returns:
-        None where the metric applies to no answer of one of the runs.
+        None if a run has no answer to which the metric applies.
     """
     applying = [[row for row in rows if _apply([row], metric)] for rows in runs]
     if not all(applying):
@@ -86,25 +85,25 @@ def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimat
 
 
 def spread(values: Sequence[float]) -> float:
-    """The standard deviation of values of which there are more; 0 for a single one."""
+    """Return the sample standard deviation of values; 0 for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def name_metric(metric: str) -> str:
-    """A metric or cost for people: `citation F1`."""
+    """Return the name of a metric or cost for people, such as `citation F1`."""
     text = metric.replace("_", " ")
     return re.sub(r"\b(?:f1|em|qa|llm|nli|dr|mauve)\b", lambda short: short[0].upper(), text)
 
 
 def format_estimate(value: Estimate, *, sign: bool = False) -> tuple[str, str]:
-    """A value and its interval, as people read them: `0.621` and `[0.580, 0.662]`."""
+    """Format a value and its interval for people: `0.621` and `[0.580, 0.662]`."""
     large = max(abs(value.value), abs(value.low), abs(value.high)) > 1
     form = f"{'+' if sign else ''},.{1 if large else 3}f"
     return f"{value.value:{form}}", f"[{value.low:{form}}, {value.high:{form}}]"
 
 
 def format_cell(value: Estimate | None, n: int, *, sign: bool = False) -> str:
-    """A value, its interval, and the number of answers where it is not n; a dash for none."""
+    """Format a value, its interval, and its number of answers if that is not n; None is a dash."""
     if value is None:
         return "–"
     text = " ".join(format_estimate(value, sign=sign))
@@ -112,7 +111,7 @@ def format_cell(value: Estimate | None, n: int, *, sign: bool = False) -> str:
 
 
 def _resample(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:
-    """A metric of answers to which it applies, and of each resample of these."""
+    """Return a metric of answers to which it applies, and that of each resample of them."""
     names, number = parts(metric), len(rows)
     table = np.array([[row[name] for name in names] for row in rows], dtype=float)
 
@@ -125,7 +124,7 @@ def _resample(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:
 
 @lru_cache(1)
 def _draws(number: int) -> Any:
-    """How often each of so many answers is drawn, for each resample."""
+    """Return how often each of `number` answers is drawn, for each resample."""
     chances = [1 / number] * number
     return np.random.default_rng(_SEED).multinomial(number, chances, _RESAMPLES)
 

@@ -1,6 +1,6 @@
-"""Sweeps: a TOML file that says which runs to make, one for each combination.
+"""Reads sweeps: TOML files that define runs, one for each combination of parameters.
 
-    [base]                    # what all runs share; --data, --limit and --seed go before it
+    [base]                    # what all runs share; --data, --limit and --seed override it
     method = "vtg"
     data = "asqa.json"
     limit = 100
@@ -14,7 +14,8 @@
     name = "plain"
     set = { verify = false, memory = false }
 
-A run's name is its folder's; in a grid it tells the combination: `max_trials=1,verify=true`.
+A run's name is also that of its folder; in a grid it is the combination, such as
+`max_trials=1,verify=true`.
 """
 
 from __future__ import annotations
@@ -58,39 +59,40 @@ class _Sweep(BaseModel, frozen=True, extra="forbid", strict=True):
 
 
 class Plan(BaseModel, frozen=True, extra="forbid"):
-    """One run to make."""
+    """A planned run."""
 
     name: str = ""
-    """Of its folder."""
+    """The name of its folder."""
     method: str = "vtg"
     data: str
     """A file, or a data set's name."""
     paper: str | None = None
-    """The method as its paper has it, on this data set; empty for the set that `data` is."""
+    """The data set whose setup in the method's paper is used; if empty, the set that `data` is.
+    None: no setup of a paper."""
     gold: bool = False
     """Whether the documents are chosen by the gold answers (ORACLE), whatever the method."""
     sub_questions: bool = False
-    """Whether ASQA's sub-questions are asked in place of the question."""
+    """Whether ASQA's sub-questions are asked instead of the question."""
     limit: int | None = None
-    """Most examples that are drawn; all by default."""
+    """Maximum number of examples that are drawn; all by default."""
     seed: int = 0
-    """Draws them."""
+    """The seed for drawing them."""
     corpus: Corpus = "documents"
     """The passages that are searched."""
     sets: tuple[str, ...] = ()
-    """`key=value`, as `--set` takes them; a later one wins."""
+    """`key=value`, as for `--set`; later ones override earlier ones."""
 
 
 def read_sweep(path: Path, **given: Any) -> list[Plan]:
-    """The runs of a sweep, the grid's first.
+    """Read the runs of a sweep, those of the grid first.
 
     Args:
         path: The TOML file.
-        **given: Fields of `Plan` that the caller sets for all runs; None counts as not given,
-            and `sets` go before those of `[base]`, yet not before those of a run.
+        **given: Fields of `Plan` that override those of all runs, except that a run's own `set`
+            overrides `sets`. None counts as not given.
 
     Raises:
-        InputError: The file cannot be read, is not of that form, or two runs have one name.
+        InputError: The file cannot be read or is not a sweep, or two runs have the same name.
     """
     sweep = _read(path)
     given = {key: value for key, value in given.items() if value is not None}
@@ -113,7 +115,7 @@ def read_sweep(path: Path, **given: Any) -> list[Plan]:
         raise InputError(f"{path} names no run", fix="Give it a [grid] or a [[run]].")
     names = [plan.name for plan in plans]
     if twins := {name for name in names if names.count(name) > 1}:
-        raise InputError(f"{path} has two runs named {min(twins)!r}", fix="Names must differ.")
+        raise InputError(f"{path} has two runs named {min(twins)!r}", fix="Names must be unique.")
     return plans
 
 

@@ -1,12 +1,12 @@
-"""A run in a file, so that it can be shown long after: `citeproof trace`.
+"""Saves runs to files, which `citeproof trace` can show later.
 
-A trace is a file of JSON lines. The first tells of the run: its method, question and graph, and
-the error if it ended in one. Each of the others is a moment:
+A trace is a file of JSON lines. The first line describes the run: its method, question and graph,
+and the error if it ended in one. Each of the other lines is a moment:
 
     {"at": 0.412, "namespace": [], "event": {"type": "node_started", "id": "3f0c…", …}}
 
-`at` counts seconds from the first moment. The pieces of a claim that is being written are left
-out, as the call's reply holds them all.
+`at` counts seconds from the first moment. The pieces of a claim being written are left out,
+because the call's reply contains them.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _FIX = "Name a file of `citeproof ask --events` or `citeproof eval --trace`."
 
 
 class Trace(BaseModel, frozen=True, extra="forbid"):
-    """A run that was kept."""
+    """A saved run."""
 
     version: Literal[1] = 1
     method: str
     question: str
     graph: Shape | None = None
-    """None where it is not known."""
+    """None if it is unknown."""
     error: Failure | None = None
     """The error that ended the run, if there is no answer."""
     moments: tuple[Moment, ...] = ()
-    """In order."""
+    """The moments, in order."""
 
     @property
     def answer(self) -> Answer | None:
-        """The result of the run; None where it was broken off."""
+        """The answer of the run; None if it was interrupted or failed."""
         for moment in reversed(self.moments):
             if isinstance(moment.event, AnswerReady) and not moment.namespace:
                 return moment.event.answer
@@ -57,7 +57,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     @property
     def outcome(self) -> Answer:
         """The answer, or one that says why there is none."""
-        why = "The run was broken off."
+        why = "The run was interrupted."
         if self.error is not None:
             told = ": ".join(filter(None, [self.error.type, self.error.message]))
             why = f"The run ended in an error: {told}"
@@ -70,7 +70,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
         )
 
     def _spent(self) -> Usage:
-        """The cost of a run without an answer, as far as its moments tell."""
+        """Return the cost of a run without an answer, as far as its moments show."""
         told = [moment.event for moment in self.moments]
         calls = sum((event.usage for event in told if isinstance(event, LLMCalled)), Usage())
         pairs = sum(len(event.pairs) for event in told if isinstance(event, PairsScored))
@@ -79,7 +79,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
 
 
 def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment]) -> Trace:
-    """The trace of a run."""
+    """Return the trace of a run."""
     zero = moments[0].at if moments else 0.0
     own = [
         moment.model_copy(update={"at": round(moment.at - zero, 9)})
@@ -95,7 +95,7 @@ def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment
     )
     if result.answer in (None, trace.answer):
         return trace
-    # A graph of somebody else's tells no answer.
+    # A user's own graph has no event for the answer.
     ready = Moment(at=own[-1].at if own else 0.0, event=AnswerReady(answer=result.answer))
     return trace.model_copy(update={"moments": (*own, ready)})
 
@@ -104,9 +104,9 @@ def make_trace(graph: Any, method: str, result: Result, moments: Sequence[Moment
 def record(
     path: Path | None, graph: Any, method: str, question: str, moments: Sequence[Moment]
 ) -> Iterator[None]:
-    """Write the trace of the run that goes on inside, also if it ends in an error.
+    """Write a trace of the run in the `with` block, also if it ends in an error.
 
-    The moments are filled inside. Without a path nothing is written.
+    The block fills `moments`. Without a path nothing is written.
 
     Raises:
         InputError: The file cannot be written.
@@ -127,7 +127,7 @@ def record(
 
 
 def write_trace(path: Path, trace: Trace) -> None:
-    """Put a trace into a file, whole or not at all.
+    """Write a trace to a file, either completely or not at all.
 
     Raises:
         InputError: The file cannot be written.
@@ -138,10 +138,10 @@ def write_trace(path: Path, trace: Trace) -> None:
 
 
 def read_trace(path: Path) -> Trace:
-    """The trace in a file.
+    """Read the trace in a file.
 
     Raises:
-        InputError: The file cannot be read, is no trace, or holds no moment.
+        InputError: The file cannot be read, is not a trace, or has no moments.
     """
     first, *others = read_file(path).splitlines() or [b""]
     trace = parse(Trace, first, f"{path}, line 1, is no part of a trace", _FIX)
@@ -155,11 +155,12 @@ def read_trace(path: Path) -> Trace:
 
 
 def find_trace(run: Path, example: str | None) -> Path:
-    """The file of a trace.
+    """Return the path of a trace.
 
     Args:
-        run: That file, or the folder of a run of `citeproof eval --trace`.
-        example: In a folder, whose: its id, or its number from 1. None where there is only one.
+        run: The file itself, or the folder of a run of `citeproof eval --trace`.
+        example: In a folder, the example's id, or its number from 1. May be None if there is only
+            one trace.
 
     Raises:
         InputError: There is no such run, example or trace.
@@ -196,15 +197,15 @@ def find_trace(run: Path, example: str | None) -> Path:
 
 
 def trace_path(run: Path, number: int) -> Path:
-    """Where a run keeps the trace of an example, which is numbered from 1.
+    """Return the path of an example's trace in a run's folder; examples are numbered from 1.
 
-    By number, since an id may be no file's name.
+    The file name is the number, because an id need not be a valid file name.
     """
     return run / "traces" / f"{number}.jsonl"
 
 
 async def replay(trace: Trace) -> AsyncGenerator[Moment]:
-    """The moments of a trace, as fast as they are taken; one tells the outcome."""
+    """Yield the moments of a trace without delays; one of them has the outcome."""
     for moment in trace.moments:
         yield moment
     if trace.answer is None:

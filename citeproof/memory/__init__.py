@@ -1,1 +1,1 @@
-"""Stores that outlive a question: passages, cited evidence, and the one place that opens Chroma."""
+"""Stores that outlive a question: passages, cases and cited evidence, in Chroma or PostgreSQL."""

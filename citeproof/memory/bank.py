@@ -1,9 +1,9 @@
-"""The memory bank of R²-MGA: cases of finished questions, as demonstrations for others.
+"""The memory bank of R²-MGA: finished questions, kept as demonstrations for later ones.
 
-A finished question is a case. It leaves three snippets (Ji et al., Memory Module), each found by
-other parts: `generation` by question and passages, `assessment` also by the answer, `planning` also
-by the feedback. Each is a record of a Chroma collection, with the case as its document and its own
-vector.
+A finished question is a case. Each case is stored as three snippets (Ji et al., Memory Module) that
+differ in what they are searched by: `generation` by question and passages, `assessment` also by the
+answer, and `planning` also by the feedback. A snippet is a record in a Chroma collection, with the
+case as its document and a vector of its own.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from citeproof.types import Passage
 __all__ = ["KINDS", "Bank", "Case", "Entry", "ImportReport", "Kind", "Snippet"]
 
 _CHUNK = 64
-"""Cases that an import embeds and writes at once."""
+"""Cases per batch of an import."""
 
 
 class Bank:
-    """Cases of one namespace; `open` makes one. Its methods may be called from async code.
+    """The cases of one namespace. Create it with `open`; its async methods run in threads.
 
-    Any number of threads and processes may use a bank at once, and see each other's cases. Methods
-    raise `StoreError` where the store cannot be used or its vectors are from another model,
-    `ModelError` where the embedding model fails, and `SettingsError` if one is needed and the bank
-    was opened without one.
+    Any number of threads and processes may use a bank at once, and they see each other's cases.
+    Methods raise `StoreError` if the store cannot be used or its vectors are from another model,
+    `ModelError` if the embedding model fails, and `SettingsError` if they need an embedding model
+    and the bank was opened without one.
     """
 
     def __init__(
@@ -50,23 +50,23 @@ class Bank:
         self._embedder = embedder_name(embeddings)
         self._encoder = None if embeddings is None else CaseEncoder(embeddings)
         self._filled = False
-        """Whether the namespace is known to have had a case."""
+        """Whether a case has been seen in the namespace."""
         self.namespace = check_namespace(namespace)
 
     @classmethod
     def open(
         cls, settings: ChromaSettings, embeddings: Embeddings | None, *, namespace: str = "default"
     ) -> Bank:
-        """The bank beside the settings' passages; if there is none, it is not made yet.
+        """Open the bank that belongs to the passages of these settings.
 
-        Without embeddings it can only be read and exported.
+        The first write creates it. Without embeddings it can only be read and exported.
         """
         check_namespace(namespace)
         store = open_store(settings, "bank")
         return cls(store, f"{settings.collection}-bank", embeddings, namespace)
 
     def within(self, namespace: str) -> Bank:
-        """The same bank with another namespace; closing either closes both."""
+        """Return the same bank with another namespace; closing either closes both."""
         other = copy.copy(self)
         other.namespace, other._filled = check_namespace(namespace), False
         return other
@@ -83,12 +83,12 @@ class Bank:
         form: AnyForm = "prose",
         rank: int = 1,
     ) -> Snippet | None:
-        """The snippet of the most similar case, by the cosine of the parts that `kind` compares.
+        """Return the most similar case's snippet, by the cosine of the parts that `kind` compares.
 
         `generation` compares question and passages, `assessment` also the answer, and `planning`
-        also the feedback, among cases with actions. Only cases with answers of the form count. An
-        empty part is left out of the query. Rank 1 is the best match; a rank past the end takes the
-        last. None if there is no such snippet.
+        also the feedback. Only cases whose answers have the given form are considered, and for
+        `planning` only those with actions. The query omits empty parts. Rank 1 is the best match; a
+        rank past the end returns the last one. Returns None if no snippet qualifies.
 
         Raises:
             InputError: The rank is below 1, or the question is empty.
@@ -96,10 +96,10 @@ class Bank:
         if rank < 1:
             raise InputError(f"There is no match of rank {rank}", fix="Ranks begin at 1.")
         if not question.strip():
-            raise InputError("Nothing can be found in the memory bank", why="the question is empty")
+            raise InputError("The memory bank cannot be searched", why="the question is empty")
         encoder = self._open_encoder()
         mine = {"namespace": self.namespace}
-        if not self._filled:  # then no model is loaded for nothing
+        if not self._filled:  # an empty namespace needs no embedding model
             with self._read() as (held,):
                 if not held or not held.get(where=mine, limit=1, include=[])["ids"]:
                     return None
@@ -125,10 +125,10 @@ class Bank:
 
     @in_thread
     def add(self, case: Case) -> str:
-        """Add a case: all three snippets or none.
+        """Add a case, with all three snippets or none, and return its id.
 
-        An older case over the same question and passages gives way. The same case again changes
-        nothing. Returns the id of the case.
+        It replaces an older case with the same question and passages. Adding the same case again
+        changes nothing.
 
         Raises:
             InputError: The question or an answer is empty.
@@ -145,9 +145,9 @@ class Bank:
 
     @in_thread
     def keep_rationale(self, snippet_id: str, rationale: str) -> str:
-        """Keep the reasons for the decisions in a snippet, and return the rationale that is kept.
+        """Store the reasons for a snippet's decisions, and return the rationale that it has now.
 
-        The first that is written stays. If the snippet is gone, none is kept.
+        The first rationale stays. If the snippet is gone, nothing is stored.
 
         Raises:
             InputError: The rationale is empty.
@@ -162,20 +162,21 @@ class Bank:
             return found[0]["rationale"] or rationale if found else rationale
 
     async def count(self, *, everywhere: bool = False) -> int:
-        """How many cases there are in the namespace, or in all."""
+        """Return the number of cases in the namespace, or in all of them."""
         return len(await self.cases(everywhere=everywhere))
 
     @in_thread
     def get(self, case_id: str) -> Entry | None:
-        """The case with this id, in any namespace; None if there is none."""
+        """Return the case with this id from any namespace; None if there is none."""
         return next(iter(self._entries({"case": case_id})), None)
 
     @in_thread
     def cases(self, *, everywhere: bool = False) -> list[Entry]:
-        """The cases of the namespace, or of all, the oldest first.
+        """Return the cases of the namespace, or of all of them, oldest first.
 
-        No vector is read, so this works even if Chroma's vector files are damaged. As JSON
-        (`model_dump_json`), one in a line, they are an export (`citeproof.cases.parse_entries`).
+        This reads no vectors, so it works even if Chroma's vector files are damaged. Written as
+        JSON (`model_dump_json`), one per line, the cases are an export that
+        `citeproof.cases.parse_entries` reads.
         """
         return self._entries(None if everywhere else {"namespace": self.namespace})
 
@@ -189,13 +190,13 @@ class Bank:
     ) -> ImportReport:
         """Add the cases of an export to their namespaces, with their rationales and times.
 
-        An interrupted import can be repeated: cases that are there already are neither embedded
-        nor written again.
+        An interrupted import can be repeated: it neither embeds nor writes cases that the bank
+        already has.
 
         Args:
             entries: The cases.
-            rebuild: Begin with an empty bank, which replaces the old one once it is whole.
-            progress: Called as (cases done, cases).
+            rebuild: Start with an empty bank, which replaces the old one when it is complete.
+            progress: Called with (cases done, total cases).
         """
         self._open_encoder()
         added = 0
@@ -210,7 +211,7 @@ class Bank:
 
     @in_thread
     def delete(self, case_id: str) -> bool:
-        """Delete a case of any namespace, with its rationales; False if there is none."""
+        """Delete a case of any namespace, with its rationales; return False if there is none."""
         with self._change("deleting a case") as held:
             found = held.get(where={"case": case_id}, include=[])["ids"] if held else []
             if found:
@@ -218,13 +219,13 @@ class Bank:
             return bool(found)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Release the store."""
         self._store.close()
 
     def _put(self, name: str, entries: Sequence[Entry], *, latest: bool = False) -> int:
-        """File cases in a collection, and tell how many were written; the caller has the turn.
+        """Write cases to a collection, and return how many were written; the caller holds the lock.
 
-        With `latest` they count as newer than what is there, whatever the clocks say.
+        With `latest` they count as newer than the stored cases, whatever the clocks say.
         """
         new = {entry.topic: entry for entry in sorted(entries, key=lambda entry: entry.created)}
         with self._store.reading("adding a case", name) as (held,):
@@ -284,14 +285,14 @@ class Bank:
         except StoreError as error:
             if not known or type(error.__cause__).__name__ != "NotFoundError":
                 raise
-            return self._query(vector, rank, where, known=False)  # another process has replaced it
+            return self._query(vector, rank, where, known=False)  # another process replaced it
 
     def _read(self, *, known: bool = False) -> AbstractContextManager[list[Any]]:
         return self._store.reading("reading the memory bank", self._name, known=known)
 
     @contextmanager
     def _change(self, task: str) -> Iterator[Any]:
-        """The collection, to be changed whatever model its vectors are from; None without one."""
+        """Yield the collection to change, whatever model its vectors are from; None without one."""
         with self._read() as (held,):
             embedder = held and held.metadata["embedder"]
         if held is None:
@@ -306,7 +307,7 @@ class Bank:
     def _open_encoder(self) -> CaseEncoder:
         if self._encoder is None:
             raise SettingsError(
-                "The memory bank was opened without an embedding model", fix="Give it one."
+                "The memory bank was opened without an embedding model", fix="Open it with one."
             )
         return self._encoder
 
@@ -325,7 +326,7 @@ def _metadata(entry: Entry, kind: Kind) -> dict[str, Any]:
 
 
 def _parts(case: Case) -> tuple[Part, ...]:
-    """The texts that the vectors of a case are made of."""
+    """Return the texts that are embedded for a case."""
     premises = tuple(passage.premise for passage in case.passages)
     return case.question, premises, case.answer, case.feedback
 

@@ -1,4 +1,4 @@
-"""The contract of a place where an index keeps its passages, and the marks of its documents."""
+"""The interface of an index's storage: passages, and a mark for each document."""
 
 from __future__ import annotations
 
@@ -11,79 +11,80 @@ from citeproof.tools.retrieval.search_pool import Candidate
 from citeproof.types import Passage
 
 Mark = Mapping[str, Any]
-"""The record of a document: its `hash`, `origin` and `kind`, and once it is whole the number of its
-`passages`, the time `indexed` and how it was `cut`."""
+"""The record of a document: its `hash`, `origin` and `kind`. A completely written document also has
+the number of its `passages`, the time `indexed`, and how it was `cut`."""
 
 
 def check_model(what: str, held: str, given: str, fix: str) -> None:
-    """Refuse, by a `StoreError`, another embedding model than the one that is held."""
+    """Raise a `StoreError` if the given embedding model is not the one of the stored vectors."""
     if held != given:
         why = f"its vectors are from {held or 'no model'}, and the settings say {given or 'none'}"
         raise StoreError(f"{what} does not fit the model", why=why, fix=fix)
 
 
 class Change(NamedTuple):
-    """A change that is written as one."""
+    """A change that is written as a unit."""
 
     begun: Mapping[str, Mark] = {}
     """Marks of documents, written first."""
     emptied: Collection[str] = ()
-    """Documents whose passages are deleted, but for those `kept`."""
+    """Documents whose passages are deleted, except those in `kept`."""
     kept: Collection[str] = ()
+    """Ids of passages."""
     rows: Sequence[tuple[str, Passage]] = ()
     """Passages, each with its document."""
     vectors: Sequence[Any] | None = None
-    """One for each row; None in an index of words only."""
+    """One per row; None in an index that has words only."""
     ended: Mapping[str, Mark] | None = None
-    """Marks that are written last; None if the change is part of an unfinished one."""
+    """Marks written last; None if more changes of the same documents follow."""
 
 
 class PassageStore(Protocol):
     """Passages with vectors, and marks of documents. Its methods block, and raise `StoreError`."""
 
     needs_vectors: bool
-    """Whether passages have vectors also where they are searched by their words only."""
+    """Whether passages need vectors even if they are searched by their words only."""
 
     def updating(self, *, rebuild: bool, rows: int = 0) -> AbstractContextManager[PassageStore]:
-        """The only turn to change the passages; gives the store to write to.
+        """Hold the exclusive right to change the passages, and yield the store to write to.
 
-        A rebuild begins with nothing, and replaces what there was if all ends well. `rows` is
-        about how many passages are coming, if that is known.
+        A rebuild starts empty and replaces the old passages only if it succeeds. `rows` is the
+        approximate number of passages to come, if known.
         """
 
     def together(self) -> AbstractContextManager[object]:
-        """Group changes of one or several documents, so that others see them as one if possible."""
+        """Group changes of one or more documents; readers see them as one where possible."""
 
     def write(self, change: Change, embedder: str) -> None:
-        """Make a change, with vectors of this embedding model."""
+        """Write a change whose vectors are from this embedding model."""
 
     def embedder(self) -> str | None:
-        """The name of the vectors' model, "" for none; None if nothing is there."""
+        """Return the name of the vectors' model, "" for no model; None if there is no index."""
 
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None
     ) -> dict[str, Mark]:
-        """The marks of existing documents: of all, of those named, or of this hash."""
+        """Return the marks of existing documents: of all, of those named, or of this hash."""
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
-        """Passages by their ids, each with its document, in this order."""
+        """Return passages by id in the given order, each with its document."""
 
     def passages(
         self, document: str | None = None, *, with_vectors: bool = False
     ) -> Iterator[tuple[Passage, Any]]:
-        """All passages, or those of a document or a source; each with its vector, or None."""
+        """Yield all passages, or those of a document or a source, each with its vector or None."""
 
     def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
-        """How many passages there are, or a document has, or all whole documents have."""
+        """Count all passages, those of a document, or those of all complete documents."""
 
     def candidates(
         self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool
     ) -> list[list[Candidate]]:
-        """For each query the first `depth` passages by its vector, and by its words.
+        """Return for each query the top `depth` passages by vector and the top `depth` by words.
 
-        Without vectors it is searched by words alone, and the cosines are 0; without `words` by
-        vectors alone, and the word scores are 0.
+        Without vectors only words are searched, and the cosines are 0; without `words` only
+        vectors are searched, and the word scores are 0.
         """
 
     def close(self) -> None:
-        """Let go of the place."""
+        """Release the store."""

@@ -1,4 +1,4 @@
-"""Passages in Chroma, with their words in SQLite beside it."""
+"""Passages in Chroma, with an index of their words in SQLite."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from citeproof.tools.retrieval.word_search import Row, Words
 from citeproof.types import Box, Passage
 
 _DOCUMENTS_AT_ONCE = 20
-"""Documents whose passages are read at a time to find their words."""
+"""Documents per batch when the passages are read for their words."""
 
 
 class ChromaPassages:
     """A `PassageStore` of two Chroma collections: the passages, and the marks of documents.
 
-    A revision counts the changes, and each mark bears that of its own. So a copy of the passages'
-    words is brought up to date by reading only the changes since its own revision.
+    The collection of passages counts its changes as a revision, and each mark has the revision of
+    its document's last change. A copy of the words has a revision too, so bringing it up to date
+    means reading only what changed since then.
     """
 
     needs_vectors = False
@@ -43,12 +44,12 @@ class ChromaPassages:
         self._store.space = "ip" if similarity_of(embeddings) == "inner_product" else "cosine"
         self._names: Sequence[str] = (settings.collection, f"{settings.collection}-documents")
         self._words: dict[Any, Words] = {}
-        """Those of the collection that was used last, by its id; a rebuild makes another one."""
+        """The words of the last used collection, by its id; a rebuild creates a new collection."""
         self._lock = threading.Lock()
 
     @contextmanager
     def updating(self, *, rebuild: bool, rows: int = 0) -> Iterator[ChromaPassages]:
-        """The only turn to change the passages; gives what is to be written to."""
+        """Hold the exclusive right to change the passages, and yield the store to write to."""
         written, task = copy.copy(self), "updating the index"
         with (
             self._store.updating(task, *self._names, rebuild=rebuild) as written._names,
@@ -57,11 +58,11 @@ class ChromaPassages:
             yield written
 
     def together(self) -> AbstractContextManager[object]:
-        """Nothing: others see each change, and the marks say what is whole."""
+        """Do nothing: readers see each change, and the marks say which documents are complete."""
         return nullcontext()
 
     def write(self, change: Change, embedder: str) -> None:
-        """Make a change; others see it once its last marks are written."""
+        """Write a change; its documents are complete once its last marks are written."""
         ids = [passage.id for _, passage in change.rows]
         with self._store.writing("writing the index", self._embedders(embedder)) as (own, marks):
             revision = int(own.metadata.get("revision", 0)) + 1
@@ -84,12 +85,12 @@ class ChromaPassages:
                 self._current_words(own, marks)
 
     def embedder(self) -> str | None:
-        """The name of the vectors' model, "" for none; None if nothing is there."""
+        """Return the name of the vectors' model, "" for no model; None if there is no index."""
         with self._read() as (own, _):
             return str(own.metadata["embedder"]) if own else None
 
     def check_embedder(self) -> None:
-        """Refuse, by a `StoreError`, vectors of another embedding model."""
+        """Raise a `StoreError` if the vectors are from another embedding model."""
         with self._read() as (own, _):
             if own:
                 self._store.check_embedder(own, self._embedder)
@@ -97,7 +98,7 @@ class ChromaPassages:
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None
     ) -> dict[str, Mark]:
-        """The marks of existing documents: of all, of those named, or of this hash."""
+        """Return the marks of existing documents: of all, of those named, or of this hash."""
         with self._read() as (_, marks):
             if marks and names is not None:
                 found = fetch(marks, list(map(_key, names)), "documents", "metadatas").values()
@@ -106,7 +107,7 @@ class ChromaPassages:
             return _find_marks(marks, wanted) if marks else {}
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
-        """Passages by their ids, each with its document, in this order."""
+        """Return passages by id in the given order, each with its document."""
         with self._read() as (own, _):
             found = fetch(own, ids, "documents", "metadatas") if own else {}
         return {
@@ -117,7 +118,7 @@ class ChromaPassages:
     def passages(
         self, document: str | None = None, *, with_vectors: bool = False
     ) -> Iterator[tuple[Passage, Any]]:
-        """All passages, or those of a document or a source; each with its vector, or None."""
+        """Yield all passages, or those of a document or a source, each with its vector or None."""
         where = {"$or": [{"source": document}, {"document": document}]} if document else None
         include = ["documents", "metadatas", *(["embeddings"] if with_vectors else [])]
         with self._read() as (own, _):
@@ -129,7 +130,7 @@ class ChromaPassages:
         yield from zip(found, vectors, strict=with_vectors)
 
     def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
-        """How many passages there are, or a document has, or all whole documents have."""
+        """Count all passages, those of a document, or those of all complete documents."""
         with self._read() as (own, marks):
             if own and of_whole:  # Chroma counts record by record: 100 ms for a million
                 return self._current_words(own, marks).count
@@ -140,7 +141,7 @@ class ChromaPassages:
     def candidates(
         self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool
     ) -> list[list[Candidate]]:
-        """For each query the first `depth` passages by its vector, and by its words."""
+        """Return for each query the top `depth` passages by vector and the top `depth` by words."""
         with self._read() as (own, marks):
             if own is None:
                 return [[] for _ in queries]
@@ -160,14 +161,14 @@ class ChromaPassages:
                     found = fetch(own, list(score.keys() - cosine.keys()), "embeddings")
                     score |= held.scores(query, cosine.keys() - score.keys())
                     cosine |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
-        kept = scores if vectors is None else cosines  # a passage that is just gone has no cosine
+        kept = scores if vectors is None else cosines  # a passage just deleted has no cosine
         return [
             [Candidate(key, near.get(key, 0.0), best.get(key, 0.0)) for key in keys]
             for keys, near, best in zip(kept, cosines, scores, strict=True)
         ]
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Release the store."""
         for words in self._words.values():
             words.close()
         self._store.close()
@@ -175,7 +176,7 @@ class ChromaPassages:
     @contextmanager
     def _read(self) -> Iterator[list[Any]]:
         with self._store.reading("searching", *self._names) as found:
-            # Where only one is there, another process is just making both.
+            # If only one exists, another process is just creating both.
             yield found if all(found) else [None, None]
 
     def _embedders(self, embedder: str) -> dict[str, str]:
@@ -189,14 +190,14 @@ class ChromaPassages:
         )
 
     def _cosine(self, one: Sequence[float], other: Any) -> float:
-        """As Chroma computes it: where vectors are compared by inner product, that."""
+        """Compute the similarity as Chroma does: the cosine, or the inner product."""
         a, b = np.asarray(one, np.float32), np.asarray(other, np.float32)
         is_unit = self._store.space == "cosine"
         length = float(np.linalg.norm(a) * np.linalg.norm(b)) if is_unit else 1.0
         return float(a @ b) / max(length, 1e-12)
 
     def _current_words(self, own: Any, marks: Any) -> Words:
-        """The words of all passages; what changed since they were last looked at is read first."""
+        """Return the words of all passages, after reading what changed since the last call."""
         with self._lock:
             if own.id not in self._words:
                 self._words.clear()  # not closed: a search may be using them

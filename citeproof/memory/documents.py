@@ -1,9 +1,9 @@
-"""Documents as the index knows them: where they come from, and the mark that each one has.
+"""Documents as the index knows them: their origin, and the mark that each one has.
 
-A mark is the hash of a document's content and of how it was cut. The hash is empty from before the
-first passage is written until after the last, so even after an interrupted update a document is
-either whole or known to be incomplete. A document that is still to be read is marked as waiting. A
-deleted one keeps a mark, so that copies of its words elsewhere can be deleted as well.
+A mark holds a hash of the document's content and of how it was cut. The hash is empty while the
+passages are written, so after an interrupted update a document is either complete or known to be
+incomplete. A document that has not been read yet is marked as waiting. A deleted document keeps a
+mark, so that copies of its words elsewhere can be deleted too.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from citeproof.tools.documents.sources import PIECE, Origin
 from citeproof.tools.web import is_url, normalize
 
 GONE, WAITING = "gone", "waiting"
-"""Marks that are no hash."""
+"""Values that a mark has in place of a hash."""
 
 
 class IndexedDocument(BaseModel, frozen=True):
-    """A document of the index."""
+    """A document in the index."""
 
     document: str
-    """Its path, its URL, or the name that it was given."""
+    """Its path, its URL, or its given name."""
     origin: Origin
     kind: str
-    """Its format: `pdf`, `md`, `html`."""
+    """Its format, such as `pdf`, `md` or `html`."""
     passages: int
     indexed: datetime | None
-    """When it was last written; None while it is not whole."""
+    """When it was last written; None while it is incomplete."""
 
     @property
     def whole(self) -> bool:
-        """Whether all of its passages are there."""
+        """Whether all of its passages are stored."""
         return self.indexed is not None
 
 
 def document_of(name: str) -> str:
-    """The document that this is, or is a piece of."""
+    """Return the name of the document that this name, or the piece of this name, belongs to."""
     return name.partition(PIECE)[0]
 
 
 def validators(marks: Mapping[str, Mark], cut: str) -> dict[str, dict[str, str]]:
-    """Pages of the web, each with the validators that its site sent when it was read.
+    """Return the web pages among the documents, each with the validators that its site sent.
 
-    Pages that are incomplete, or were cut with other settings, come without `etag` and `modified`,
-    so that they are fetched again.
+    Pages that are incomplete or were cut with other settings lack `etag` and `modified`, so they
+    are fetched again.
     """
     found: dict[str, dict[str, str]] = {}
     for name, mark in marks.items():
@@ -63,7 +63,7 @@ def validators(marks: Mapping[str, Mark], cut: str) -> dict[str, dict[str, str]]
 
 
 def list_documents(marks: Mapping[str, Mark], count: Callable[[str], int]) -> list[IndexedDocument]:
-    """The documents of the index, and those still to be read, by name; an import counts as one."""
+    """List the documents by name, including those not read yet; an import counts as one."""
     found: dict[str, IndexedDocument] = {}
     for name, mark in marks.items():
         is_whole = mark["hash"] not in ("", WAITING)
@@ -83,10 +83,10 @@ def list_documents(marks: Mapping[str, Mark], count: Callable[[str], int]) -> li
 
 
 def match(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """The documents of these names, and those below them: of a folder, a page, or an import.
+    """Return the documents with these names and those below them, in a folder, page or import.
 
     Raises:
-        InputError: There is no document of a name.
+        InputError: No document matches a name.
     """
     found: dict[str, None] = {}
     for name in names:

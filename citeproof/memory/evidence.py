@@ -1,4 +1,4 @@
-"""The evidence log: which passage was cited, for which claim of which question, and when."""
+"""The evidence log: which passages were cited for which claim of which question, and when."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Status = Literal["supported", "contradicted", "unsupported", "unchecked"]
 
 
 class Evidence(BaseModel, frozen=True):
-    """A claim with the passages that were cited for it."""
+    """A claim with the passages cited for it."""
 
     question: str
     claim: str
@@ -36,10 +36,10 @@ class Evidence(BaseModel, frozen=True):
 
 
 class EvidenceLog:
-    """A log in a Chroma collection; `open` makes one. Its methods may be called from async code.
+    """A log in Chroma. Create it with `open`; its async methods run in threads.
 
-    An entry's vector is that of question and claim; each embedding model has a collection of its
-    own, and all are read. Any number of threads and processes may use a log at once.
+    An entry's vector embeds question and claim. Each embedding model writes to a collection of its
+    own, and reading covers all of them. Any number of threads and processes may use a log at once.
     """
 
     def __init__(self, store: Store, name: str, embeddings: Embeddings | None) -> None:
@@ -51,7 +51,7 @@ class EvidenceLog:
 
     @classmethod
     def open(cls, settings: ChromaSettings, embeddings: Embeddings | None = None) -> EvidenceLog:
-        """The log beside the settings' passages; if there is none, it is not made yet."""
+        """Open the log that belongs to these settings' passages; the first write creates it."""
         return cls(open_store(settings, "evidence"), f"{settings.collection}-evidence", embeddings)
 
     @in_thread
@@ -63,11 +63,17 @@ class EvidenceLog:
         status: Status,
         method: str,
     ) -> str:
-        """Note what was cited for a claim, and give the id of the entry.
+        """Record what was cited for a claim, and return the id of the entry.
 
-        The same claim with the same passages, question and method is noted once, with its
-        latest status and time. The claim has no citation marks, and the passages are in the order
-        of these; the method is the one that wrote it, such as `vtg`.
+        The same claim with the same passages, question and method is one entry, with its latest
+        status and time.
+
+        Args:
+            question: The question.
+            claim: The claim, without citation marks.
+            passages: The cited passages, in the order of the citation marks.
+            status: The verdict on the claim.
+            method: The method that wrote the claim, such as `vtg`.
 
         Raises:
             InputError: Question or claim is empty.
@@ -97,20 +103,20 @@ class EvidenceLog:
 
     @in_thread
     def for_question(self, question: str) -> list[Evidence]:
-        """The citations for a question, in order of time; case and spacing do not matter."""
+        """Return a question's entries, oldest first; letter case and spacing do not matter."""
         return self._entries({"key": _key(question)})
 
     @in_thread
     def recent(self, n: int = 20) -> list[Evidence]:
-        """The last `n` entries, the latest first."""
+        """Return the last `n` entries, latest first."""
         return self._entries()[::-1][: max(n, 0)]
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Release the store."""
         self._store.close()
 
     def _entries(self, where: dict[str, Any] | None = None) -> list[Evidence]:
-        """The latest of each entry, in order of time."""
+        """Return the latest version of each entry, oldest first."""
         names = self._store.list_names(self._name)
         rows: list[Any] = []
         with self._store.reading("reading the evidence log", *names) as logs:

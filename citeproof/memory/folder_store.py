@@ -1,12 +1,12 @@
-"""Chroma collections in a folder: many processes read or one writes, each for one operation.
+"""Chroma collections in a folder, locked per operation for many readers or one writer.
 
-Chroma keeps its vector index in the memory of each client, so a client opens the folder anew once
-another has written.
+Each Chroma client keeps the vector index in memory, so a client reopens the folder after another
+one has written.
 
-When a process is killed while Chroma writes its vector files (every `SYNC` records), the files
-are torn: tried with chromadb 1.5.9, the next process that uses them dies of a segmentation fault.
-Later writes are in SQLite, and stay. So before a write that makes Chroma write these files they are
-copied, and put back if the writer died meanwhile.
+If a process is killed while Chroma writes its vector files (every `SYNC` records), the files are
+torn, and the next process that uses them dies of a segmentation fault (seen with chromadb 1.5.9).
+Later writes are in SQLite and survive. So before a write that makes Chroma write its vector files,
+the store copies them, and it restores the copy if the writer died.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from citeproof.memory.locks import FolderLock, Mode
 from citeproof.memory.store import SYNC, Store, chroma_settings, store_errors
 
 _FILLING_SYNC = 10_000
-"""A copy of the vector files before each write costs what they hold, so during a large import they
-are seldom written."""
+"""`sync_threshold` during a large import. Copying the vector files before each write takes time in
+proportion to their size, so they are written less often."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 _VECTOR_FILES = "????????-????-????-????-????????????"
-"""Chroma's folders of them."""
+"""Glob pattern of Chroma's folders of vector files."""
 _spellings = itertools.count()
 
 
 class FolderStore(Store):
-    """Collections in a folder, that many may read, or one may write."""
+    """Collections in a folder that many processes may read or one may write."""
 
     def __init__(self, path: Path, fix: str) -> None:
         super().__init__(None, f"in {path}", fix, beside=path)
         self._path = path
         self._version = path / "version"
-        """A file that every writer changes, once there is a database."""
+        """A file that every writer changes, once the database exists."""
         self._tables = path / "chroma.sqlite3"
         self._seen = ""
-        """The version that the client has open."""
+        """The version that the client has opened."""
         self._lock = FolderLock(path, "store")
         self._updates = FolderLock(path, "update")
         self._reopening = threading.Lock()
@@ -59,18 +59,18 @@ class FolderStore(Store):
         while mode == "write" or self._version.exists() or self._tables.exists():
             with self._lock.hold(mode, task):
                 if mode == "read" and self._copies():
-                    mode = "write"  # to put them back
+                    mode = "write"  # to restore them
                     continue
                 self._reopen()
                 if mode == "write":
-                    # Before anything is written: also if this process dies, others look anew.
+                    # Before anything is written, so that others reopen even if this process dies.
                     self._seen = uuid.uuid4().hex
                     self._version.write_text(self._seen, "utf-8")
                 try:
                     yield True
                 except BaseException:
                     if mode == "write":
-                        self._seen = ""  # what Chroma holds in memory may not be what it wrote
+                        self._seen = ""  # Chroma's memory may differ from what it wrote
                     raise
                 return
         yield False
@@ -86,13 +86,13 @@ class FolderStore(Store):
         draft.mkdir(parents=True)
         if (self._path / segment).is_dir():
             shutil.copytree(self._path / segment, draft, dirs_exist_ok=True)
-        draft.rename(copy)  # half of one is none
+        draft.rename(copy)  # an incomplete copy must not count
         yield
         shutil.rmtree(copy)
 
     @contextmanager
     def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
-        """While so many records are written, the vector files are written more seldom."""
+        """Write the vector files less often while this many records are written."""
         if records < _FILLING_SYNC:
             yield
             return
@@ -102,20 +102,20 @@ class FolderStore(Store):
         finally:
             self._sync = SYNC
             with self.writing(task, embedders) as (made, *_):
-                # With one record more they are written, so that nobody has to read the rest.
+                # One more record makes Chroma write them, so that no client has to read the rest.
                 if (last := made.get(limit=1, include=["embeddings"]))["ids"]:
                     self.write(made, "update", last["ids"], embeddings=last["embeddings"])
 
     def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
-        """The collections, whose vector files are written after `_sync` records."""
+        """Return the collections, with their vector files written every `_sync` records."""
         made = super()._make_all(embedders)
         if all(one.configuration_json["hnsw"]["sync_threshold"] == self._sync for one in made):
             return made
-        with warnings.catch_warnings():  # Chroma warns of collections without a function of its own
+        with warnings.catch_warnings():  # Chroma warns if there is no embedding function
             warnings.simplefilter("ignore", DeprecationWarning)
             for one in made:
                 one.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
-        self._let_go()  # Chroma goes by the number that a client found when it was made
+        self._let_go()  # a Chroma client keeps the number that it read when it was created
         self._reopen()
         return super()._make_all(embedders)
 
@@ -136,11 +136,11 @@ class FolderStore(Store):
                 if not self._tables.exists():
                     return
                 with closing(sqlite3.connect(self._tables)) as tables:
-                    tables.execute("VACUUM")  # reads all of it
+                    tables.execute("VACUUM")  # reads the whole file, so it detects damage
                     segments = [name for (name,) in tables.execute("SELECT id FROM segments")]
             except (StoreError, sqlite3.DatabaseError) as error:
                 if is_rebuilt or not _is_damage(error.__cause__ or error):
-                    return  # then it takes more room than it needs
+                    return  # the database only takes more room than it needs
                 self._let_go()
                 if self._tables.exists():
                     damaged = self._tables.with_suffix(".damaged")
@@ -149,11 +149,11 @@ class FolderStore(Store):
                     self._tables.replace(damaged)
                 self._version.unlink(missing_ok=True)
             for folder in self._path.glob(_VECTOR_FILES):
-                if folder.name not in segments:  # Chroma leaves them
+                if folder.name not in segments:  # Chroma doesn't delete them
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _reopen(self) -> None:
-        """Open the folder if another client has written; whoever calls holds the lock."""
+        """Reopen the folder if another client has written; the caller holds the lock."""
         import chromadb
 
         with self._reopening:
@@ -164,8 +164,7 @@ class FolderStore(Store):
                 return
             self._let_go()
             if version and not (self._tables.is_file() and self._tables.stat().st_size):
-                # Chroma would begin a new one there, and what was stored would seem never to
-                # have been.
+                # Chroma would create a new database, and everything stored would silently be lost.
                 raise StoreError(
                     f"The Chroma store {self._where} is damaged",
                     why=f"{self._tables.name} is empty or gone",
@@ -174,26 +173,28 @@ class FolderStore(Store):
             copies = self._copies()
             for copy in copies:
                 segment, _, before = copy.name.partition("@")
-                if before == str(self._look_up(segment)[1]):  # Chroma notes it once all is whole
+                if before == str(self._look_up(segment)[1]):  # Chroma updates it after the files
                     shutil.rmtree(self._path / segment, ignore_errors=True)
                     shutil.copytree(copy, self._path / segment)
-            # Chroma has one client for each spelling of a path, whoever asks for it.
+            # Within a process, Chroma shares one client per spelling of a path.
             spelling = f"{self._path}/{'./' * next(_spellings)}"
             self._client = chromadb.PersistentClient(path=spelling, settings=chroma_settings())
             self._seen = version
             if copies:
-                for collection in self._client.list_collections():  # Chroma reads what they lack
+                for collection in self._client.list_collections():  # reads what the files lack
                     collection.get(limit=1, include=["embeddings"])
                 shutil.rmtree(self._path / "copies")
 
     def _copies(self) -> list[Path]:
-        """The copies of vector files that a writer was writing when it died."""
+        """Return the copies of the vector files that a writer was changing when it died."""
         return list(self._path.glob("copies/*@*"))
 
     def _look_up(self, key: str) -> tuple[str, int, int]:
-        """The folder of vector files of this name, or of the collection of this id.
+        """Look up vector files by the name of their folder or the id of their collection.
 
-        With the last record that is in them, and how many records of the collection may not be.
+        Returns:
+            The folder's name, the last record that the files contain, and the number of the
+            collection's records that they may lack.
         """
         with closing(sqlite3.connect(self._tables)) as tables:
             [found] = tables.execute(
@@ -206,7 +207,7 @@ class FolderStore(Store):
 
 
 class ReadOnlyStore(FolderStore):
-    """A store in a read-only folder, such as one on a read-only disk; it works on a copy.
+    """A store in a folder that is not writable; it works on a copy.
 
     Locks, words, and Chroma itself need a place to write.
     """
@@ -223,18 +224,18 @@ class ReadOnlyStore(FolderStore):
     def _take_turn(self, task: str, name: str) -> NoReturn:
         raise StoreError(
             f"The Chroma store {self._where} cannot be changed",
-            why="you may only read it",
+            why="it is read-only",
             fix="Make sure that you may write there, or name another folder with --store.",
         )
 
     def close(self) -> None:
-        """Let go of the store for good, and of the copy."""
+        """Release the store for good, and delete the copy."""
         super().close()
         self._copied.cleanup()
 
 
 def _is_damage(cause: BaseException) -> bool:
-    """Whether an error comes from the file itself, and not from the disk or from other users."""
+    """Return whether an error comes from the file itself, not from the disk or other processes."""
     if isinstance(cause, sqlite3.Error):
         return getattr(cause, "sqlite_errorname", "").startswith(_DAMAGED)
     is_busy = is_full(cause) or "locked" in str(cause)

@@ -1,4 +1,4 @@
-"""The index: passages of the user's documents, found by their vectors and by their words."""
+"""The index: passages of the user's documents, searched by their vectors and by their words."""
 
 from __future__ import annotations
 
@@ -32,19 +32,21 @@ __all__ = ["Index", "IndexReport", "IndexedDocument", "Step", "Web"]
 
 
 class Index:
-    """Passages by id, and the two searches over them; `open` makes one.
+    """Passages by id, and two searches over them: by vectors and by words. Create it with `open`.
 
     All methods block; async code uses `retriever()`. Any number of threads and processes may search
-    an index while one updates it: each search sees what was written before it, and waits at most
-    for one batch of passages to be stored. Methods raise `StoreError` where the store cannot be
-    used, and `ModelError` where the embedding model fails.
+    an index while one process updates it: each search sees what was written before it, and waits at
+    most until one batch of passages is stored. Methods raise `StoreError` if the store cannot be
+    used, and `ModelError` if the embedding model fails.
 
     Args:
-        place: Where the passages are kept.
+        place: The store of the passages.
         settings: The kind of search, and how documents are cut.
-        embeddings: May be None where the kind is `bm25`: a new index is then one of words only.
-        rebuild: Begin the next update with an empty index.
-        actors: They read and cut documents, in place of this process; their bytes travel.
+        embeddings: The embedding model. May be None if the kind is `bm25`; a new index then has
+            words only.
+        rebuild: Start the next update with an empty index.
+        actors: Actors that read and cut documents instead of this process; they are sent the
+            documents' bytes.
         documents: How documents are read.
     """
 
@@ -67,7 +69,7 @@ class Index:
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """The embedding model; None where the index is searched by words only."""
+        """The embedding model; None if the index is searched by words only."""
         return self._embeddings
 
     @classmethod
@@ -81,11 +83,11 @@ class Index:
         actors: Actors[Any] | None = None,
         documents: DocumentSettings | None = None,
     ) -> Index:
-        """Open the index in Chroma; where there is none, nothing is made yet.
+        """Open the index in Chroma; the first update creates it.
 
         Raises:
-            SettingsError: Embeddings are needed and not given.
-            StoreError: The vectors that are there are from another model.
+            SettingsError: The kind of search needs embeddings, and none are given.
+            StoreError: The stored vectors are from another model.
         """
         if embeddings is None and settings.kind != "bm25":
             raise SettingsError(
@@ -109,16 +111,17 @@ class Index:
         follow_links: bool = False,
         progress: Progress | None = None,
     ) -> IndexReport:
-        """Bring the index in line with documents: files, folders, and pages of the web.
+        """Synchronise the index with documents: files, folders, and web pages.
 
-        Only documents that changed since the last time are embedded and written. Files that are
-        gone from these folders are dropped, and so are pages that their site no longer has;
-        documents elsewhere stay. An interrupted update keeps the documents it finished; the next
-        call repeats the others. A rebuild replaces the old index only when it is complete.
+        Only documents that changed since the last update are embedded and written. Files that have
+        disappeared from these folders are removed, and so are pages that their site no longer has;
+        all other documents stay. An interrupted update keeps the documents that it finished, and
+        the next call repeats the rest. A rebuild replaces the old index only when it is complete.
 
         Args:
             documents: Paths, and URLs as strings.
-            web: How URLs are fetched; by default each alone, and from public addresses only.
+            web: How URLs are fetched. By default only the given pages are fetched, and only from
+                public addresses.
             follow_links: Follow links inside a folder that lead out of it.
             progress: Called with each step.
 
@@ -128,10 +131,10 @@ class Index:
         urls = [str(one) for one in documents if is_url(str(one))]
         paths = [Path(one) for one in documents if not is_url(str(one))]
         found = find(paths, follow_links=follow_links)
-        # A rebuild does not look at what may be damaged.
+        # A rebuild doesn't read the old index, which may be damaged.
         marks = self._place.marks() if urls and not self._rebuild else {}
         fetched = fetch_pages(urls, web or Web(), validators(marks, how_cut(self._settings)))
-        first: list[Fetched] = []  # before the turn is taken: all may be refused, or unchanged
+        first: list[Fetched] = []  # fetched before locking: all may be refused or unchanged
         for page in fetched:
             first.append(page)
             if page.state == "read":
@@ -141,13 +144,13 @@ class Index:
         is_needed = bool(found.files) or any(page.state == "read" for page in first)
         if self._rebuild and not is_needed and self.count():
             raise InputError(
-                "The index is not built anew",
+                "The index was not rebuilt",
                 why="; ".join(page.why for page in first) or "there is no document to read",
-                fix="The old one is as it was.",
+                fix="The old index is unchanged.",
             )
 
         def change(update: Update) -> None:
-            if paths:  # looked for again: another process may have had its turn meanwhile
+            if paths:  # found again: another process may have updated the index meanwhile
                 update.add_files(find(paths, follow_links=follow_links))
             if urls:
                 update.add_pages(chain(first, fetched))
@@ -165,25 +168,26 @@ class Index:
     ) -> list[str]:
         """Index texts and LangChain documents, or passages; return their ids.
 
-        Each text is a document of its own, cut into passages like a file. A text replaces the one
-        with its id; an unchanged one is not written again. `title`, `source` and `page` of its
-        metadata go into its passages.
+        Each text is a separate document and is cut into passages like a file. It replaces an
+        earlier text with the same id; an unchanged text is not written again. The passages take
+        over `title`, `source` and `page` from the metadata.
 
-        Passages are stored as they are. Together they form the document of this name, and replace
-        an earlier one; unchanged passages are not written again, so an interrupted call can be
-        repeated.
+        Passages are stored as they are. Together they form the document called `name`, and replace
+        an earlier document of this name. Unchanged passages are not written again, so an
+        interrupted call can be repeated.
 
         Args:
             texts: The texts, documents or passages.
-            vectors: For passages: an array of shape (passages, dimension), of the embedding model
-                that the index is searched with. By default they are embedded.
-            ids: By default a document's own, or else made from source and text.
+            vectors: For passages: an array of shape (passages, dimension), from the embedding model
+                that the index is searched with. By default the passages are embedded.
+            ids: The ids of texts. By default a document's own id, or else one made from source and
+                text.
             name: The name of the passages' document.
             progress: Called with each step.
 
         Raises:
-            InputError: A text is empty, or its id that of a file or a page; or vectors and
-                passages, or vectors and embedding model, do not fit.
+            InputError: A text is empty or has the id of a file or page, or the vectors don't fit
+                the passages or the embedding model.
         """
         passages = [one for one in texts if isinstance(one, Passage)]
         if vectors is not None or passages:
@@ -201,17 +205,17 @@ class Index:
     def add_sources(
         self, sources: Sequence[Source], *, progress: Progress | None = None
     ) -> IndexReport:
-        """Index documents that are neither files nor pages; `add` is for texts."""
+        """Index documents that are neither files nor pages; for texts, use `add`."""
         return self._update(
             lambda update: update.add_texts(sources), progress, is_needed=bool(sources)
         )
 
     def add_import(self, given: Import, *, progress: Progress | None = None) -> IndexReport:
-        """Index passages that come with vectors; `add` is for those in memory.
+        """Index passages that come with vectors; for passages in memory, use `add`.
 
         Raises:
-            InputError: The vectors are not of the length of the embedding model's, or a line
-                cannot be used.
+            InputError: The vectors' length differs from the embedding model's, or a line is
+                invalid.
             SettingsError: The index was opened without an embedding model.
         """
         embeddings = self._need_embeddings()
@@ -231,59 +235,59 @@ class Index:
         )
 
     def remove(self, names: Sequence[Path | str]) -> list[str]:
-        """Remove documents: files, all in a folder, pages and those below, and texts by their ids.
+        """Remove documents: files, whole folders, pages and those below them, and texts by id.
 
-        Whether the files are still there makes no difference.
+        Files need not exist any more.
 
         Returns:
-            The documents that were removed.
+            The removed documents.
 
         Raises:
-            InputError: One is not in the index; nothing is removed then.
+            InputError: A name is not in the index; nothing is removed.
         """
         chosen = match(list(map(str, names)), self._place.marks())
         self._update(lambda update: update.drop_named(chosen), None, is_needed=bool(chosen))
         return chosen
 
     def documents(self) -> list[IndexedDocument]:
-        """The documents, by name; those of an interrupted update may not be whole."""
+        """Return the documents by name; after an interrupted update some may be incomplete."""
         return list_documents(self._place.marks(), self._place.count)
 
     def count(self) -> int:
-        """How many passages there are."""
+        """Return the number of passages."""
         return self._place.count()
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
-        """The passages with these ids, in this order; unknown ids are left out."""
+        """Return the passages with these ids, in this order; unknown ids are skipped."""
         return [passage for _, passage in self._place.held(ids).values()]
 
     def document(self, name: str) -> list[Passage]:
-        """The passages of a document, by its path or its source, in its order; none if unknown."""
+        """Return a document's passages in order, by its path or source; none if it is unknown."""
         found = (passage for passage, _ in self._place.passages(name))
         return sorted(found, key=lambda one: (one.source, one.page or 0, one.start))
 
     def passages(self) -> Iterator[Passage]:
-        """All passages."""
+        """Iterate over all passages."""
         return (passage for passage, _ in self._place.passages())
 
     def retriever(self, kind: Kind | None = None) -> HybridRetriever:
-        """A retriever over the index, of the kind in the settings if none is named."""
+        """Return a retriever over the index; the kind defaults to that of the settings."""
         return HybridRetriever(self, kind or self._settings.kind)
 
     def candidates(
         self, queries: Sequence[str], depth: int, kind: Kind = "fused"
     ) -> list[list[Candidate]]:
-        """For each query the first `depth` passages of the searches that are asked for.
+        """Return for each query the top `depth` passages of each search that the kind includes.
 
         Raises:
-            SettingsError: Vectors are searched, and the index has none or was opened without
+            SettingsError: The kind searches vectors, and the index has none or was opened without
                 embeddings.
         """
         vectors = None if kind == "bm25" else self._vectors(queries)
         return self._place.candidates(queries, vectors, depth, words=kind != "dense")
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Release the store."""
         self._place.close()
 
     def _update(
@@ -294,7 +298,7 @@ class Index:
         is_needed: bool,
         rows: int = 0,
     ) -> IndexReport:
-        """Make one change of the index, whose turn this takes; for nothing nothing is made."""
+        """Lock the index and change it; without documents no index is created."""
         told, place = progress or (lambda step: None), self._place
         with ExitStack() as held:
             if is_needed or self.count():
@@ -308,18 +312,18 @@ class Index:
         return report
 
     def _vectors(self, queries: Sequence[str]) -> list[list[float]] | None:
-        """Of the queries; None if there is no index, so that no model is loaded for it."""
+        """Return the queries' vectors; None, without loading a model, if there is no index."""
         if (embedder := self._place.embedder()) is None:
             return None
         if self._embeddings is None or not embedder:
             raise SettingsError(
-                "The index was made or opened without an embedding model",
-                fix="Search it with the kind `bm25`, or give a model and build the index anew: "
+                "The index was built or opened without an embedding model",
+                fix="Search it with the kind `bm25`, or give a model and rebuild the index: "
                 "citeproof index --rebuild PATH.",
             )
         fix = (
-            "Set `embedding.model` to that model, or index anew: citeproof index --rebuild; in "
-            "PostgreSQL, under another `chroma.collection`."
+            "Set `embedding.model` to that model, or rebuild the index: citeproof index --rebuild; "
+            "in PostgreSQL, index under another `chroma.collection`."
         )
         check_model("The index", embedder, embedder_name(self._embeddings), fix)
         return embed_queries(self._embeddings, queries)
@@ -329,7 +333,7 @@ class Index:
         if self._embeddings is None or is_of_words:
             raise SettingsError(
                 "Vectors cannot be indexed without an embedding model",
-                why="questions would have none to be compared with",
-                fix="Set `embedding.model` to the one that they are from.",
+                why="questions could not be compared with them",
+                fix="Set `embedding.model` to the model that they are from.",
             )
         return self._embeddings

@@ -1,4 +1,4 @@
-"""Brings an index in line with documents: finds the changes, and writes only those."""
+"""Synchronises an index with documents: finds the changes, and writes only those."""
 
 from __future__ import annotations
 
@@ -31,63 +31,63 @@ from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
 _VERSION = "7"
-"""Goes up when readers or cutting change, so that documents are indexed anew."""
+"""Increased when readers or cutting change, so that all documents are indexed again."""
 _FIRST, _BATCH = 64, 500
-"""Passages that are embedded and stored at a time: few at first, for an early estimate of the
-speed; many later on, since an embedder sorts by length."""
+"""Passages embedded and stored per batch: few at first, for an early estimate of the speed; more
+later, because an embedder sorts them by length."""
 _AHEAD = 4
-"""Documents that each actor has at hand."""
+"""Documents queued per actor."""
 
 
 class Step(NamedTuple):
-    """How far an update is with a document."""
+    """The progress of an update with one document."""
 
     document: str
     state: Literal["reading", "storing", "done"]
-    """`done` is one that has not changed or cannot be read, or whose passages are all stored."""
+    """`done` means unchanged, unreadable, or completely stored."""
     stored: int = 0
-    """Its passages stored so far."""
+    """Passages stored so far."""
     passages: int = 0
-    """Its passages."""
+    """All its passages."""
 
 
 Progress = Callable[[Step], None]
 _Read = tuple[Sequence[str], list[Passage]]
-"""The problems of a document as a whole, and its passages."""
+"""The problems of a document, and its passages."""
 
 
 @dataclass(frozen=True)
 class IndexReport:
-    """The outcome of an update. Documents are named by their paths, URLs or names."""
+    """The outcome of an update. Documents are identified by their paths, URLs or names."""
 
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
-    """(old path, new path): files of the same content, which were not embedded again."""
+    """(old path, new path) of files with the same content, which were not embedded again."""
     removed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Files of a kind that cannot be read."""
+    """Files of an unsupported kind."""
     left_out: tuple[tuple[str, str], ...] = ()
-    """(link or page, why it was not followed or fetched)."""
+    """(link or page, reason) of those that were not followed or fetched."""
     errors: tuple[tuple[str, str], ...] = ()
-    """(document, message): what could not be read."""
+    """(document, message) of documents that could not be read."""
     problems: tuple[tuple[str, str], ...] = ()
-    """(document, message): what was not read as a whole."""
+    """(document, message) of documents that were only partly read."""
     passages: int = 0
-    """How many passages the index holds now."""
+    """The number of passages in the index after the update."""
 
 
 @dataclass
 class _Document:
-    """A document that is read, and then written."""
+    """A document to be read and written."""
 
     source: Source
     hash: str
-    """Of its content and of how it is cut."""
+    """A hash of its content and of how it is cut."""
     wait: Callable[[], _Read]
     moved_from: str = ""
-    """The path that it had before; empty where it is not known to have been moved."""
+    """Its previous path; empty if it was not moved."""
     passages: list[Passage] = field(default_factory=list)
 
     @property
@@ -97,23 +97,23 @@ class _Document:
 
 @dataclass
 class Update:
-    """One update of an index, whose turn the caller holds."""
+    """One update of an index, which the caller has locked."""
 
     place: PassageStore
     embeddings: Embeddings | None
     settings: RetrieverSettings
     progress: Progress
     actors: Actors[Any] | None = None
-    """Actors that read and cut documents, if this process does not."""
+    """Actors that read and cut documents; None if this process does."""
     documents: DocumentSettings = field(default_factory=DocumentSettings)
-    """How they are read."""
+    """How documents are read."""
     _embedder: str = ""
     _there: dict[str, str] = field(default_factory=dict)
-    """The hashes of documents that may be in the store, in whole or in part."""
+    """The hashes of documents that may be in the store, completely or in part."""
     _waiting: set[str] = field(default_factory=set)
-    """Documents that are marked as still to be read."""
+    """Documents marked as not read yet."""
     _gone: set[str] = field(default_factory=set)
-    """Files that are not there any more, and are to be dropped."""
+    """Files that no longer exist, and will be removed."""
     _batch: int = _FIRST
     _done: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """The report so far."""
@@ -124,9 +124,9 @@ class Update:
         self._embedder = held or ""
 
     def add_files(self, found: Found) -> None:
-        """Bring the index in line with files, and drop those that are gone."""
+        """Synchronise the index with files, and remove those that no longer exist."""
         sources = [file_source(path, self.documents) for path in found.files]
-        # A folder may have held documents that are gone.
+        # A folder may have contained files that no longer exist.
         is_of_files = all(map(Path.is_file, found.roots))
         held = self._look_up([one.name for one in sources] if is_of_files else None)
         self._gone = set(find_gone(held, found))
@@ -134,7 +134,7 @@ class Update:
         self._done["errors"] += [one for one in errors if one[0] not in self._gone]
         self._waiting = {name for name, mark in held.items() if mark["hash"] == WAITING}
         new = [source for source in sources if source.name not in held]
-        if not new:  # else one that is gone may have been moved, and is dropped last
+        if not new:  # otherwise a missing file may have been moved, so it is removed last
             self.drop(sorted(self._gone))
         self._expect(new)
         self._add(sources)
@@ -144,7 +144,7 @@ class Update:
         self._done["left_out"] += [(str(link), why) for link in found.links]
 
     def add_pages(self, pages: Iterable[Fetched]) -> None:
-        """Bring the index in line with pages of the web, and drop those that are gone."""
+        """Synchronise the index with web pages, and remove those that no longer exist."""
         self._look_up(None)
         self._add(filter(None, map(self._to_source, pages)))
 
@@ -154,13 +154,13 @@ class Update:
         self._add(sources)
 
     def add_import(self, given: Import) -> None:
-        """Index passages that come with vectors, in place of what had the import's name."""
+        """Index passages that come with vectors, replacing an earlier import of this name."""
         old = {name for name in self._look_up(None) if document_of(name) == given.name}
         self._add(given.read())
         self.drop(sorted(old - set(given.pieces)))
 
     def drop(self, names: Sequence[str]) -> None:
-        """Remove documents, whether they are still where they came from or not."""
+        """Remove documents, whether or not they still exist outside the index."""
         if names:
             there = [name for name in names if name in self._there]
             self._write_marks({name: {"hash": GONE} for name in names}, emptied=there)
@@ -173,12 +173,12 @@ class Update:
         self.drop(names)
 
     def report(self) -> IndexReport:
-        """The report of the update."""
+        """Return the report of the update."""
         done = {name: tuple(own) for name, own in self._done.items()}
         return IndexReport(passages=self.place.count(of_whole=True), **done)
 
     def _look_up(self, names: Sequence[str] | None) -> dict[str, Mark]:
-        """The marks of documents."""
+        """Return the marks of documents, and note their hashes."""
         held = self.place.marks(names)
         self._there |= {n: mark["hash"] for n, mark in held.items() if mark["hash"] != WAITING}
         return held
@@ -190,7 +190,7 @@ class Update:
         self.place.write(change, self._embedder)
 
     def _find_old(self, one: _Document, taken: Collection[str]) -> str:
-        """The path of a file that had this content and is gone; empty if there is none."""
+        """Return the path of a missing file that had this content; empty if there is none."""
         if one.source.origin == "file" and one.name not in self._there:
             for old, mark in self.place.marks(of_hash=one.hash).items():
                 is_gone = old in self._gone or not exists(Path(old))
@@ -200,14 +200,14 @@ class Update:
         return ""
 
     def _expect(self, sources: Sequence[Source]) -> None:
-        """Mark documents that are still to be read, so that a partial index is recognised."""
-        if len(sources) > 1:  # a single one gets its mark at once
+        """Mark documents as not read yet, so that a partial index is recognised."""
+        if len(sources) > 1:  # a single one is marked right away
             self._waiting |= {one.name for one in sources}
             waiting = {one.name: _mark(one, WAITING) for one in sources}
             self._write_marks(waiting, last=False)
 
     def _to_source(self, page: Fetched) -> Source | None:
-        """The page to be indexed; if there is none, the report says why."""
+        """Return the page as a source to index; if there is none, the report says why."""
         done = self._done
         if page.state == "read":
             return named_source(
@@ -241,12 +241,12 @@ class Update:
                 late += self._write(waiting)
                 waiting = []
         late += self._write(waiting)
-        # An id that moved from one JSONL file to another is free once both have been seen.
+        # An id that moved from one JSONL file to another is free once both have been read.
         for one, why in self._write([one for one, _ in late]):
             self._fail(one.source, why)
 
     def _read(self, sources: Iterable[Source]) -> Iterator[_Document]:
-        """The documents to be written, in order, of those that can be read and have changed."""
+        """Yield, in order, the documents that are readable and have changed."""
         begun: deque[_Document] = deque()
         ahead = _AHEAD * self.actors.number if self.actors else 0
         for source in chain(sources, [None]):
@@ -257,7 +257,7 @@ class Update:
                     yield one
 
     def _begin(self, source: Source) -> _Document | None:
-        """Begin to read a document; None if it is unchanged."""
+        """Start to read a document; None if it is unchanged."""
         self.progress(Step(source.name, "reading"))
         try:
             data = source.load()
@@ -272,12 +272,12 @@ class Update:
         return _Document(source, key, work or partial(_read, None, *given))
 
     def _end(self, one: _Document) -> bool:
-        """Wait until a document is read; False if it cannot be."""
+        """Wait until a document is read; return False if that fails."""
         try:
             problems, one.passages = one.wait()
         except (DocumentError, MissingExtraError) as error:
-            # A file that cannot be opened, or not without an extra, may not have changed at all.
-            # One that has changed is no longer evidence for what it said.
+            # A file that cannot be opened, or needs a missing extra, may be unchanged, so its
+            # passages stay. A changed file no longer proves what its old passages say.
             changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
             self.drop([one.name] if changed and one.name in self._there else [])
             self._fail(one.source, str(error))
@@ -292,7 +292,7 @@ class Update:
         self.progress(Step(source.name, "done"))
 
     def _write(self, documents: Sequence[_Document]) -> list[tuple[_Document, str]]:
-        """Write documents; those with an id of another one's are given back, each with an error."""
+        """Write documents; return those that reuse another document's id, each with an error."""
         held = self.place.held([passage.id for one in documents for passage in one.passages])
         for one in documents:
             taken = [other.moved_from for other in documents if other is not one]
@@ -336,7 +336,7 @@ class Update:
         vectors: Mapping[str, Any],
         moved: Mapping[str, Mark],
     ) -> None:
-        """Embed and store these rows of documents, some at a time, and mark all as whole."""
+        """Embed and store these rows of documents in batches, then mark all as complete."""
         counts = {one.name: len(one.passages) for one in documents}
         left = Counter(name for name, _ in rows)
         kept = {passage.id for one in documents for passage in one.passages}
@@ -362,7 +362,7 @@ class Update:
                 self.progress(Step(name, "storing", counts[name] - left[name], counts[name]))
 
     def _embed(self, passages: Sequence[Passage], known: Mapping[str, Any]) -> list[Any] | None:
-        """The vectors of passages; some are known by their text already."""
+        """Return the vectors of passages; `known` has some of them by text."""
         if not self._embedder:
             return None
         texts = list(map(searchable, passages))
@@ -371,22 +371,22 @@ class Update:
             raise StoreError(
                 "The index cannot be changed without its embedding model",
                 why=f"its vectors are from {self._embedder}",
-                fix="Give the model, or build the index anew: citeproof index --rebuild PATH.",
+                fix="Give the model, or rebuild the index: citeproof index --rebuild PATH.",
             )
-        fix = "What is indexed so far is kept; run the same again to go on."
+        fix = "What has been indexed so far is kept; run it again to continue."
         vectors = iter(embed_texts(self.embeddings, new, fix=fix) if self.embeddings else [])
         return [known[text] if text in known else next(vectors) for text in texts]
 
 
 def how_cut(settings: RetrieverSettings) -> str:
-    """Everything besides its content that decides how a document is cut."""
+    """Return everything except its content that determines how a document is cut."""
     return f"{_VERSION}|{settings.passage_words}"
 
 
 def _read(
     _: object, read: Callable[[bytes], Document | list[Passage]], data: bytes, words: int
 ) -> _Read:
-    """Read a document, and cut it into passages of about so many words; some come ready."""
+    """Read a document and cut it into passages of about `words` words, unless it has its own."""
     parsed = read(data)
     if isinstance(parsed, list):
         return (), parsed
@@ -404,7 +404,7 @@ def _mark(source: Source, hash_: str) -> Mark:
 def _sort_out(
     documents: Sequence[_Document], owners: dict[str, str]
 ) -> tuple[list[_Document], list[tuple[_Document, str]]]:
-    """Those that can be written, and those with a passage whose id another document owns."""
+    """Split documents into writable ones and those with a passage id that another one owns."""
     accepted, refused = [], []
     for one in documents:
         mine = (document_of(one.name), one.moved_from)

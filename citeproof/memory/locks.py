@@ -1,8 +1,8 @@
 """Locks, and messages for the processes that wait for them.
 
 In a folder a lock is filelock's `ReadWriteLock`, which the system releases when a process dies; a
-note beside it says who holds it. At a Chroma server a lock is a collection, since a server makes
-one of a name only once; its metadata say who holds it, and beat.
+note next to it names the holder. On a Chroma server a lock is a collection, since a server creates
+only one collection of a name. Its metadata name the holder and contain its heartbeat.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ T = TypeVar("T")
 Mode = Literal["read", "write"]
 
 PATIENCE = 120.0
-"""Seconds after which a process that waits gives up."""
+"""Seconds after which a waiting process gives up."""
 _QUIET = 1.0
-"""Seconds that a process waits before it says so."""
+"""Seconds that a process waits before it logs a warning."""
 _AT_ONCE = 0.02
 """Seconds that do not count as waiting."""
 _GIVE_WAY = 0.12
-"""Seconds that a lock stays free for those who wait: SQLite looks every 0.1 s."""
+"""Seconds that a released lock stays free for waiting processes: SQLite polls every 0.1 s."""
 _BEAT, _SILENCE = 5.0, 30.0
-"""Seconds between two beats, and those without one after which a holder counts as dead."""
+"""Seconds between two heartbeats, and seconds without one after which a holder counts as dead."""
 
 _SQLITE = b"SQLite format 3\0"
 
 _log = logging.getLogger("citeproof")
 _numbers = itertools.count()
 _mine: set[str] = set()
-"""The server locks that this process holds."""
+"""Tokens of the server locks that this process holds or waits for."""
 
 
 class FolderLock:
     """Lets many threads and processes read a folder, or one write it.
 
-    A waiting writer lets no new reader in, so that readers cannot starve it.
+    While a writer waits, no new reader gets in, so readers cannot starve it.
 
-    The folder must exist when the lock is taken, and may have several of different names.
+    The folder must exist when the lock is taken. It may have several locks of different names.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -61,15 +61,15 @@ class FolderLock:
 
     @contextmanager
     def hold(self, mode: Mode, task: str) -> Iterator[None]:
-        """Hold the lock for a task; waiting processes are told its name.
+        """Hold the lock for a task, whose name waiting processes log.
 
         Raises:
-            StoreError: It was not free for `PATIENCE` seconds.
+            StoreError: The lock was not free for `PATIENCE` seconds.
         """
         from filelock import ReadWriteLock, Timeout
 
         self._mend()
-        # One object tells processes apart, not threads: each holder has its own.
+        # One object excludes other processes but not other threads, so each holder has its own.
         with closing(ReadWriteLock(self._file, is_singleton=False)) as lock:
             acquire = lock.acquire_read if mode == "read" else lock.acquire_write
 
@@ -88,7 +88,7 @@ class FolderLock:
             time.sleep(_GIVE_WAY)
 
     def _mend(self) -> None:
-        """Remove a lock file that cannot be locked: it holds nothing else."""
+        """Remove a lock file that cannot be locked; it contains nothing of value."""
         if self._file.is_file() and self._file.stat().st_size:
             with self._file.open("rb") as file:
                 if file.read(len(_SQLITE)) != _SQLITE:
@@ -107,9 +107,9 @@ class FolderLock:
                 note.unlink()
 
     def _read_notes(self, pattern: str) -> Iterator[dict[str, Any]]:
-        """The notes of processes that are still there."""
+        """Yield the notes of living processes."""
         for note in self._holders.glob(pattern):
-            with suppress(OSError, ValueError):  # whose it was has just let go
+            with suppress(OSError, ValueError):  # its holder has just released the lock
                 holder = json.loads(note.read_text("utf-8"))
                 if _is_alive(holder):
                     yield holder
@@ -119,10 +119,10 @@ class FolderLock:
 
 @contextmanager
 def server_lock(client: Any, name: str, task: str) -> Iterator[None]:
-    """Hold a lock at a Chroma server, by a collection of this name; a dead holder's is taken away.
+    """Hold a lock on a Chroma server, as a collection of this name; breaks a dead holder's lock.
 
     Raises:
-        StoreError: It was not free for `PATIENCE` seconds.
+        StoreError: The lock was not free for `PATIENCE` seconds.
     """
     mine = {**_describe_process(task), "token": uuid.uuid4().hex, "beat": ""}
     seen: dict[str, float] = {}
@@ -152,7 +152,7 @@ def server_lock(client: Any, name: str, task: str) -> Iterator[None]:
         ended.set()
         if held is not None:
             _release(client, held)
-        _mine.discard(mine["token"])  # not before: others would take the holder for dead
+        _mine.discard(mine["token"])  # last: until then the holder must not seem dead
 
 
 def _beat(held: Any, ended: threading.Event) -> None:
@@ -162,8 +162,8 @@ def _beat(held: Any, ended: threading.Event) -> None:
 
 
 def _release(client: Any, held: Any) -> None:
-    """End a lock, by its own id and under another name: one that began since must stay."""
-    with suppress(Exception):  # it was taken away, or the server is; then it is silent
+    """Delete a lock after renaming it by its id, so that a newer lock of its name stays."""
+    with suppress(Exception):  # another process broke the lock, or the server is gone
         held.modify(name=f"{held.name}-{uuid.uuid4().hex}")
         client.delete_collection(held.name)
 
@@ -171,7 +171,7 @@ def _release(client: Any, held: Any) -> None:
 def _wait(
     place: str, attempt: Callable[[], T | None], holders: Callable[[], Iterable[dict[str, Any]]]
 ) -> T:
-    """Attempt until it succeeds, and log which process holds the lock."""
+    """Repeat the attempt until it succeeds, and log which process holds the lock."""
     began, is_told = time.monotonic(), False
     while (got := attempt()) is None:
         waited, who = time.monotonic() - began, _describe(holders())
@@ -192,7 +192,7 @@ def _describe(holders: Iterable[dict[str, Any]]) -> str:
 
 
 def _describe_process(task: str) -> dict[str, Any]:
-    """This process, for those who wait for it."""
+    """Describe this process to those that wait for it."""
     host, pid, since = platform.node(), os.getpid(), f"{datetime.now():%H:%M:%S}"
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])[:60] or "python"
     about = f"process {pid} on {host} ({command}, {task} since {since})"
@@ -200,13 +200,13 @@ def _describe_process(task: str) -> dict[str, Any]:
 
 
 def _is_alive(holder: dict[str, Any]) -> bool:
-    """Whether a holder is there still; a process of another machine counts as alive."""
+    """Return whether a holder still runs; a process on another machine counts as alive."""
     if holder["host"] != platform.node():
         return True
     if holder["pid"] == os.getpid() and "token" in holder:
         return holder["token"] in _mine
     if os.name == "nt":
-        return True  # Windows has no signal 0, and would end the process
+        return True  # Windows has no signal 0: `os.kill` would end the process
     try:
         os.kill(int(holder["pid"]), 0)
     except OSError as error:

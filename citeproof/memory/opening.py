@@ -13,18 +13,18 @@ from citeproof.settings import ChromaSettings
 StoreName = Literal["index", "bank", "evidence"]
 
 _SERVER_SYNC = 10_000
-"""At a server the vector files cannot be guarded, so they are seldom written; when it starts, it
-reads as many records from SQLite."""
+"""`sync_threshold` at a server, whose vector files cannot be protected and so are rarely written.
+A starting server reads up to this many records from SQLite."""
 _FIXES: dict[StoreName, str] = {
-    "index": "Build the index anew: citeproof index --rebuild PATH.",
+    "index": "Rebuild the index: citeproof index --rebuild PATH.",
     "bank": "Its cases can be moved to a new one: citeproof bank export --all --out CASES.jsonl, "
     "then citeproof bank import --rebuild CASES.jsonl.",
-    "evidence": "Answers are written without it meanwhile.",
+    "evidence": "Meanwhile answers are written without it.",
 }
 
 
 def open_store(settings: ChromaSettings, name: StoreName) -> Store:
-    """The store of this name where the settings say; in a folder each has a subfolder.
+    """Open the store of this name at the place in the settings; in a folder it has a subfolder.
 
     Raises:
         StoreError: The server does not answer.
@@ -33,7 +33,7 @@ def open_store(settings: ChromaSettings, name: StoreName) -> Store:
 
     fix = _FIXES[name]
     if settings.in_memory:
-        # All ephemeral clients of a process share one store; databases keep them apart.
+        # All ephemeral clients of a process share one store, so each gets its own database.
         database = f"citeproof-{uuid.uuid4().hex}"
         chromadb.AdminClient(chroma_settings()).create_database(database)
         client = chromadb.EphemeralClient(settings=chroma_settings(), database=database)

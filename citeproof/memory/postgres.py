@@ -1,8 +1,7 @@
-"""Passages in PostgreSQL, found by its full text and by pgvector.
+"""Passages in PostgreSQL, searched by its full-text search and by pgvector.
 
-A document and its passages are written in one transaction, so that it is there as a whole or as it
-was before, whoever reads meanwhile and wherever a writer dies. Needs PostgreSQL 14 or later with
-the extension pgvector.
+A document and its passages are written in one transaction, so a reader sees either the old or the
+new document, even if a writer dies. Needs PostgreSQL 14 or later with the extension pgvector.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ _log = logging.getLogger("citeproof")
 _PATIENCE = 10.0
 """Seconds to wait for a connection."""
 _LEAST_REACH, _MOST_REACH = 100, 1000
-"""Rows that a search by vectors looks at (`hnsw.ef_search`): rows that were deleted, but not yet
-vacuumed away, are among them. More than the latter pgvector does not take."""
+"""Bounds of the number of rows that a vector search examines (`hnsw.ef_search`). These include rows
+that were deleted but not vacuumed yet. The upper bound is pgvector's."""
 _TABLES = """
 CREATE EXTENSION IF NOT EXISTS vector;
 CREATE SCHEMA IF NOT EXISTS citeproof;
@@ -90,12 +89,12 @@ _IS_GONE = f"mark->>'hash' = '{GONE}'"
 class PostgresPassages:
     """A `PassageStore` of two tables: the passages, and the marks of documents.
 
-    Connections are made when they are needed, and again after the server was away.
+    It connects when needed, and reconnects after the server was unavailable.
 
     Args:
-        url: As in `postgresql://user@host/database`.
+        url: The URL of the database, such as `postgresql://user@host/database`.
         embeddings: The embedding model of the vectors.
-        collection: Name of the table in the schema `citeproof`.
+        collection: The name of the table in the schema `citeproof`.
 
     Raises:
         MissingExtraError: psycopg is not installed.
@@ -133,17 +132,17 @@ class PostgresPassages:
         )
         self._opening = threading.Lock()
         self._held: Any = None
-        """The connection of a transaction that goes on."""
-        # It tells of each attempt to connect; what comes of it is told by our error.
+        """The connection of the open transaction."""
+        # The pool logs each attempt to connect; our error reports the outcome.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
     @contextmanager
     def updating(self, *, rebuild: bool, rows: int = 0) -> Iterator[PostgresPassages]:
-        """The only turn to change the passages; gives what is to be written to."""
+        """Hold the exclusive right to change the passages, and yield the store to write to."""
         name, literal = embedder_name(self._embeddings), self._literal
         dimension = len(embed_queries(self._embeddings, ["length"])[0])
         with self._using() as connection:
-            # Two that make the same table at once are in each other's way, also with IF NOT EXISTS.
+            # Concurrent creation of the same table fails, even with IF NOT EXISTS.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('citeproof'))")
             connection.execute(self._fill(_TABLES, dimension=literal(dimension)))
             if (held := self._comment(connection)) is None:
@@ -161,7 +160,7 @@ class PostgresPassages:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """One transaction."""
+        """Group changes in one transaction."""
         with self._using() as self._held:
             try:
                 yield
@@ -169,7 +168,7 @@ class PostgresPassages:
                 self._held = None
 
     def write(self, change: Change, embedder: str) -> None:
-        """Make a change, in a transaction of its own or in the one that goes on."""
+        """Write a change, in the open transaction or one of its own."""
         rows = [
             (one.id, name, one.model_dump_json(), searchable(one), _literal(vector))
             for (name, one), vector in zip(change.rows, change.vectors or (), strict=True)
@@ -183,19 +182,19 @@ class PostgresPassages:
             cursor.execute(self._fill(f"DELETE FROM {{documents}} WHERE {_IS_GONE}"))
 
     def embedder(self) -> str | None:
-        """The name of the model that the vectors are from; None if nothing is there."""
+        """Return the name of the vectors' model; None if there is no index."""
         with self._using() as connection:
             return self._comment(connection)
 
     def marks(
         self, names: Sequence[str] | None = None, *, of_hash: str | None = None
     ) -> dict[str, Mark]:
-        """The marks of documents: of all, of those named, or of this hash."""
+        """Return the marks of documents: of all, of those named, or of this hash."""
         chosen = names if names is None else list(names)
         return dict(self._all(_MARKS, {"names": chosen, "hash": of_hash}))
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
-        """Passages by their ids, each with its document, in this order."""
+        """Return passages by id in the given order, each with its document."""
         rows = self._all(_HELD, {"ids": list(ids)})
         found = {key: (name, Passage.model_validate(data)) for key, name, data in rows}
         return {key: found[key] for key in ids if key in found}
@@ -203,18 +202,18 @@ class PostgresPassages:
     def passages(
         self, document: str | None = None, *, with_vectors: bool = False
     ) -> Iterator[tuple[Passage, Any]]:
-        """All passages, or those of a document or a source; each with its vector, or None."""
+        """Yield all passages, or those of a document or a source, each with its vector or None."""
         for data, vector in self._all(_PASSAGES, {"name": document, "vectors": with_vectors}):
             yield Passage.model_validate(data), vector and json.loads(vector)
 
     def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
-        """How many passages there are, or a document has; no document is there in part."""
+        """Count all passages, or those of a document; no document is ever incomplete."""
         return sum(number for (number,) in self._all(_COUNT, {"name": document}))
 
     def candidates(
         self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool
     ) -> list[list[Candidate]]:
-        """For each query the first `depth` passages by its vector, and by its words."""
+        """Return for each query the top `depth` passages by vector and the top `depth` by words."""
         found = []
         with self._using() as connection:
             reach = str(min(max(2 * depth, _LEAST_REACH), _MOST_REACH))
@@ -231,14 +230,14 @@ class PostgresPassages:
         self._pool.close()
 
     def _all(self, query: str, values: dict[str, Any]) -> list[Any]:
-        """The rows of a query; none where no index is yet."""
+        """Return the rows of a query; none if there is no index yet."""
         with self._using() as connection:
             if self._comment(connection) is None:
                 return []
             return list(connection.execute(self._fill(query), values))
 
     def _comment(self, connection: Any) -> str | None:
-        """The embedding model, noted with the table of passages; None if there is no table."""
+        """Return the embedding model, a comment on the table of passages; None without a table."""
         table = self._names["passages"].as_string(connection)
         row = connection.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", [table])
         return row.fetchone()[0]  # type: ignore[no-any-return]
@@ -248,7 +247,7 @@ class PostgresPassages:
 
     @contextmanager
     def _using(self) -> Iterator[Any]:
-        """A connection for one transaction, or for the one that goes on."""
+        """Yield the connection of the open transaction, or one for a new transaction."""
         if self._held is not None:
             yield self._held
             return
@@ -277,7 +276,7 @@ class PostgresPassages:
             raise StoreError(
                 f"The index in {self._where} cannot be used",
                 why=_line(error),
-                fix="It needs PostgreSQL with pgvector, and a user who may make tables.",
+                fix="It needs PostgreSQL with pgvector, and a user who may create tables.",
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""Opens what the settings say is searched: an index, or a retriever by name."""
+"""Opens what the settings search: an index, or a user's own retriever."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from citeproof.tools.retrieval.sources import make_retriever
 
 
 class OwnRetriever:
-    """A retriever that the user's own function makes."""
+    """A retriever that a function of the user creates."""
 
     def __init__(self, source: str, settings: Settings) -> None:
         self._retriever = make_retriever(source, settings)
 
     def retriever(self) -> Retriever:
-        """The retriever that searches."""
+        """Return the retriever."""
         return self._retriever
 
     def close(self) -> None:
-        """Close it, if it can be closed."""
+        """Close the retriever if it has a `close` method."""
         getattr(self._retriever, "close", lambda: None)()
 
 
 def open_searched(settings: Settings, embeddings: Embeddings | None) -> Index | OwnRetriever:
-    """Open the index or the retriever that `retriever.source` names.
+    """Open the index or retriever that `retriever.source` names.
 
     Raises:
-        SettingsError: It cannot be opened, or needs embeddings.
+        SettingsError: The source cannot be opened, or needs embeddings.
         StoreError: The vectors of the index are from another model.
     """
     if settings.retriever.source.startswith("python:"):
@@ -52,7 +52,7 @@ def open_index(
     """Open the index that documents are written to.
 
     Raises:
-        SettingsError: The source is not one that citeproof writes, or embeddings are needed.
+        SettingsError: citeproof cannot write to the source, or embeddings are needed.
         StoreError: The vectors of the index are from another model.
     """
     source, chosen = settings.retriever.source, settings.retriever
@@ -61,14 +61,14 @@ def open_index(
         return Index.open(settings.chroma, chosen, embeddings, rebuild=rebuild, **more)
     if source.startswith("python:"):
         raise SettingsError(
-            "There is no index of citeproof's to write to",
+            "There is no index that citeproof can write to",
             why=f"`retriever.source` is {source}",
             fix="Set it to index or postgresql://…, or write with the retriever's own tools.",
         )
     if rebuild:
         raise SettingsError(
-            "An index in PostgreSQL is not built anew as a whole",
-            fix="Name another table by `chroma.collection`, and index into that.",
+            "An index in PostgreSQL cannot be rebuilt",
+            fix="Set `chroma.collection` to another table name, and index into that table.",
         )
     if embeddings is None:
         raise SettingsError("An index in PostgreSQL needs an embedding model")

@@ -1,4 +1,4 @@
-"""Chroma collections by their names, at a server or in memory, and turns to use them."""
+"""Chroma collections by name, on a server or in memory, and the locks to use them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from citeproof.memory.locks import Mode, server_lock
 Act = Literal["upsert", "update", "delete"]
 
 _BATCH = 500
-"""Most records in one request: Chroma then writes its vector files once at most."""
+"""Maximum records per request: at most one write of Chroma's vector files falls into it."""
 SYNC = 1_000
 """Records after which Chroma writes its vector files."""
 _HNSW = {"ef_search": 200, "max_neighbors": 32}
-"""With 16 neighbours some of many near-duplicates cannot be reached."""
+"""With 16 neighbours, some of many near-duplicates are unreachable."""
 _NEW = ".new"
-"""Ending of the collections that are about to replace others."""
+"""Suffix of collections that will replace others."""
 _ROOM = 4_000_000
-"""Bytes; with less, SQLite and Chroma fail in many words."""
+"""Free bytes below which SQLite and Chroma fail with many different errors."""
 
 
 class Store:
-    """Chroma's own collections, by their names, and turns to use them.
+    """Chroma's own collections by name, and the locks to use them.
 
-    Errors name its place (`where`) and a `fix`. `beside` is the folder for files that are derived
-    from a collection, and named after its id; None if there is none.
+    Error messages contain the place (`where`) and the `fix`. `beside` is the folder for files that
+    are derived from a collection and named after its id, or None.
     """
 
     def __init__(
@@ -46,18 +46,18 @@ class Store:
         self._sync = sync
         self.beside = beside
         self.space: Literal["cosine", "ip"] = "cosine"
-        """How vectors of new collections are compared."""
+        """The similarity of new collections' vectors."""
         self._is_closed = False
         self._known: dict[str, Any] = {}
-        """Collections as they were found last."""
+        """Collections as last found, by name."""
 
     @contextmanager
     def reading(self, task: str, *names: str, known: bool = False) -> Iterator[list[Any]]:
-        """The collections of these names, to be read for one operation; None where there is none.
+        """Yield these collections for one read operation, with None for missing ones.
 
-        Processes that have to wait are told the task; after too long they get a `StoreError`. A
-        server is not asked again for a collection that is `known`; if that one was replaced
-        meanwhile, the error's cause is Chroma's `NotFoundError`.
+        Waiting processes log the task, and after too long raise a `StoreError`. With `known`,
+        collections found before are not requested again; if one was replaced meanwhile, the cause
+        of the error is Chroma's `NotFoundError`.
         """
         with self._errors(), self._use("read", task) as is_there:
             held = self._known if known else {}
@@ -65,24 +65,24 @@ class Store:
 
     @contextmanager
     def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
-        """Collections with their embedders' names, made if need be, to be written."""
+        """Yield collections for one write operation, by name and embedder; creates missing ones."""
         with self._errors(), self._use("write", task):
             yield self._make_all(embedders)
 
     @contextmanager
     def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
-        """While so many records are written, the vector files are written more seldom.
+        """Write the vector files less often while this many records are written.
 
-        A process that opens the folder meanwhile first reads up to 10,000 records.
+        A process that opens the folder meanwhile has to read up to 10,000 records first.
         """
         yield
 
     @contextmanager
     def updating(self, task: str, *names: str, rebuild: bool = False) -> Iterator[Sequence[str]]:
-        """The only turn to change these collections, in one operation or in several.
+        """Hold the exclusive right to change these collections, in one or several operations.
 
-        Yields the names to write to. In a rebuild these are others, whose collections replace the
-        old ones if all ends well; what is there may be damaged.
+        Yields the names to write to. In a rebuild these are temporary names, whose collections
+        replace the old ones on success; the old ones may be damaged.
         """
         written = [name + _NEW for name in names] if rebuild else names
         with ExitStack() as held:
@@ -103,7 +103,7 @@ class Store:
     def write(self, collection: Any, act: Act, ids: Sequence[str], **columns: Any) -> None:
         """Upsert, update or delete records.
 
-        Where `embeddings` are None each record gets `[1.0]`, since Chroma wants one.
+        If `embeddings` is None, each record gets `[1.0]`, because Chroma requires one.
         """
         if columns.get("embeddings", ()) is None:
             columns["embeddings"] = [[1.0]] * len(ids)
@@ -114,10 +114,10 @@ class Store:
                 getattr(collection, act)(ids=list(ids[some]), **part)
 
     def nearest(self, collection: Any, vectors: Sequence[Any], k: int, **options: Any) -> Any:
-        """The results of Chroma's `query`; a `StoreError` where most vectors are lost."""
+        """Return the results of Chroma's `query`; raise a `StoreError` if most vectors are lost."""
         from chromadb.errors import InternalError
 
-        # Seen at a server: "Error finding id", of a record that another client just writes.
+        # Seen at a server: "Error finding id" for a record that another client is writing.
         again = Retrying(
             retry=retry_if_exception_type(InternalError),
             stop=stop_after_attempt(4),
@@ -130,15 +130,15 @@ class Store:
             return got
         there = min(k, collection.count())
         if 2 * _fewest(got, k) < there:
-            got = again(collection.query, **query)  # they may have been written meanwhile
+            got = again(collection.query, **query)  # more may have been written meanwhile
         if 2 * _fewest(got, k) < there:
-            # Seen: with its vector files deleted, Chroma finds the latest and says nothing.
+            # Seen: without its vector files, Chroma finds only the latest records, silently.
             told = f"The Chroma collection {collection.name!r} {self._where} is damaged"
             raise StoreError(told, why="most of its vectors are not found", fix=self._fix)
         return got
 
     def check_embedder(self, collection: Any, embedder: str) -> None:
-        """Refuse, by a `StoreError`, another embedding model than that of the vectors."""
+        """Raise a `StoreError` if the vectors are from another embedding model."""
         what = f"The Chroma collection {collection.name!r} {self._where}"
         check_model(what, (collection.metadata or {}).get("embedder", ""), embedder, self._fix)
         if (space := collection.configuration_json["hnsw"]["space"]) != self.space:
@@ -146,13 +146,13 @@ class Store:
             raise StoreError(f"{what} does not fit the model", why=why, fix=self._fix)
 
     def list_names(self, start: str) -> list[str]:
-        """The names of all collections that start so."""
+        """Return the names of all collections that begin with `start`."""
         with self._errors(), self._use("read", "looking") as is_there:
             found = self._client.list_collections() if is_there else []
         return [collection.name for collection in found if collection.name.startswith(start)]
 
     def close(self) -> None:
-        """Let go of the store for good; one in memory is gone with this."""
+        """Release the store for good; a store in memory is deleted."""
         self._is_closed = True
         self._let_go()
 
@@ -172,26 +172,26 @@ class Store:
         if self._is_closed:
             raise StoreError(
                 f"The Chroma store {self._where} was closed",
-                why="its Toolbox, index or memory is used after its `close`, or its `with` block",
+                why="its Toolbox, index or memory was used after `close` or its `with` block",
                 fix="Use it before that, or open it again; nothing is damaged.",
             )
         return store_errors(self._where, self._fix)
 
     @contextmanager
     def _use(self, mode: Mode, task: str) -> Iterator[bool]:
-        """Use the client for one operation; False if there is nothing to be read."""
+        """Use the client for one operation; yields False if there is nothing to read."""
         yield True
 
     @contextmanager
     def _guard(self, collection: Any, records: int) -> Iterator[None]:
-        """Protect the vector files of a collection while so many records are changed."""
+        """Protect a collection's vector files while this many records are changed."""
         yield
 
     def _take_turn(self, task: str, name: str) -> AbstractContextManager[None]:
         return server_lock(self._client, f"{name}-turn", task)
 
     def _clean(self, *, is_rebuilt: bool) -> None:
-        """Before and after a rebuild: set a damaged database aside, and make room."""
+        """Before and after a rebuild, set a damaged database aside and free disk space."""
 
     def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
         return [self._make(name, embedder) for name, embedder in embedders.items()]
@@ -207,7 +207,7 @@ class Store:
         return made
 
     def _find(self, name: str) -> Any:
-        # It may just be getting its name.
+        # It may be getting its name right now.
         found = self._get(name) or self._get(name + _NEW) or self._get(name)
         self._known[name] = found
         return found
@@ -224,14 +224,14 @@ class Store:
             if (found := self._get(name)) is not None:
                 self._client.delete_collection(name)
                 for file in self.beside.glob(f"{found.id}.*") if self.beside else ():
-                    with suppress(OSError):  # Windows deletes no file that is open
+                    with suppress(OSError):  # Windows cannot delete an open file
                         file.unlink()
 
     def _replace(self, names: Sequence[str]) -> None:
         """Give new collections the names of those that they replace.
 
-        Meanwhile the last name is that of no collection but of a new one, so that `_finish` sees
-        where a process died over it.
+        Until this is done, the last name exists only with the suffix of new collections, which
+        tells `_finish` that a process died in between.
         """
         with self._use("write", "replacing"):
             new = {name: found for name in names if (found := self._get(name + _NEW))}
@@ -248,7 +248,7 @@ class Store:
 
 @contextmanager
 def store_errors(where: str, fix: str) -> Iterator[None]:
-    """Turn what Chroma and the system raise into a `StoreError`."""
+    """Convert errors of Chroma and the system to `StoreError`."""
     try:
         yield
     except CiteproofError:
@@ -256,36 +256,36 @@ def store_errors(where: str, fix: str) -> Iterator[None]:
     except BaseException as error:
         import httpx
 
-        # Chroma raises its own errors, ValueError, those of SQLite, httpx and the system, and
-        # where its Rust part panics over a damaged file, one that is no Exception.
+        # Chroma raises its own errors, ValueError, errors of SQLite, httpx and the system, and if
+        # its Rust part panics over a damaged file, one that is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         told, why = f"The Chroma store {where} cannot be used", " ".join(str(error).split())[:300]
         if is_full(error) or _is_nearly_full(where):
             told = f"The disk of the Chroma store {where} is full"
-            fix = "Make room, and run it again; what was stored before is kept."
+            fix = "Free some space, and run it again; what was stored before is kept."
         elif isinstance(error, httpx.TransportError):
             told = f"The Chroma server {where} does not answer"
             fix = "Start it (chroma run), or correct `chroma.host`; what was stored is kept."
         elif isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
-            fix = "Make sure that you may write there (readers do, too), and that there is room."
+            fix = "Make sure that you may write there (readers write too) and that there is space."
         raise StoreError(told, why=why, fix=fix) from error
 
 
 def _fewest(got: Any, k: int) -> int:
-    """Records that were found for the query with the fewest."""
+    """Return the smallest number of records found for any query."""
     return min(map(len, got["ids"]), default=k)
 
 
 def _is_nearly_full(where: str) -> bool:
-    """Whether a folder's disk has less room than Chroma needs, which does not say so itself."""
+    """Return whether a folder's disk has less room than Chroma needs, whose errors don't say so."""
     with suppress(OSError):
         return where.startswith("in /") and shutil.disk_usage(where[3:]).free < _ROOM
     return False
 
 
 def fetch(collection: Any, ids: Sequence[str], *include: str) -> dict[str, tuple[Any, ...]]:
-    """The included values, by id, in the order asked for; unknown ids are left out."""
+    """Return the included values by id, in the order of `ids`; unknown ids are skipped."""
     found: dict[str, tuple[Any, ...]] = {}
     for place in range(0, len(ids), _BATCH):
         some = list(dict.fromkeys(ids[place : place + _BATCH]))
@@ -296,7 +296,7 @@ def fetch(collection: Any, ids: Sequence[str], *include: str) -> dict[str, tuple
 
 
 def chroma_settings() -> Any:
-    """Chroma's own settings, without its telemetry."""
+    """Return settings for Chroma that turn off its telemetry."""
     from chromadb.config import Settings
 
     return Settings(anonymized_telemetry=False)

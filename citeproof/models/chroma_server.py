@@ -1,8 +1,9 @@
-"""A Chroma server that is started for a folder, and shared by the processes that use it.
+"""Starts a Chroma server for a folder, which all processes that use the folder share.
 
-A program beside them runs the server on a loopback port, starts it anew if it dies, and ends it
-when its last user has ended. Each user holds a shared lock in the folder for as long as it runs,
-which the system releases however it ends; the program ends when it gets the exclusive one.
+A separate process runs the server on a loopback port, restarts it if it dies, and stops it after
+its last user has ended. Each user holds a shared lock in the folder as long as it runs, which the
+system releases even if the user is killed; the separate process ends when it gets the exclusive
+lock.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from citeproof.models.vllm import free_port
 from citeproof.paths import python_environment
 
 _PAUSE = 0.05
-"""Seconds between two looks at a server that starts."""
+"""Seconds between two checks of a starting server."""
 _PATIENCE = 60.0
-"""Seconds that a server has to start."""
+"""Seconds within which a server must start."""
 _IDLE = 1.0
-"""Seconds between two looks whether somebody still uses the server."""
+"""Seconds between two checks whether the server still has users."""
 _CHROMA = """
 import os, signal, sys, threading
 def end():
@@ -40,25 +41,25 @@ from chromadb.cli.cli import app
 sys.argv[0] = "chroma"
 app()
 """
-"""`chroma run`, which ends when its standard input is closed: when its parent dies."""
+"""Runs `chroma run`, and ends when its standard input is closed, which means its parent died."""
 
 _using: dict[Path, ReadWriteLock] = {}
 _guard = threading.Lock()
 
 
 def serve_folder(folder: Path) -> int:
-    """The port of the folder's server, which is started if need be.
+    """Return the port of the folder's server, after starting it if it isn't running.
 
-    It ends some seconds after the last process that has called this.
+    The server stops a few seconds after the last process that called this function.
 
     Raises:
-        StoreError: It does not start.
+        StoreError: The server does not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _guard:
         if folder not in _using:
             lock = ReadWriteLock(folder / "users.lock", is_singleton=False)
-            lock.acquire_read(timeout=_PATIENCE)  # not while a server is just ending
+            lock.acquire_read(timeout=_PATIENCE)  # waits while a server is stopping
             _using[folder] = lock
     port = _port(folder)
     if _answers(port):
@@ -87,7 +88,7 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # it serves others, too, when this process ends
+            start_new_session=True,  # it keeps serving others when this process ends
         )
 
 
@@ -117,13 +118,13 @@ def _log(folder: Path) -> str:
 
 def _run(folder: Path) -> None:
     users: Any = ReadWriteLock(folder / "users.lock", is_singleton=False)
-    port = _port(folder) or free_port()  # the old one, where clients look for it
+    port = _port(folder) or free_port()  # clients look for the server at the old port
     server = None
     while True:
         if server is None or server.poll() is not None:
             server = _launch(folder, port)
             if not _wait(server, port):
-                port = free_port()  # somebody else has that one now
+                port = free_port()  # another program took the old one
                 continue
             (folder / "server.json").write_text(json.dumps({"port": port, "pid": server.pid}))
         time.sleep(_IDLE)
@@ -140,7 +141,7 @@ def _launch(folder: Path, port: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-P", "-c", _CHROMA, *command],
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,  # some twenty lines for each request
+        stdout=subprocess.DEVNULL,  # about twenty lines per request
     )
 
 

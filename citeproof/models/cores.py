@@ -1,4 +1,4 @@
-"""How many CPU cores this process may really use."""
+"""Counts the CPU cores that this process may really use."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def cores(cpus: Path = _CPUS, quota: Path = _QUOTA) -> int:
-    """Physical cores that the scheduler and the container's CPU quota leave to this process.
+    """Return the physical cores that the scheduler and the container's CPU quota allow.
 
-    More threads than that wait for each other: llama.cpp with 64 threads in a container of
-    two CPUs is many times slower than with two. `OMP_NUM_THREADS` may leave fewer: Ray sets it to
-    an actor's share.
+    More threads than cores wait for each other: llama.cpp with 64 threads in a container with two
+    CPUs is many times slower than with two. `OMP_NUM_THREADS` can lower the number; Ray sets it
+    to an actor's share.
     """
     share = os.environ.get("OMP_NUM_THREADS", "")
     there = _there(cpus, quota)

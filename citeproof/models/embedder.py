@@ -1,4 +1,4 @@
-"""Turn texts into vectors with a sentence-transformers model, on CPU or GPU."""
+"""Embeds texts with a sentence-transformers model, on CPU or GPU."""
 
 from __future__ import annotations
 
@@ -26,20 +26,19 @@ _log = logging.getLogger("citeproof")
 
 
 class LocalEmbeddings(Embeddings):
-    """Vectors of a sentence-transformers model.
+    """Embeds texts with a sentence-transformers model.
 
-    They are of length 1, so that their dot product is their cosine; with the similarity
-    `inner_product` they are as the model gives them.
+    The vectors have length 1, so their dot product is their cosine. With the similarity
+    `inner_product` they are not normalised.
 
-    The model is loaded when the first text comes. Threads may share one embedder; they take
-    turns, since each call uses all cores by itself.
+    The model is loaded with the first text. Threads may share one embedder; they take turns,
+    because each call already uses all cores.
 
     Args:
-        name: Noted in a store, so that it is later read with the same model.
-        locate: Gives the folder or hub name to load, when it comes to that.
-        settings: Prefixes, a model for questions apart, the similarity, and how many texts go
-            through the model together.
-        offline: Never ask the hub.
+        name: The model's name, which stores record so that they are read with the same model.
+        locate: Returns the folder or hub name to load; called when the model is loaded.
+        settings: Prefixes, a separate model for questions, the similarity, and the batch size.
+        offline: Never contact the hub.
     """
 
     def __init__(
@@ -57,22 +56,22 @@ class LocalEmbeddings(Embeddings):
         self._offline = offline
         self._lock = threading.RLock()
         self._models: dict[str, Any] = {}
-        """By what they embed, `query` or `passage`."""
+        """Models by what they embed, `query` or `passage`."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each text; a few thousand texts at once are fastest."""
+        """Return one vector per text; a few thousand texts at once are fastest."""
         return self._vectors(texts, "passage")
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question, with its prefix, or the model's own prompt if it has one."""
+        """Return the vector of a question, with its prefix or the model's own prompt, if any."""
         return self.embed_queries([text])[0]
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each question, in one batch."""
+        """Return one vector per question, computed in batches."""
         return self._vectors(texts, "query")
 
     def embed_raw(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each text as it is, without a prompt of the model's."""
+        """Return one vector per text, without any prompt of the model."""
         return self._vectors(texts, "raw")
 
     def _vectors(
@@ -106,7 +105,7 @@ class LocalEmbeddings(Embeddings):
             lanes, most = lanes_of(device), 16 if device == "cpu" else 64
             size = most = self._settings.batch_size or most
             if len(texts) >= 16 * lanes > 16:
-                size = min(size, len(texts) // (2 * lanes))  # so that each lane has its two parts
+                size = min(size, len(texts) // (2 * lanes))  # at least two parts per lane
             parts = [
                 [texts[place] for place in order[start : start + size]]
                 for start in range(0, len(texts), size)
@@ -138,7 +137,7 @@ class LocalEmbeddings(Embeddings):
 def load_embedder(
     settings: EmbeddingSettings, models: ModelSettings, progress: Progress | None = None
 ) -> LocalEmbeddings:
-    """The embedder that the settings name; nothing is downloaded or loaded before its first use.
+    """Return the embedder that the settings name; its first use downloads and loads the model.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
@@ -166,7 +165,7 @@ def load_embedder(
 
 
 def _load(source: str, offline: bool) -> Any:
-    # oneDNN keeps a kernel for each shape of batch; 10,000 passages grew it by over a gigabyte.
+    # oneDNN caches a kernel per batch shape; with 10,000 passages that took over a gigabyte.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     from sentence_transformers import SentenceTransformer
 

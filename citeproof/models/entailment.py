@@ -1,8 +1,8 @@
-"""citeproof's own entailment model: a low-rank adapter that is merged with its base once.
+"""citeproof's own entailment model: a low-rank adapter, merged with its base once.
 
 The adapter (`models/adapter/`, with its model card) is part of the package; the base, MPNet, is
-fetched like the other embedded models. Merged, they are an ordinary sentence-transformers
-cross-encoder folder in the cache, which any other program can load as well.
+fetched like the other embedded models. The merged model is an ordinary sentence-transformers
+cross-encoder folder in the cache, which other programs can load too.
 """
 
 from __future__ import annotations
@@ -37,43 +37,43 @@ class Calibration(BaseModel, frozen=True):
     """Values fitted for the shipped adapter on pairs that it was not trained on."""
 
     name: str
-    """The model as reports and the score file name it; another adapter, another name."""
+    """The model's name in reports and the score file; it is different for each adapter."""
     threshold: float
-    """Scores from here on count as entailed."""
+    """Scores of at least this count as entailed."""
     band: tuple[float, float]
-    """Scores of the cross-encoder that the cascade asks the judge about: from, below."""
+    """Lowest and highest score of the cross-encoder about which the cascade asks the judge."""
     blend: tuple[float, float, float]
-    """The cascade's score there: the logistic function of these times the cross-encoder's
-    log-odds, the judge's log-odds, and 1."""
+    """The cascade's score within the band is the logistic function of the sum of these weights
+    times the cross-encoder's log-odds, the judge's log-odds, and 1."""
     contradiction: float
-    """Probabilities of contradiction from here on count as saying otherwise."""
+    """Probabilities of at least this count as a contradiction."""
     answerability: float
-    """Scores of a text and a question from here on count as answering."""
+    """A text answers a question if their score is at least this."""
 
 
 @cache
 def calibration() -> Calibration:
-    """That of the shipped adapter."""
+    """Return the calibration of the shipped adapter."""
     fitted = json.loads((_ADAPTER / "calibration.json").read_text(encoding="utf-8"))
     return Calibration(name=f"citeproof-entailment-{_digest()}", **fitted)
 
 
 def merged_folder(settings: ModelSettings) -> Path:
-    """Where the cache keeps the merged model, whether it is there or not."""
+    """Return the merged model's folder in the cache, which need not exist."""
     return model_folder(MPNET, settings).with_name(calibration().name)
 
 
 def entailment_folder(settings: ModelSettings, progress: Progress | None = None) -> Path:
-    """The merged model as a cross-encoder folder; made first where it is missing or damaged.
+    """Return the merged model's cross-encoder folder; creates it if it is missing or damaged.
 
     Safe to call from several processes at once: one fetches and merges, the others wait.
 
     Args:
-        settings: Where the cache is, and whether downloading is allowed.
-        progress: Told how far the download of the base is.
+        settings: Where the cache is, and whether downloads are allowed.
+        progress: Called with the progress of the base's download.
 
     Raises:
-        FetchError: The base is missing and cannot be downloaded, or the disk refuses.
+        FetchError: The base is missing and cannot be downloaded, or cannot be written to disk.
         CorruptModelError: The base is damaged and may not be downloaded (`offline`).
     """
     folder = merged_folder(settings)
@@ -91,9 +91,9 @@ def entailment_folder(settings: ModelSettings, progress: Progress | None = None)
 
 
 def merge(base: Path, adapter: Path, folder: Path) -> None:
-    """Write a cross-encoder folder: the base with an adapter in peft's format added.
+    """Merge a base with an adapter in peft's format, and write a cross-encoder folder.
 
-    The adapter's folder has its classification head as well; `folder` exists and is empty.
+    The adapter's folder also has the classification head. `folder` must exist and be empty.
     """
     from safetensors.torch import load_file, save_file
 
@@ -116,9 +116,9 @@ def merge(base: Path, adapter: Path, folder: Path) -> None:
 
 
 def _merge(base: Mapping[str, Any], adapter: Mapping[str, Any], scale: float) -> dict[str, Any]:
-    """The base's weights with the adapter's added, under the names of a classifier.
+    """Return the base's weights with the adapter added, under the names of a classifier.
 
-    A map W with an adapter of A and B becomes W + scale·B·A (Hu et al. 2022, section 4.1).
+    A matrix W with adapter matrices A and B becomes W + scale·B·A (Hu et al. 2022, section 4.1).
     """
     begin = "base_model.model."
     weights = {f"mpnet.{name}": value for name, value in base.items() if "pooler" not in name}

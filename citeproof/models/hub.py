@@ -1,4 +1,4 @@
-"""Get a model from the Hugging Face hub, with the hub's own client."""
+"""Gets models from the Hugging Face hub, with the hub's own client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE = 8.0
 
 
 def download(source: Hub, files: tuple[ModelFile, ...], folder: Path) -> None:
-    """Fill `folder` with the files, not yet checked; one that is there already is kept.
+    """Fill `folder` with the files, still unchecked; existing files are kept.
 
     Raises:
         SourceFailed: The hub does not answer, or has no such file.
@@ -40,12 +40,12 @@ def download(source: Hub, files: tuple[ModelFile, ...], folder: Path) -> None:
 
 
 def look_up(reference: str) -> EmbeddedModel:
-    """The language model of `hf:OWNER/REPO/FILE.gguf`, with the size and hash that the hub names.
+    """Look up the language model `hf:OWNER/REPO/FILE.gguf`, with its size and hash on the hub.
 
-    One in parts is named by any of them.
+    For a model in parts, the reference names any part.
 
     Raises:
-        InputError: The reference is not written so.
+        InputError: The reference does not have this form.
         SourceFailed: The hub does not answer, or has no such file.
     """
     match = re.fullmatch(r"hf:([\w.-]+/[\w.-]+)/([^\\]+\.gguf)", reference, re.IGNORECASE)
@@ -64,10 +64,10 @@ def look_up(reference: str) -> EmbeddedModel:
 
 
 def _describe(source: Hub, name: str) -> ModelFile:
-    """A file as the hub describes it; what it does not tell is 0 or empty, as a small file's hash.
+    """Return a file's size and hash on the hub; 0 or empty if unknown, as a small file's hash is.
 
-    The hub is asked in a thread that is left behind when it takes too long: the client's timeout
-    bounds neither the name look-up nor several addresses tried in turn, a minute of silence.
+    The request runs in a thread that is abandoned if it takes too long: the client's timeout limits
+    neither the name lookup nor the attempts at several addresses, which can take a minute.
     """
     answer: Future[Any] = Future()
 
@@ -93,7 +93,7 @@ def _client() -> Any:
     import huggingface_hub.constants
     import huggingface_hub.utils
 
-    # The variable of this name is read when the client is imported, perhaps by others before.
+    # The client reads the environment variable when imported, which may already have happened.
     huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True
     return huggingface_hub
 

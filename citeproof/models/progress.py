@@ -1,4 +1,4 @@
-"""How a download, or the start of a server, tells how far it has come."""
+"""Reports the progress of a download or of a server's start."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told again and again while a model is fetched or started, from any one thread at a time."""
+    """Called repeatedly while a model is fetched or started, from one thread at a time."""
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Take note.
+        """Report progress.
 
         Args:
-            label: The thing that is fetched or started, such as `language model`.
-            done: Bytes so far; falls back to less when another source is tried. Where the total
-                is 0, seconds.
-            total: Bytes in all; 0 while something starts, which takes nobody knows how long.
+            label: What is fetched or started, such as `language model`.
+            done: Bytes so far, which decrease when another source is tried; or seconds, if the
+                total is 0.
+            total: Total bytes; 0 while something starts, because its duration is unknown.
         """
 
 
 def silent(label: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
+    """Ignore the progress."""
 
 
 def announce(label: str, total: int) -> str:
-    """The line that announces a download."""
+    """Return the line that announces a download or the start of a server."""
     return f"Fetching {label} ({total / 1e6:,.0f} MB)" if total else f"Waiting for {label}"
 
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Keep transformers from drawing "Loading weights" over the caller's own output."""
+    """Keep transformers from drawing "Loading weights" bars over the caller's output."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
@@ -48,12 +48,12 @@ def without_bars() -> Iterator[None]:
 
 @contextmanager
 def watch_folder(folder: Path, tell: Callable[[int], None]) -> Iterator[None]:
-    """A folder that is being filled: how many bytes it holds is told a few times a second."""
+    """Call `tell` a few times a second with the number of bytes in a folder being filled."""
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.2):
-            with suppress(FileNotFoundError):  # a file that has just been moved
+            with suppress(FileNotFoundError):  # a file was just moved
                 tell(size_of(folder))
 
     watcher = threading.Thread(target=watch, daemon=True, name="citeproof-progress")
@@ -66,5 +66,5 @@ def watch_folder(folder: Path, tell: Callable[[int], None]) -> Iterator[None]:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder and below."""
+    """Return the bytes of all files in a folder and its subfolders."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

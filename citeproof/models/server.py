@@ -1,4 +1,4 @@
-"""The embedded language model behind an OpenAI-compatible address of this machine."""
+"""Serves the embedded language model through an OpenAI-compatible API on this machine."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from citeproof.settings import LLMSettings, ModelSettings
 
 _log = logging.getLogger("citeproof")
 _SLOTS = 2
-"""Prompts whose key-value state is kept at hand: the writers' and the judge's."""
+"""Each slot keeps the key-value state of one prompt: the writers' and the judge's."""
 
 _CACHE_MIB = 128
-"""Memory for the states of prompts that are not being answered now, about three. One question at a
-time needs none: with 0, 128 and 512 the same tokens were read from it. llama.cpp's own default is
-8 GiB."""
+"""Memory for the states of prompts that are not being answered, enough for about three. One
+question at a time needs none: with 0, 128 and 512 MiB the same tokens came from the cache.
+llama.cpp's default is 8 GiB."""
 
 
 class LocalServer:
-    """llama.cpp's own server, inside this process, on a free loopback port.
+    """llama.cpp's own server, run inside this process on a free loopback port.
 
-    It starts when its address is first asked for, and again when that is asked for after
-    `close`. Prompts with a common beginning share its key-value cache.
+    Reading `base_url` starts it, also again after `close`. Prompts with a common prefix share its
+    key-value cache.
 
     Args:
         model: A GGUF file.
-        context: Tokens of a prompt and its reply together.
+        context: Maximum number of tokens of a prompt and its reply together.
         threads: CPU threads; by default one for each core that this process may use.
     """
 
@@ -44,14 +44,14 @@ class LocalServer:
         self.context = context
         self.threads = threads or cores()
         self.api_key = secrets.token_urlsafe(24)
-        """Without it the server refuses to answer, so that it serves no other user."""
+        """Every request must have this key, so the server serves no other user."""
         self._lock = threading.RLock()
         self._server: Any = None
         self._port = 0
 
     @property
     def base_url(self) -> str:
-        """Address for an OpenAI client, ending in `/v1`; starts the server if need be.
+        """Address for an OpenAI client, ending in `/v1`; starts the server if it is not running.
 
         Raises:
             MissingExtraError: xllamacpp is not installed.
@@ -62,17 +62,17 @@ class LocalServer:
             return f"{self._server.listening_address}/v1"
 
     def start(self) -> Self:
-        """Load the model and listen; does nothing when that is done already."""
+        """Load the model and listen; do nothing if the server is already running."""
         with self._lock:
             if self._server is None:
-                # After `close`, the old port: clients that were made before stay valid.
+                # After `close`, use the old port again, so that earlier clients stay valid.
                 self._server = (self._try(self._port) if self._port else None) or self._try(0)
                 if self._server is None:
                     raise ModelError(
                         f"The language model {self.model} cannot be loaded",
-                        why="llama.cpp refuses the file, or there is too little memory for it "
+                        why="llama.cpp rejects the file, or there is too little memory for it "
                         f"and {self.context} tokens",
-                        fix="Check that the file is a whole GGUF text model, or lower "
+                        fix="Check that the file is a complete GGUF text model, or lower "
                         "`llm.context`.",
                     )
                 address = self._server.listening_address
@@ -81,7 +81,7 @@ class LocalServer:
         return self
 
     def close(self) -> None:
-        """Stop the server and free its memory, once the batch that it computes is done."""
+        """Stop the server after its current batch, and free its memory."""
         with self._lock:
             self._server = None
 
@@ -90,20 +90,20 @@ class LocalServer:
         bound_heap()
         params = xllamacpp.CommonParams()
         params.model.path = str(self.model)
-        # A mapped file would stay in memory beside the weights, which llama.cpp packs anew for the
-        # CPU: 2.1 GB in place of 1.5, for no time saved.
+        # A mapped file would stay in memory next to the weights that llama.cpp repacks for the
+        # CPU: 2.1 GB instead of 1.5, without saving time.
         params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
-        params.model_alias = {"local"}  # else every reply and trace names the user's folder
+        params.model_alias = {"local"}  # else replies and traces would contain the user's folder
         params.n_ctx = self.context
         params.n_parallel = _SLOTS
-        params.kv_unified = True  # else each slot has only its share of the context
-        params.cache_idle_slots = False  # else one slot's work empties the other
+        params.kv_unified = True  # else each slot would only have its share of the context
+        params.cache_idle_slots = False  # else one slot's work would empty the other
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
         params.cache_ram_mib = _CACHE_MIB
-        # Between two batches llama.cpp looks whether it is to stop or somebody hung up. With its
-        # own default, 2048 tokens, that takes 14 s on two cores. It computes pieces of n_ubatch
-        # tokens anyway, so that this changes neither replies nor speed.
+        # llama.cpp notices a stop or a closed connection only between batches, which take 14 s on
+        # two cores with its default of 2048 tokens. It computes pieces of n_ubatch tokens anyway,
+        # so this changes neither replies nor speed.
         params.n_batch = params.n_ubatch
         params.hostnames = ["127.0.0.1"]
         params.port = port
@@ -122,18 +122,18 @@ _servers: dict[tuple[str, int, int | None], LocalServer] = {}
 def local_server(
     settings: LLMSettings, models: ModelSettings, progress: Progress | None = None
 ) -> LocalServer:
-    """The process's server for these settings, started; fetches the model where it is missing.
+    """Start a server for these settings and return it; fetches the model if it is missing.
 
-    Callers that ask for the same file, context and threads share a server. It stops when
-    Python ends.
+    Within a process, callers with the same file, context and threads share a server. It stops
+    when Python exits.
 
     Raises:
-        MissingExtraError: xllamacpp is not installed, or does not load.
+        MissingExtraError: xllamacpp is not installed, or cannot be imported.
         FetchError: The model is missing and cannot be downloaded.
-        CorruptModelError: The file is not the model.
-        ModelError: llama.cpp cannot load it.
+        CorruptModelError: The file is damaged, or is not a GGUF model.
+        ModelError: llama.cpp cannot load the model.
     """
-    _engine()  # before a gigabyte is downloaded for nothing
+    _engine()  # fails before a gigabyte is downloaded for nothing
     if settings.path:
         path = named_gguf(settings.path).resolve()
     else:
@@ -145,7 +145,7 @@ def local_server(
 
 @atexit.register
 def close_servers() -> None:
-    """Stop all servers of this process; each starts again when it is next used."""
+    """Stop all servers of this process; each one restarts when it is used again."""
     for server in list(_servers.values()):
         server.close()
 

@@ -1,4 +1,4 @@
-"""Notes the content of a folder when it was verified, so that later damage is noticed."""
+"""Records the content of a verified folder, so that later damage is noticed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Literal
 from citeproof.models.manifest import ModelFile
 
 STAMP = ".verified"
-"""Each line is a file's size, time of last change, sha256 and name."""
+"""A file in the folder. Each line has a file's size, modification time, sha256 and name."""
 
 
 def stamp(folder: Path) -> None:
-    """Note the size, time and hash of each file of a folder that is complete.
+    """Record the size, time and hash of each file in a complete folder.
 
-    The files get the permissions of any new file: some libraries write theirs for one user alone,
-    and a cache may be shared.
+    The files get the permissions of any new file, because some libraries write files for one user
+    only, and a cache may be shared.
     """
     paths = [path for path in sorted(folder.iterdir()) if path.name != STAMP]
     files = [ModelFile(path.name, path.stat().st_size, _hash(path)) for path in paths]
@@ -32,9 +32,9 @@ def stamp(folder: Path) -> None:
 def check(
     folder: Path, files: Sequence[ModelFile] | None = None
 ) -> Literal["missing", "good", "corrupt"]:
-    """Whether a folder holds these files, by default those that it was stamped with.
+    """Return whether a folder has these files, by default those that it was stamped with.
 
-    Only a file that changed since the stamp is hashed anew.
+    The files are only hashed again if one of them changed since the stamp was written.
     """
     if files is None:
         if not folder.is_dir():
@@ -51,13 +51,13 @@ def check(
         return "good"
     if any(not _is(folder / file.name, file) for file in files):
         return "corrupt"
-    with suppress(OSError):  # a cache shared read-only: each start hashes anew, and is still right
+    with suppress(OSError):  # in a cache shared read-only, each start hashes the files again
         (folder / STAMP).write_text(_lines(folder, files), encoding="utf-8")
     return "good"
 
 
 def is_stamped(folder: Path, files: Sequence[ModelFile]) -> bool:
-    """Whether all files are those that were hashed before, by size and time of last change."""
+    """Return whether no file changed since it was hashed, judged by size and modification time."""
     try:
         return _read(folder) == _lines(folder, files)
     except (OSError, ValueError):
@@ -65,7 +65,7 @@ def is_stamped(folder: Path, files: Sequence[ModelFile]) -> bool:
 
 
 def flush(folder: Path) -> None:
-    """Have the disk take what was written, so that a power cut after a rename loses nothing."""
+    """Flush the files to disk, so that a power cut after a rename loses nothing."""
     for file in folder.rglob("*"):
         if file.is_file():
             with file.open("rb+") as opened:
@@ -84,7 +84,7 @@ def _lines(folder: Path, files: Sequence[ModelFile]) -> str:
 def _is(path: Path, file: ModelFile) -> bool:
     try:
         return path.stat().st_size == file.size and _hash(path) == file.sha256
-    except OSError:  # the disk, or another user's permissions
+    except OSError:  # a disk error, or another user's permissions
         return False
 
 

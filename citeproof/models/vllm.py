@@ -1,7 +1,7 @@
-"""A vLLM server that is started for a model, behind an OpenAI-compatible address of this machine.
+"""Starts a vLLM server for a model, with an OpenAI-compatible API on this machine.
 
-vLLM takes OpenAI's `response_format` with a JSON schema as it is, so nothing else is sent to it
-for structured output.
+vLLM supports OpenAI's `response_format` with a JSON schema, so structured output needs nothing
+else.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from citeproof.paths import expand
 from citeproof.settings import LLMSettings, ModelSettings
 
 _PAUSE = 0.2
-"""Seconds between two looks at a server that starts."""
+"""Seconds between two checks of a starting server."""
 
 _KEPT, _SHOWN = 400, 20
-"""Lines of the server's log that are kept, and that an error shows."""
+"""Lines of the server's log that are kept, and lines that an error shows."""
 
 _CAUSE = re.compile(r"(Error|Exception|error): \S")
-"""A line that names a cause; in vLLM's log it may stand a hundred lines before the end."""
+"""A line that names a cause, which may be a hundred lines before the end of vLLM's log."""
 
 
 class VLLMServer:
-    """`vllm serve`, in processes of its own, on a loopback port that was free.
+    """`vllm serve`, in its own processes, on a free loopback port.
 
-    The processes end with `close`, and with this process, however it ends. A server that was
-    closed starts again on its port when it is next used.
+    The processes end with `close` or with this process, even if it is killed. After `close`,
+    `start` starts the server again on the same port.
 
     Args:
-        model: A model of the hub, or a folder.
-        tensor_parallel: GPUs that share the model.
+        model: A model on the hub, or a folder.
+        tensor_parallel: Number of GPUs that share the model.
         args: Further arguments of `vllm serve`, written as in a shell.
-        offline: Whether vLLM may not download the model.
+        offline: Forbid vLLM to download the model.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class VLLMServer:
             *("--host", "127.0.0.1", "--port", str(self.port)),
             *("--tensor-parallel-size", str(tensor_parallel)),
             "--enable-prefix-caching",
-            "--enable-prompt-tokens-details",  # else it does not tell what came from the cache
+            "--enable-prompt-tokens-details",  # else it doesn't report cached tokens
             *shlex.split(args),
         ]
-        """Those that `vllm` is started with."""
+        """The arguments of `vllm`."""
         self.api_key = secrets.token_urlsafe(24)
-        """Without it the server refuses to answer, so that it serves no other user."""
+        """Every request must have this key, so the server serves no other user."""
         self._lock = threading.RLock()
         self._process: subprocess.Popen[str] | None = None
         self._log: deque[str] = deque(maxlen=_KEPT)
@@ -80,21 +80,21 @@ class VLLMServer:
 
     @property
     def running(self) -> bool:
-        """Whether the processes are there, ready or not."""
+        """Whether the processes run, ready or not."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, progress: Progress = silent) -> Self:
-        """Start the server and wait until it is ready; does nothing when it is.
+        """Start the server and wait until it is ready; do nothing if it already is.
 
-        There is no time limit, since vLLM may have to download the model first.
+        There is no time limit, because vLLM may have to download the model first.
 
         Args:
-            progress: Told how many seconds it has been; nobody knows how many it will be.
+            progress: Called with the seconds so far, and a total of 0.
 
         Raises:
             MissingExtraError: vLLM is not installed.
-            ModelError: vLLM ended before it was ready; or it had been ready, and has ended
-                since. It is then not started anew before `close`: it would end again.
+            ModelError: vLLM ended, either before or after it was ready. If after, it is not
+                restarted before `close`, because it would probably end again.
         """
         with self._lock:
             if self._process is None:
@@ -109,7 +109,7 @@ class VLLMServer:
         return self
 
     def close(self) -> None:
-        """Stop the server, also one that is still starting, and wait for its end."""
+        """Stop the server, even if it is still starting, and wait until it has ended."""
         process = self._process
         if process is None:
             return
@@ -124,8 +124,8 @@ class VLLMServer:
     def _launch(self) -> subprocess.Popen[str]:
         environment = {
             **os.environ,
-            "VLLM_API_KEY": self.api_key,  # arguments are for every user to read
-            "VLLM_NO_USAGE_STATS": "1",  # else vLLM reports the machine and the model to its makers
+            "VLLM_API_KEY": self.api_key,  # every user can read a process's arguments
+            "VLLM_NO_USAGE_STATS": "1",  # else vLLM reports machine and model to its developers
             **({"HF_HUB_OFFLINE": "1"} if self.offline else {}),
         }
         process = subprocess.Popen(
@@ -136,7 +136,7 @@ class VLLMServer:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            start_new_session=True,  # Ctrl-C is for this process, which then stops the server
+            start_new_session=True,  # Ctrl-C only reaches this process, which stops the server
         )
         self._log = deque(maxlen=_KEPT)
         self._reader = threading.Thread(target=_read, args=(process.stdout, self._log), daemon=True)
@@ -145,11 +145,11 @@ class VLLMServer:
 
     def _wait(self, process: subprocess.Popen[str], progress: Progress) -> None:
         begun = time.monotonic()
-        # A proxy has no business between this process and its server.
+        # The server is on this machine, so proxies of the environment are ignored.
         with httpx.Client(trust_env=False, timeout=10) as client:
             while process.poll() is None:
                 progress(f"vLLM with {self.model}", int(time.monotonic() - begun), 0)
-                with contextlib.suppress(httpx.TransportError):  # it does not listen yet
+                with contextlib.suppress(httpx.TransportError):  # it doesn't listen yet
                     if client.get(f"http://127.0.0.1:{self.port}/health").status_code == 200:
                         return
                 time.sleep(_PAUSE)
@@ -163,7 +163,7 @@ class VLLMServer:
         return ModelError(
             what,
             why=f"exit status {process.returncode}",
-            fix="Mend what its log names, for example with `llm.vllm_args`, or start the server "
+            fix="Fix what its log names, for example with `llm.vllm_args`, or start the server "
             "yourself and name it with `llm.base_url`. The log ends with:\n" + "\n".join(told),
         )
 
@@ -174,10 +174,10 @@ _servers: dict[tuple[str, int, str, bool], VLLMServer] = {}
 def vllm_server(
     settings: LLMSettings, models: ModelSettings, progress: Progress | None = None
 ) -> VLLMServer:
-    """The process's server for these settings, started.
+    """Start a server for these settings and return it.
 
-    Callers that ask for the same model with the same arguments share a server. It stops when
-    Python ends.
+    Within a process, callers with the same model and arguments share a server. It stops when
+    Python exits.
 
     Raises:
         MissingExtraError: vLLM is not installed.
@@ -193,7 +193,7 @@ def vllm_server(
     )
     server = _servers.setdefault(key, made)
     if not server.running:
-        server.close()  # what is left of one that has stopped by itself
+        server.close()  # clean up a server that has stopped by itself
     return server.start(progress or silent)
 
 
@@ -210,10 +210,10 @@ def _read(output: IO[str], log: deque[str]) -> None:
 
 
 def vllm_program() -> str:
-    """The `vllm` of the path, or else of this Python, whose environment may not be activated.
+    """Return the `vllm` on the path, or that of this Python, whose environment may be inactive.
 
     Raises:
-        MissingExtraError: There is none.
+        MissingExtraError: Neither has one.
     """
     found = shutil.which("vllm") or shutil.which("vllm", path=sysconfig.get_path("scripts"))
     if found is None:
@@ -225,7 +225,7 @@ def vllm_program() -> str:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens at."""
+    """Return a loopback port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

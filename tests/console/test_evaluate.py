@@ -272,7 +272,7 @@ def test_mauve_is_computed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
     run("--data", "numbers.jsonl", "--out", "run")
     result = invoke(cli.app, ["score", "run", "--mauve"])
     assert result.exit_code == 2  # nobody wrote long answers to these questions
-    assert "MAUVE cannot be had for" in result.stderr or "citeproof[mauve]" in result.stderr
+    assert "MAUVE cannot be computed for" in result.stderr or "citeproof[mauve]" in result.stderr
     assert not Path("run/scores-corrected.json").exists()
     monkeypatch.setattr("citeproof.evaluation.scorecard.mauve_of", lambda *_, **__: 0.5)
     result = invoke(cli.app, ["score", "run", "--mauve"])
@@ -288,7 +288,7 @@ def test_other_ways_of_counting_are_kept_and_told() -> None:
     card = Scorecard.model_validate_json(Path("run/scores-corrected.json").read_text("utf-8"))
     assert (card.at_most_citations, card.cot) == (1, True)
     told = invoke(cli.app, ["report", "run"]).stdout
-    assert "At most 1 citation counts of a statement, and not 3." in told
+    assert "At most 1 citation counts per statement, instead of 3." in told
     assert "Lists were read from the first colon on." in told
 
 

@@ -90,7 +90,7 @@ def test_a_page_shows_the_answer_with_its_trace_unfolded() -> None:
     [
         (Failure(type="ModelError", message="no <key>"), "an error: ModelError: no &lt;key&gt;"),
         (Failure(type="KeyboardInterrupt", message=""), "ended in an error: KeyboardInterrupt<"),
-        (None, "The run was broken off."),
+        (None, "The run was interrupted."),
     ],
 )
 def test_a_run_without_an_answer_says_why(error: Failure | None, why: str) -> None:
@@ -108,7 +108,7 @@ async def test_a_replayed_run_ends_with_its_outcome() -> None:
     broken = trace(timed(EVENTS[:-2]), answer=None)
     *_, last = [moment.event async for moment in replay(broken)]
     assert isinstance(last, AnswerReady)
-    assert (last.answer.status, last.answer.reason) == ("not_found", "The run was broken off.")
+    assert (last.answer.status, last.answer.reason) == ("not_found", "The run was interrupted.")
 
 
 def test_a_recording_is_kept_also_where_the_run_fails(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     ("line", "told"),
     [
         ('{"question": "Who?"', r"set.jsonl, line 2, is not JSON: .*delimiter"),
-        ('{"question": NaN}', r"line 2, is not JSON: NaN is no number"),
+        ('{"question": NaN}', r"line 2, is not JSON: NaN is not a JSON number"),
         ('["Who?"]', r"line 2, is no question: it is not an object"),
         ("{}", r"line 2, is no question: its `question`: Field required"),
         ('{"question": " "}', r"line 2, is no question: its `question` is empty"),
@@ -210,7 +210,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
     [
         ("set.json", '{"rows": []}', "neither a list of objects nor an object with a list"),
         ("set.json", '"Who?"', "neither a list of objects"),
-        ("set.json", "[]", "holds no question"),
+        ("set.json", "[]", "contains no question"),
         ("set.json", '[{"question": "Who?"}, {}]', "set.json, question 2, is no question"),
         ("set.jsonl", "\n\n", "set.jsonl is empty"),
         ("set.csv", "Who?\t['Ann']\nWho?,Ann", "set.csv, line 2, is no question: .* a tab and"),

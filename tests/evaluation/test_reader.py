@@ -137,7 +137,7 @@ def test_mauve_needs_gpt_2(monkeypatch: pytest.MonkeyPatch) -> None:
     library = ModuleType("mauve")
     library.compute_mauve = compute_mauve  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mauve", library)
-    with pytest.raises(ModelError, match=r"gpt2-large, .* cannot be loaded: .* the hub\. Have it"):
+    with pytest.raises(ModelError, match=r"gpt2-large, .* cannot be loaded: .* the hub\. Down"):
         mauve(items("So."))
 
 

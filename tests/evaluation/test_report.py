@@ -72,7 +72,7 @@ async def test_a_second_scoring_asks_the_judge_nothing(tmp_path: Path) -> None:
     [
         ("table", "corrected", "judged by table, not by TRUE (T5-XXL): citation metrics and"),
         ("table", "strict", "not comparable with published ALCE numbers."),
-        ("google/t5_xxl_true_nli_mixture", "corrected", "were counted in the strict way"),
+        ("google/t5_xxl_true_nli_mixture", "corrected", "were counted in strict mode"),
         ("/models/t5_xxl_true_nli_mixture", "strict", None),
     ],
 )
@@ -113,7 +113,7 @@ async def test_scores_of_other_or_fewer_answers_do_not_count(tmp_path: Path) -> 
     assert read_scorecard(written("Bo."), "corrected") is None
     assert read_scorecard(written("Ann.", "Bo."), "corrected") is None
     write_whole(path, "{}")
-    with pytest.raises(InputError, match=r"scores-corrected.json holds no scores"):
+    with pytest.raises(InputError, match=r"scores-corrected.json contains no scores"):
         read_scorecard(own, "corrected")
 
 
@@ -249,7 +249,7 @@ async def test_mauve_is_a_number_of_the_whole_run(
     text = markdown(made_of)
     quality = cells(text, "Quality, corrected")
     assert [row[-1] for row in quality] == ["MAUVE", "0.812", "–"]
-    assert "MAUVE is unstable by its authors' own word" in text
+    assert "MAUVE is unstable, as its authors say" in text
     assert "- MAUVE: how close the answers are" in text
     assert "MAUVE" not in cells(text, "Differences to own, corrected")[0]
     only = markdown(made_of.only(["mauve"]))

@@ -179,7 +179,7 @@ async def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:
     about = {"settings": {"llm": {"model": "a", "timeout": 1}}, "name": "numbers.jsonl"}
     await run(vtg(), "vtg", asked, folder, about=about)
     before = (folder / "manifest.json").read_bytes()
-    with pytest.raises(InputError, match="holds a run. Go on with it"):
+    with pytest.raises(InputError, match="contains a run. Continue it"):
         await run(vtg(), "vtg", asked, folder, about=about)
     other = build_vtg(toolbox(), max_claims=2)
     with pytest.raises(InputError, match=r"parameters.max_claims \(1 there, 2 here\)\. Name"):
@@ -201,7 +201,7 @@ async def test_folders_that_cannot_be_a_run_are_refused(tmp_path: Path) -> None:
         await run(vtg(), "vtg", asked, tmp_path / "file")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("")
-    with pytest.raises(InputError, match="mine is not empty and holds no run"):
+    with pytest.raises(InputError, match="mine is not empty and contains no run"):
         await run(vtg(), "vtg", asked, tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
     (tmp_path / "broken").mkdir()

@@ -112,7 +112,7 @@ def test_a_full_disk_is_no_damage_and_sets_nothing_aside(
 
     with monkeypatch.context() as patched:
         patched.setattr("chromadb.PersistentClient", full)
-        with pytest.raises(StoreError, match=r"disk of .* is full: .*\. Make room"):
+        with pytest.raises(StoreError, match=r"disk of .* is full: .*\. Free some space"):
             count(store)
         with (
             pytest.raises(StoreError, match="is full"),
@@ -164,7 +164,7 @@ def test_a_store_that_may_only_be_read_can_be_searched(
         assert index.count() == 5
         assert len(search(index, "tower number 3", 2, "bm25")) == 2
         assert len(search(index, "tower number 3", 2)) == 2
-        with pytest.raises(StoreError, match=r"cannot be changed: you may only read it"):
+        with pytest.raises(StoreError, match=r"cannot be changed: it is read-only"):
             index.update([documents])
     assert {file: file.read_bytes() for file in store.rglob("*") if file.is_file()} == before
     shutil.rmtree(documents)

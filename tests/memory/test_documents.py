@@ -278,7 +278,7 @@ def test_a_rebuild_from_a_page_that_fails_leaves_the_index(
     index.update([folder])
     rebuilt = Index.open(store, RetrieverSettings(), WordEmbeddings(), rebuild=True)
     for nothing in (site.url, tmp_path / "missing"):
-        with pytest.raises(InputError, match="not built anew"):
+        with pytest.raises(InputError, match="not rebuilt"):
             rebuilt.update([nothing])
     rebuilt.close()
     assert index.count() == 2

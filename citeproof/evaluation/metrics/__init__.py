@@ -1,1 +1,1 @@
-"""ALCE's metrics, one group in a file; arithmetic alone, models are passed in."""
+"""ALCE's metrics, one group per file; they only compute, and get their models as arguments."""

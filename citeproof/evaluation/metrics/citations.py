@@ -16,19 +16,19 @@ from citeproof.tools.entailment.rounds import Asking
 from citeproof.types import Answer, Passage
 
 MOST_CITATIONS = 3
-"""Citations of a statement that count, unless another number is asked for."""
+"""Citations of a statement that count by default."""
 _ALCE_MARK = re.compile(r"\[(\d+)")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of an answer, as it is judged."""
+    """A statement of an answer, as it is judged."""
 
     text: str
-    """Without marks; for QAMPARI the question and an entity."""
+    """The text without marks; for QAMPARI the question and an entity."""
     places: tuple[int, ...]
-    """Where the passages of its premise stand among those of the answer, those that count; none
-    where it is wrong as it stands, because it cites nothing or what does not exist."""
+    """Positions of the cited passages that count among those of the answer; empty if the statement
+    is wrong without being judged, because it cites nothing or a passage that does not exist."""
     citations: int
     """How many citations count in the denominator of precision."""
 
@@ -36,17 +36,18 @@ class Statement:
 def statements(
     example: Example, result: Result, mode: Mode, most: int = MOST_CITATIONS
 ) -> list[Statement]:
-    """The statements of an answer, in order; of each the first `most` citations count.
+    """Return the statements of an answer, in order; the first `most` citations of each count.
 
-    corrected: marks are lists and ranges too, and belong to the sentence that ends before them;
-    a number counts once; one that no passage has, 0 among them, makes its statement wrong with
-    all the citations that count.
+    corrected: marks may be lists and ranges, and belong to the sentence that ends before them. A
+    number counts once. A number without a passage, such as 0, makes the statement and all its
+    counted citations wrong.
 
-    strict: one `[` and the digits behind it are a citation, each time; where any of them is
-    above the number of passages the statement is wrong, and none counts. 0 is the last passage.
+    strict: each `[` followed by digits is a citation, also if repeated. If any number exceeds the
+    number of passages, the statement is wrong, and none of its citations count. 0 is the last
+    passage.
 
     Raises:
-        MissingExtraError: strict, and the extra `alce` is not installed.
+        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
     """
     if mode == "strict":
         return [_strict(text, result.docs, most) for text in _strict_texts(example, result)]
@@ -61,18 +62,18 @@ def statements(
 def citation_scores(
     example: Example, result: Result, mode: Mode, most: int = MOST_CITATIONS
 ) -> Asking[bool, Scores]:
-    """The scores of an answer, by asking in at most three rounds.
+    """Compute the scores of an answer, asking the judge in at most three rounds.
 
-    Recall: share of the statements that the passages which they cite entail together.
-    Precision: share of the citations that are right, 0 where there are none. The only citation
-    of a statement is right if it entails the statement; one of several, if all do so together,
-    and either it does alone or the others do not.
+    Recall is the share of statements that their cited passages entail together. Precision is the
+    share of citations that are right, or 0 if there are none. A statement's only citation is right
+    if it entails the statement. One of several citations is right if all together entail the
+    statement, and either it does so alone or the others do not.
 
-    An answer without statements has no scores in strict; in corrected it has 0 throughout,
-    unless the question has no answer.
+    An answer without statements has no scores in strict mode. In corrected mode its scores are 0,
+    or missing if the question has no answer.
 
     Raises:
-        MissingExtraError: strict, and the extra `alce` is not installed.
+        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
     """
     found = statements(example, result, mode, most)
 
@@ -100,21 +101,21 @@ def citation_scores(
 
 
 def cited_ids(result: Result) -> set[str]:
-    """Ids of the passages that an answer cites."""
+    """Return the ids of the passages that an answer cites."""
     numbers = {number for sentence in read_marked(result.output) for number in sentence.numbers}
     return {passage.id for n, passage in enumerate(result.docs, start=1) if n in numbers}
 
 
 def harmonic(recall: float, precision: float) -> float:
-    """The harmonic mean of two shares; 0 where both are 0."""
+    """Return the harmonic mean of two shares; 0 if both are 0."""
     return 2 * recall * precision / (recall + precision) if recall + precision else 0.0
 
 
 def wrongly_proved(answer: Answer) -> Asking[bool, Scores]:
-    """The share of the claims given as proved that the judge does not find in what they cite.
+    """Compute the share of claims given as proved whose citations do not entail them.
 
-    A claim that is flagged as unproved is no mistake here. Nothing where none is given as proved.
-    The judge that proved the answer agrees with itself; ask another one.
+    Claims flagged as unproved don't count. There is no score if no claim is given as proved. The
+    judge that proved the answer would agree with itself, so use another one.
     """
     proved = [claim for claim in answer.claims if claim.verdict.status == "supported"]
     if not proved:
@@ -138,7 +139,7 @@ def _strict(text: str, passages: Sequence[Passage], most: int) -> Statement:
     said = strip_alce_marks(text).strip()
     if any(place >= len(passages) for place in places) or not passages:
         return Statement(said, (), 0)
-    # Place -1 is what the evaluator makes of [0]; to Python it is the last passage.
+    # The evaluator turns [0] into place -1, which in Python is the last passage.
     counted = tuple(places[:most])
     return Statement(said, counted, len(counted))
 
@@ -152,7 +153,7 @@ def _statement(
 
 
 def _without(places: Sequence[int], place: int) -> list[int]:
-    # Of a passage that is cited twice the evaluator drops the first, which changes the order.
+    # If a passage is cited twice, the evaluator drops the first, which changes the order.
     rest = list(places)
     rest.remove(place)
     return rest
@@ -161,5 +162,5 @@ def _without(places: Sequence[int], place: int) -> list[int]:
 def _premise(passages: Sequence[Passage], mode: Mode) -> str:
     if mode == "corrected":
         return premise(passages)
-    # The evaluator writes the title line even where there is no title.
+    # The evaluator writes the title line even if there is no title.
     return "\n".join(f"Title: {own.title}\n{own.text}" for own in passages)

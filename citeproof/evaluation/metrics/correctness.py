@@ -1,4 +1,4 @@
-"""How right an answer is, by what people wrote: ASQA, QAMPARI, ELI5 and short answers."""
+"""Compares answers with what people wrote: ASQA, QAMPARI, ELI5 and short answers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from citeproof.tools.entailment.rounds import Asking
 
 _PARTING = re.compile(r"(?!(?<=\d)[.,:]\d)[^\w\s]|_")
 _ENOUGH = 5
-"""So many found entities make a list complete (ALCE, section 4)."""
+"""This many found entities make a list complete (ALCE, section 4)."""
 
 
 def found_answers(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
-    """EM recall, the share of the short answers that the text has, and Hit: whether all (ASQA).
+    """Return EM recall, the share of short answers found in the text, and Hit, if all are (ASQA).
 
-    A short answer is there if one of its aliases is, in normal form. strict: also as a part of
-    a word, and an alias without any letter is everywhere.
+    A short answer is found if the text contains one of its aliases in normal form. strict: the
+    alias may be part of a word, and an alias whose normal form is empty is always found.
 
     Args:
-        text: Without marks.
-        answers: The aliases of each, at least one.
+        text: The text without marks.
+        answers: The aliases of each short answer, at least one.
         mode: How to count.
     """
     said = _forms(text, mode)
@@ -44,21 +44,21 @@ def _is_in(alias: str, said: Sequence[str], mode: Mode) -> bool:
 
 
 def _forms(text: str, mode: Mode) -> list[str]:
-    """The normal form; to find whole words, also that of the words which punctuation parts."""
-    # Else `Ann Lee's` would not have `Ann Lee`. In numbers, 3 is no word of 3.5.
+    """Return the normal form and, to find whole words, that of the text split at punctuation."""
+    # Else `Ann Lee's` would not contain `Ann Lee`. Numbers stay whole: 3 is no word of 3.5.
     forms = [text] if mode == "strict" else [text, _PARTING.sub(" ", text)]
     return [normal(form, mode) for form in forms]
 
 
 def rouge_lsum(text: str, references: Sequence[str], mode: Mode) -> float:
-    """ROUGE-Lsum, F-measure with stems, against the best of at least one reference.
+    """Return ROUGE-Lsum, F-measure with stems, against the best of at least one reference.
 
-    The evaluator reports the median of unseeded resamples; a mean over answers is close to it,
-    but not the same to the last digit. The first call loads the library, which takes seconds:
-    call it from a thread.
+    The evaluator reports the median of unseeded resamples. A mean over answers is close to it, but
+    not equal to the last digit. The first call loads the library, which takes seconds, so call it
+    from a thread.
 
     Raises:
-        MissingExtraError: strict, and the extra `alce` is not installed.
+        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
     """
     said = _lines(text, mode)
     found = (_rouge().score(_lines(own, mode), said)["rougeLsum"] for own in references)
@@ -67,7 +67,7 @@ def rouge_lsum(text: str, references: Sequence[str], mode: Mode) -> float:
 
 def _lines(text: str, mode: Mode) -> str:
     found = sentences(text.lower(), mode)
-    if mode == "corrected":  # here a sentence may go on in the next line, which is none to ROUGE
+    if mode == "corrected":  # a sentence may span lines here, but ROUGE splits sentences at lines
         found = [" ".join(sentence.split()) for sentence in found]
     return "\n".join(found)
 
@@ -80,15 +80,15 @@ def _rouge() -> Any:
 
 
 def qampari_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
-    """QAMPARI: precision, recall and F1 of the entities of a list, and how many it has.
+    """Return precision, recall and F1 of a list's entities, and their number (QAMPARI).
 
-    An entity is right if its normal form is that of an alias. In recall-5 and F1-5 five found
+    An entity is right if its normal form is that of an alias. In recall-5 and F1-5, five found
     answers count as all.
 
     Args:
-        text: corrected: with marks, since they tell where an entity ends. strict: without, and
-            cut at every comma.
-        answers: The aliases of each, at least one.
+        text: corrected: the text with marks, which show where an entity ends. strict: the text
+            without marks, which is split at every comma.
+        answers: The aliases of each entity, at least one.
         mode: How to count.
     """
     if mode == "strict":
@@ -113,16 +113,16 @@ def qampari_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> S
 
 
 def claim_recall(text: str, claims: Sequence[str]) -> Asking[bool, Scores]:
-    """ELI5: the share of at least one claim that the whole answer, without marks, entails."""
+    """Compute the share of claims that the whole answer, without marks, entails (ELI5)."""
     held = yield [Pair(text, claim) for claim in claims]
     return {"claim_recall": sum(held) / len(held)}
 
 
 def short_answer_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
-    """The whole text as a short answer: exact match, and words shared with the best alias.
+    """Score the whole text as a short answer: exact match, and words shared with the best alias.
 
-    Best is the alias with the highest F1, then the earlier; precision and recall are its own. The
-    text has no marks, and there is at least one alias.
+    The best alias is the first one with the highest F1; precision and recall are its own. The text
+    must have no marks, and there must be at least one alias.
     """
     aliases = [alias for own in answers for alias in own]
     said = normal(text, mode)
@@ -137,9 +137,9 @@ def short_answer_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode)
 
 
 def overlap(text: str, alias: str, mode: Mode) -> tuple[float, float, float]:
-    """Precision, recall and F1 of the words of a text against those of an alias (SQuAD).
+    """Return precision, recall and F1 of a text's words against those of an alias (SQuAD).
 
-    Where one of them has no words, all three are 1 if neither has, and else 0.
+    If one of them has no words, all three are 0; if neither has, all three are 1.
     """
     said, wanted = normal(text, mode).split(), normal(alias, mode).split()
     if not (said and wanted):

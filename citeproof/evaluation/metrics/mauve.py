@@ -15,14 +15,14 @@ _WORDS = 100
 
 
 def mauve(items: Sequence[tuple[Example, Result]], *, mode: Mode = "corrected") -> float:
-    """MAUVE of all answers against what people wrote, from 0 to 1, with GPT-2 large as ALCE has it.
+    """Return MAUVE of all answers against human ones, from 0 to 1, with GPT-2 large as in ALCE.
 
-    Each text is the question and the answer, cut after 100 words. By its authors' own word the
-    measure is unstable: compare only values of one machine, one seed and equally many texts.
+    Each text is the question and the answer, cut after 100 words. The measure is unstable, as its
+    authors say: only compare values from one machine, one seed and equally many texts.
 
     Args:
-        items: Examples with references, and what was answered.
-        mode: How marks are taken off.
+        items: Examples with references, and their results.
+        mode: How marks are removed.
 
     Raises:
         InputError: An example has no reference.
@@ -35,7 +35,7 @@ def mauve(items: Sequence[tuple[Example, Result]], *, mode: Mode = "corrected") 
     for example, _ in items:
         if not example.references:
             raise InputError(
-                f"MAUVE cannot be had for the question {example.id!r}",
+                f"MAUVE cannot be computed for the question {example.id!r}",
                 why="it has no long answer to compare with",
                 fix="Leave such questions out, or leave out MAUVE.",
             )
@@ -52,9 +52,9 @@ def mauve(items: Sequence[tuple[Example, Result]], *, mode: Mode = "corrected") 
         )
     except OSError as error:
         raise ModelError(
-            f"{_MODEL}, by which MAUVE reads texts, cannot be loaded",
+            f"{_MODEL}, with which MAUVE reads texts, cannot be loaded",
             why=str(error).splitlines()[0],
-            fix="Have it fetched once where the Hugging Face hub can be reached (about 3 GB).",
+            fix="Download it once where the Hugging Face hub can be reached (about 3 GB).",
         ) from error
     return float(found.mauve)
 

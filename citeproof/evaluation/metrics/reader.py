@@ -1,4 +1,4 @@
-"""Disambig-F1, QA-EM, QA-Hit: what a reader trained on SQuAD finds in an answer (ASQA)."""
+"""Disambig-F1, QA-EM and QA-Hit: what a reader trained on SQuAD finds in an answer (ASQA)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from citeproof.evaluation.metrics.correctness import overlap
 from citeproof.evaluation.metrics.texts import normal
 
 _WINDOW, _STRIDE, _LONGEST = 384, 128, 15
-"""Tokens: of a question and a stretch of its text, by which two stretches overlap, of an answer."""
+"""Tokens of a question with a window of its text, of two windows' overlap, and of an answer."""
 
 
 class Reader(Protocol):
     """Finds answers in texts."""
 
     def answers(self, asked: Sequence[tuple[str, str]]) -> list[str]:
-        """The answer to each question in its text, in order; empty where there is none."""
+        """Return the answer to each question in its text, in order; empty if there is none."""
 
 
 def reader_scores(found: Sequence[str], answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
-    """Compare what was found for each sub-question with its best alias: words, exactly, and all so.
+    """Compare what was found for each sub-question with its best alias.
 
     Args:
-        found: The reader's finding for each sub-question, at least one.
-        answers: The aliases of each.
+        found: What the reader found for each sub-question, at least one.
+        answers: The aliases for each sub-question.
         mode: How to compare.
 
     Returns:
-        Disambig-F1 (Stelmakh 2022; ALCE's QA-F1), QA-EM and QA-Hit.
+        Disambig-F1 (Stelmakh 2022; ALCE's QA-F1), which compares words; QA-EM, the share of exact
+        matches; and QA-Hit, whether all match exactly.
     """
     pairs = [(text, own) for text, own in zip(found, answers, strict=True)]
     words = [max((overlap(text, a, mode)[2] for a in own), default=0.0) for text, own in pairs]
@@ -44,11 +45,11 @@ def reader_scores(found: Sequence[str], answers: Sequence[Sequence[str]], mode: 
 
 
 class ExtractiveReader:
-    """A question answering model of transformers, read as its former pipeline did.
+    """A question answering model of transformers, which works like its former pipeline.
 
-    Long texts are read in overlapping windows. Of all spans of at most 15 tokens the most
-    probable one counts, widened to whole words; "no answer" is a span as well, scored by the
-    window where it is least probable.
+    Long texts are read in overlapping windows. The result is the most probable span of at most 15
+    tokens, widened to whole words, unless "no answer" is more probable; that has the probability of
+    the window where it is lowest.
 
     Args:
         model: A model name, such as ALCE's `gaotianyu1350/roberta-large-squad`, or a folder.
@@ -58,7 +59,7 @@ class ExtractiveReader:
         self.name = model
 
     def answers(self, asked: Sequence[tuple[str, str]]) -> list[str]:
-        """The answer to each question in its text, in order; empty where there is none.
+        """Return the answer to each question in its text, in order; empty if there is none.
 
         Raises:
             MissingExtraError: transformers is not installed.
@@ -108,7 +109,7 @@ class ExtractiveReader:
         with MissingExtraError.unless_installed("local", what):
             import torch
             from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-        fix = "Name a question answering model of the hub, or a folder."
+        fix = "Name a question answering model on the hub, or a folder."
         with ModelError.unless_loaded(f"The reader {self.name!r} cannot be loaded", fix):
             tokenizer = AutoTokenizer.from_pretrained(self.name)
             model = AutoModelForQuestionAnswering.from_pretrained(self.name)

@@ -1,4 +1,4 @@
-"""How metrics read an answer: without marks, in sentences, in normal form."""
+"""Prepares answers for metrics: removes marks, splits sentences, and normalises texts."""
 
 from __future__ import annotations
 
@@ -19,32 +19,31 @@ _CHAT_END = "<|im_end|>"
 
 
 def plain(text: str, mode: Mode) -> str:
-    """An answer without citation marks, which is what all metrics but those of citations read.
+    """Return an answer without citation marks, which all metrics except those of citations read.
 
-    strict: only the first line, and of marks such as `[1, 2]` and `[1-3]` all but the bracket
-    and the first number stays.
+    strict: only the first line is read, `[1, 2]` becomes `, 2`, and `[1-3]` becomes `-3`.
     """
     return strip_alce_marks(first_line(text)) if mode == "strict" else strip_marks(text).strip()
 
 
 def first_line(text: str) -> str:
-    """An answer as ALCE's evaluator reads it: the first line, without a chat model's end."""
+    """Return the part that ALCE's evaluator reads: the first line, without a chat end token."""
     return text.strip().split("\n")[0].replace(_CHAT_END, "")
 
 
 def strip_alce_marks(text: str) -> str:
-    """A text without what ALCE's evaluator takes for citation marks."""
+    """Return a text without what ALCE's evaluator takes for citation marks."""
     return _ALCE_MARK.sub("", text).replace(" |", "").replace("]", "")
 
 
 def sentences(text: str, mode: Mode) -> list[str]:
-    """The sentences of a text.
+    """Return the sentences of a text.
 
-    strict: by Punkt (Kiss and Strunk 2006), as NLTK ships it for English. It does not look at
-    marks, so that one behind a full stop begins the next sentence.
+    strict: splits with Punkt (Kiss and Strunk 2006), as NLTK ships it for English. It ignores
+    marks, so a mark after a full stop begins the next sentence.
 
     Raises:
-        MissingExtraError: strict, and the extra `alce` is not installed.
+        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
     """
     if mode == "corrected":
         return [text[span.start : span.end] for span in split(text)]
@@ -53,9 +52,10 @@ def sentences(text: str, mode: Mode) -> list[str]:
 
 
 def normal(text: str, mode: Mode) -> str:
-    """The normal form in which answers are compared (SQuAD; ALCE).
+    """Return the normal form in which answers are compared (SQuAD; ALCE).
 
-    Lower case, no punctuation, no articles, single spaces. strict: punctuation is ASCII only.
+    It has lower case, no punctuation, no articles and single spaces. strict: only ASCII punctuation
+    is removed.
     """
     kept = "".join(char for char in text.lower() if not _is_punctuation(char, mode))
     return " ".join(_ARTICLE.sub(" ", kept).split())
@@ -71,8 +71,8 @@ def _is_punctuation(char: str, mode: Mode) -> bool:
 def _punkt() -> Any:
     what = "Strict scores need the sentences that ALCE's evaluator sees"
     with MissingExtraError.unless_installed("alce", what, "score in the corrected mode"):
-        # NLTK's own algorithm with the tables that it would download; the package that brings
-        # them has an algorithm as well, which cuts rows of dots in another way.
+        # NLTK's own algorithm, with the tables that it would download. The package that contains
+        # the tables has an algorithm too, which splits rows of dots differently.
         from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
         from punkt import load_model
     learned, parameters = load_model("english"), PunktParameters()
