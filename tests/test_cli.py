@@ -98,9 +98,9 @@ def documents(folder: Path) -> Path:
 
 def test_help_is_as_wide_as_the_terminal() -> None:
     said = run(["ask", "--help"], env={"COLUMNS": "150"}).output
-    assert "4 where a model or the index was lost on the way" in " ".join(said.split())
+    assert "4 if a model or the index was lost on the way" in " ".join(said.split())
     [line] = [line for line in said.splitlines() if "lost on the way" in line]
-    assert "Exit code 0 where there is an answer" in line
+    assert "Exit code 0 if there is an answer" in line
 
 
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
