@@ -40,7 +40,7 @@ from citeproof.console.output import complain, echo_json, terminal, write_line, 
 from citeproof.errors import CiteproofError, InputError
 
 UNPROVED = 1
-"""Exit code of `check` when the citations of a sentence do not support it."""
+"""Exit code of `check` if the citations of a sentence do not support it."""
 
 
 class _Commands(TyperGroup):
@@ -52,13 +52,13 @@ class _Commands(TyperGroup):
         first = [option for option in ("--debug", "--verbose") if option in args[:end]]
         args = [*first, *(a for a in args[:end] if a not in first), *args[end:]]
         for place in (n for n, arg in enumerate(args) if arg == "--paper"):
-            # Without a value it means the questions' own data set, which Typer cannot express.
+            # Without a value it means the data set of the questions, which Typer cannot express.
             if not re.match(r"[\w:]+$", "".join(args[place + 1 : place + 2])):
                 args[place] = "--paper="
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Find a command, and unwrap its help: Typer would keep the line breaks."""
+        """Return a command with its help unwrapped: Typer would keep the line breaks."""
         command = super().get_command(ctx, cmd_name)
         if command is not None and command.help:
             command.help = re.sub(r"(?<!\n)\n *(?!\s)", " ", command.help)
@@ -157,7 +157,7 @@ def index(
     allow_private: Annotated[
         bool, flag("Also fetch from private addresses.", "--allow-private")
     ] = False,
-    details: Annotated[bool, flag("List everything left out.", "--details")] = False,
+    details: Annotated[bool, flag("List everything that was left out.", "--details")] = False,
     as_json: AsJSON = False,
     on: On = None,
     sets: Sets = None,
@@ -165,7 +165,7 @@ def index(
     """Index documents; a later run reads only those that changed.
 
     Exit code 0 if all documents were read, 1 if one could not be read (the others are indexed) or
-    there was none, 130 after Ctrl-C, which keeps what is done by then.
+    there was none, 130 after Ctrl-C, which keeps what is done so far.
     """
     from citeproof.console import indexing as shown
     from citeproof.console import reports
@@ -258,7 +258,7 @@ def ask(
     store: Store = None,
     config: Config = None,
 ) -> None:
-    """Answer a question from the index; each sentence is checked against its citations.
+    """Answer a question from the index, with each sentence checked against its citations.
 
     Exit code 0 if there is an answer, 3 if the documents give none, 4 if a model or the index was
     lost on the way: the answer then holds what was proved so far, and the run can be resumed.
@@ -355,10 +355,10 @@ def check(
     config: Config = None,
     sets: Sets = None,
 ) -> None:
-    """Check which sentences of a text, whoever wrote it, the documents support.
+    """Check which sentences of any text the documents support.
 
-    Exit code 0 if its own citations support every sentence, otherwise 1. Against the index, 0 if
-    anything in it supports every sentence.
+    Exit code 0 if the text's own citations support every sentence, otherwise 1. Against the index,
+    0 if every sentence is supported by something in it.
     """
     from citeproof.console import check as shown
     from citeproof.console.checking import prove
@@ -371,9 +371,9 @@ def check(
     said = shown.read(text)
     piped = str(text) == "-"
     if piped and sarif is not None:
-        raise InputError("--sarif needs a file to check", why="its results name lines of one")
+        raise InputError("--sarif needs a file to check", why="its results point to lines of one")
     written = [path for path in (html, sarif) if path is not None]
-    for path in written:  # before the documents are read
+    for path in written:  # refused before the documents are read
         refuse_place(path, [] if piped else [text])
     err = terminal(stderr=True)
     how: dict[str, Any] = {"k": k, "with_index": store is not None, "cold": cold}
@@ -391,7 +391,7 @@ def check(
         write_whole(sarif, render_sarif(report, said, text))
         if not as_json:
             typer.echo(f"SARIF: {sarif}")
-    if not docs:  # what cites nothing rests on the index
+    if not docs:  # against the index, no sentence has a citation
         failing -= {"uncited"}
     if not no_fail and any(sentence.verdict in failing for sentence in report.sentences):
         raise typer.Exit(UNPROVED)
@@ -415,8 +415,8 @@ def entail(
 ) -> None:
     """Score pairs: does the premise entail the hypothesis?
 
-    Writes every line back with `score` (0 to 1) and `entailed`. If lines have a `label`, it prints
-    how well the scores agree with the labels.
+    Write every line back with `score` (0 to 1) and `entailed`. If lines have a `label`, print how
+    well the scores agree with the labels.
     """
     from citeproof.console.entail import print_agreement, score_file
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray

@@ -82,7 +82,7 @@ def evaluate(
     try:
         complete = shown.evaluate(plans, out, err, config=config, store=store, **how)
     except KeyboardInterrupt as error:
-        complain("Interrupted. Answers so far are kept; go on with --resume.")
+        complain("Interrupted. The answers so far are saved; continue with --resume.")
         raise typer.Exit(130) from error
     if not complete:
         raise typer.Exit(1)
@@ -99,8 +99,8 @@ def score(
     mauve: Annotated[
         bool, flag("Also compute MAUVE with GPT-2 large (extra: mauve).", "--mauve")
     ] = False,
-    at_most_citations: Annotated[int, option("Citations of a statement that count.", min=1)] = 3,
-    cot: Annotated[bool, flag("QAMPARI's lists follow a reasoning and a colon.", "--cot")] = False,
+    at_most_citations: Annotated[int, option("Most citations counted per statement.", min=1)] = 3,
+    cot: Annotated[bool, flag("QAMPARI lists come after reasoning and a colon.", "--cot")] = False,
     backend: Backend = None,
     model: Model = None,
     threshold: Threshold = None,

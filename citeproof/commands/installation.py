@@ -32,7 +32,7 @@ def doctor(
     settings = load_settings(config, store, sets)
     with show_downloads(terminal(stderr=True), "looking…") as progress:
         for name in mend(settings, progress) if repair else ():
-            typer.echo(f"Made anew: {name}")
+            typer.echo(f"Restored: {name}")
         found = diagnose(settings, measure=speed)
     print_checks(found, terminal())
     if any(check.status == "missing" for check in found):
@@ -59,7 +59,7 @@ def models_fetch(
     known = {model.name: model for model in EMBEDDED}
     for name in names or []:
         if name not in known and not name.startswith("hf:"):
-            fix = f"Known: {', '.join(known)}. One of the hub is written hf:OWNER/REPO/FILE.gguf."
+            fix = f"Known: {', '.join(known)}. Models of the hub: hf:OWNER/REPO/FILE.gguf."
             raise InputError(f"There is no embedded model {name!r}", fix=fix)
     settings = load_settings(config, None, sets)
     err = terminal(stderr=True)
@@ -94,7 +94,7 @@ def trust(
     from citeproof.settings import Settings
     from citeproof.trust import trust as remember
 
-    Settings.load(file)  # what cannot be read is not worth trusting
+    Settings.load(file)  # refuses a file that cannot be read
     place = remember(file)
     typer.echo(f"Trusted as it is now: {file.resolve()} (kept in {place})")
 

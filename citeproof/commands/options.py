@@ -39,7 +39,7 @@ Sets = Annotated[
 Backend = Annotated[
     str | None,
     option(
-        "Kind of model that says if a passage entails a sentence; by default from the settings.",
+        "Kind of entailment model; by default the one in the settings.",
         metavar="auto|cascade|cross-encoder|judge|seq2seq",
     ),
 ]
@@ -47,8 +47,8 @@ Model = Annotated[str | None, option("Entailment model: local, judge, a preset, 
 Paper = Annotated[
     str | None,
     option(
-        "Parameters of the method's paper for a data set: asqa, eli5, …; alone, that of the "
-        "questions.",
+        "Use the parameters of the method's paper for a data set: asqa, eli5, …; without a value, "
+        "for that of the questions.",
         metavar="[DATA]",
     ),
 ]
@@ -63,7 +63,7 @@ Cold = Annotated[
 
 
 def load_settings(config: Path | None, store: Path | None, sets: list[str] | None) -> Settings:
-    """The settings in force.
+    """Load the settings in force.
 
     Raises:
         SettingsError: A setting is unknown or not allowed.
@@ -75,7 +75,7 @@ def load_settings(config: Path | None, store: Path | None, sets: list[str] | Non
     if others:
         raise SettingsError(
             f"There is no setting {next(iter(others))}",
-            fix="A setting has its section before it, such as llm.model.",
+            fix="Write a setting with its section, such as llm.model.",
         )
     return settings
 
