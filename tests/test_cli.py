@@ -49,7 +49,7 @@ def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(
     (folder / ".citeproof").rmdir()
     result = run(["ask", "Who built the tower?", "--store", store])
     assert result.exit_code == 2
-    missing = f"There are no documents in the index {store}. Read yours first: citeproof index"
+    missing = f"There are no documents in the index {store}. Index yours first: citeproof index"
     assert missing in result.stderr
     assert list(folder.iterdir()) == []
 

@@ -123,7 +123,7 @@ def test_what_is_left_out_is_named_on_request(docs: Path, tmp_path: Path) -> Non
     assert "kind9 1)" in told.stdout
     assert "left out (1): a link that leads out of its folder" in told.stdout
     named = index("docs", "--details").stdout
-    assert f"left out: {docs / 'a.kind11'} (no reader reads its kind)" in named
+    assert f"left out: {docs / 'a.kind11'} (no reader for its kind)" in named
     assert f"left out: {docs / 'far.txt'} (a link that leads out of its folder)" in named
     report = json.loads(index("docs", "--json", "--follow-links").stdout)
     assert (len(report["skipped"]), report["left_out"], len(report["added"])) == (12, [], 1)
