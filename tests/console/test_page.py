@@ -132,7 +132,7 @@ def test_a_card_highlights_the_sentence_that_the_claim_rests_on() -> None:
 def test_the_trace_has_a_row_for_each_step() -> None:
     page = Page(render_page(ANSWER, timed()))
     assert len(page.all("span", **{"class": "node"})) == len(gather_steps(timed())) == 15
-    assert "the same 786 characters as in the prompt before" in page.text
+    assert "the same 786 characters as in the previous prompt" in page.text
     assert "score 0.07" in page.text
     assert "trace" not in {own.get("id") for _, own in Page(render_page(ANSWER)).tags}
 
