@@ -202,7 +202,7 @@ def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPat
         (["ask", "?", "--unverified", "hide"], "The parameter unverified cannot be 'hide': "),
         (["ask", "?", "--set", "k"], "--set k sets nothing: it is not of the form key=value. "),
         (["ask", "?", "--set", "llm.modle=x"], "There is no setting llm.modle"),
-        (["config", "--set", "k=3"], "There is no setting k. A setting has its section before"),
+        (["config", "--set", "k=3"], "There is no setting k. Write a setting with its section"),
         (["config", "--config", "no.toml"], "There is no settings file no.toml. "),
         (["graph", "vtg", "-o", "a.bmp"], "a.bmp has no known ending. Known endings: .svg, "),
         (["models", "fetch", "gpt"], "There is no embedded model 'gpt'. Known: qwen2.5"),

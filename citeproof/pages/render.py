@@ -1,4 +1,4 @@
-"""Renders pages from templates: values are escaped, and a policy allows no foreign style or script."""
+"""Renders pages from templates: values are escaped, and foreign styles and scripts are barred."""
 
 from __future__ import annotations
 
