@@ -63,7 +63,7 @@ def ask(
         question: The question.
         settings: Name the models and the store.
         method: Name of the method.
-        parameters: Parameters of the method that differ from their defaults.
+        parameters: Parameters of the method to set; the others keep their defaults.
         docs: Documents to read first, into memory or the store.
         as_json: Print the answer as JSON.
         html: File for the answer as a page.

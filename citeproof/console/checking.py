@@ -92,9 +92,10 @@ def searching(
     *,
     with_index: bool,
 ) -> Iterator[Retriever | None]:
-    """Open the retriever that finds passages beyond the cited ones, if any is needed.
+    """Open the retriever that finds passages beyond the cited ones.
 
-    It searches the index if no documents are given or `with_index` is set, and otherwise is None.
+    Without documents it searches the index, and with `with_index` both. Otherwise it is None, which
+    lets the check search the documents.
 
     Raises:
         InputError: The index is missing or empty.

@@ -173,7 +173,7 @@ def _place(boxes: list[_Box], ways: Sequence[_Way]) -> tuple[float, float]:
 
 
 def _spread(parts: Sequence[_Part]) -> None:
-    """Let lines start and end at the sides of boxes, in the order of where they lead."""
+    """Let lines start and end side by side at the edges of boxes, ordered by where they lead."""
     sides: dict[tuple[_Box, int], list[tuple[float, int, int]]] = defaultdict(list)
     for number, part in enumerate(parts):
         for end, after in ((0, 1), (-1, -2)):

@@ -218,7 +218,7 @@ def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -
 
 
 def read_stdin(index: Index, name: str | None, settings: Settings) -> IndexReport:
-    """Index the standard input as a document with this name, whose ending says how to read it.
+    """Index the standard input under this name; its ending and the settings say how to read it.
 
     Raises:
         InputError: The name is not allowed, or there is nothing to read.

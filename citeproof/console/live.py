@@ -139,7 +139,7 @@ class _View:
     trace: bool
     doing: str = ""
     waiting: str = ""
-    """Wait for a server that did not answer."""
+    """What to show while the run waits for a server that did not answer."""
     writing: str = ""
     drafted: bool = False
     numbers: dict[str, int] = field(default_factory=dict)

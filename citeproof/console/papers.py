@@ -60,7 +60,7 @@ def find_preset(
         examples: The questions.
 
     Raises:
-        InputError: No data set is named, and the questions do not tell it.
+        InputError: No data set is named, and that of the questions is unknown.
         SettingsError: The method has no paper, or its paper does not use this data set.
     """
     named, colon, variant = paper.partition(":")

@@ -121,7 +121,7 @@ class Asking:
         Args:
             messages: The conversation; the question is its last message.
             method: Name of the method.
-            parameters: Parameters of the method that differ from their defaults.
+            parameters: Parameters of the method to set; the others keep their defaults.
             conversation: Name of the conversation, if it is kept.
             attended: Whether a person can be asked about a claim.
 

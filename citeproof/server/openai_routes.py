@@ -173,7 +173,7 @@ async def _once(work: Awaitable[_Reply]) -> AsyncIterator[_Reply]:
 
 
 async def _pieces(asking: Asking, question: Question, base: str) -> AsyncIterator[_Reply]:
-    """Yield claims as soon as they are accepted, then the rest of the text and the annotations."""
+    """Yield accepted claims while all are supported, then the rest and the annotations."""
     sent, claims = "", list[Claim]()
     numbers: dict[str, int] = {}
     answer: Answer | None = None
