@@ -159,7 +159,7 @@ def open_runs(
         CiteproofError: The models or the store cannot be opened.
     """
     fixed = find_method(method).sketch(**parameters).context_schema()
-    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
+    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK reads only to cite
     if reads and not docs:
         refuse_missing_index(settings)
     server = None if cold or docs else find_server(settings)

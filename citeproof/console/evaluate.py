@@ -206,7 +206,7 @@ class _Made:
             bank = tools.bank
             there = asyncio.run(describe_tools(tools, parameters_of(graph), self.settings))
         parameters = parameters_of(graph)
-        if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK may read nothing
+        if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK reads only to cite
             self._refuse_without_documents()
         about = self.plan.model_dump(include={"limit", "seed", "corpus"}) | {
             "settings": hide_secrets(self.settings),

@@ -1,4 +1,4 @@
-"""Answers and what they cost, in words."""
+"""Describes answers and their cost in words."""
 
 from __future__ import annotations
 

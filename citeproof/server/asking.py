@@ -246,6 +246,6 @@ async def refuse_nothing(tools: Toolbox, context: Parameters) -> None:
     Raises:
         InputError: The index is empty.
     """
-    reads = getattr(context, "cite", True)  # CLOSEDBOOK may read nothing
+    reads = getattr(context, "cite", True)  # CLOSEDBOOK reads only to cite
     if reads and tools.index is not None and not await asyncio.to_thread(tools.index.count):
         raise InputError("There are no documents yet", fix="Add some first.")

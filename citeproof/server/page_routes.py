@@ -53,7 +53,7 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
             "json": ("application/json", found.json),
         }
         if kind not in forms:
-            raise NotFoundError("There is no such form", fix="Use html, md or json.")
+            raise NotFoundError("There is no such format", fix="Use html, md or json.")
         media, render = forms[kind]
         headers = {"content-disposition": f'attachment; filename="answer.{kind}"'}
         return Response(render(), media_type=media, headers=headers)
