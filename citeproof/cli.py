@@ -355,7 +355,7 @@ def check(
     config: Config = None,
     sets: Sets = None,
 ) -> None:
-    """Check which sentences of any text the documents support.
+    """Check any text: which of its sentences do the documents support?
 
     Exit code 0 if the text's own citations support every sentence, otherwise 1. Against the index,
     0 if every sentence is supported by something in it.
